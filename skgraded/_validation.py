@@ -1,0 +1,202 @@
+"""Checks of user input: each returns clean arrays or raises one clear error."""
+
+import numbers
+
+import numpy as np
+
+from skgraded._kernels import first_bad
+
+
+def is_missing(value):
+    """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that holds one."""
+    if isinstance(value, tuple):
+        return any(is_missing(v) for v in value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)) and bool(
+        value != value
+    )
+
+
+def as_array(values, name):
+    """A 1-D ndarray of anything array-like, or an error that names the argument."""
+    if hasattr(values, "ndim") or hasattr(values, "__array__"):
+        array = np.asarray(values)
+    else:
+        try:
+            array = np.asarray(values)
+        except ValueError:  # rows of different lengths
+            raise ValueError(
+                f"{name} must be a 1-D array of numbers; got rows of different lengths."
+            ) from None
+    if array.ndim != 1:
+        what = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
+        hint = " Pass one column, or use .ravel()." if array.ndim == 2 else ""
+        raise ValueError(f"{name} must be 1-D; got {what}.{hint}")
+    if len(array) == 0:
+        raise ValueError(f"{name} is empty: there is nothing to measure.")
+    return array
+
+
+def column(values, name, n=None, expected="y_true"):
+    """Check a column of numbers.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        Numbers of any kind; NaN is let through.
+    name : str
+        The argument's name, for errors.
+    n : int, optional
+        The length that it must have.
+    expected : str, default="y_true"
+        The argument that has length `n`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        float64 and C-contiguous; the input itself if it is so already.
+    """
+    array = as_array(values, name)
+    if n is not None and len(array) != n:
+        raise ValueError(f"{name} has {len(array)} rows, but {expected} has {n}.")
+    if array.dtype.kind not in "buif":
+        array = _numbers(array, name)
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _numbers(array, name):
+    """float64 of an object array of numbers; missing values become NaN."""
+    if array.dtype.kind != "O":
+        raise TypeError(
+            f"{name} must hold numbers; got {array.dtype} values, the first is {array[0]!r}."
+        )
+    out = np.empty(len(array))
+    for row, value in enumerate(array):
+        if is_missing(value):
+            out[row] = np.nan
+        elif isinstance(value, (numbers.Real, np.bool_)) or type(value).__name__ == "Decimal":
+            out[row] = value
+        else:
+            raise TypeError(f"{name} must hold numbers; row {row} is {value!r}.")
+    return out
+
+
+def refuse_nan(array, name, allow_infinity=False, hint=""):
+    """Raise a ValueError if a number is NaN (or, unless allowed, infinite)."""
+    row = first_bad(array, allow_infinity)
+    if row >= 0:
+        rule = "must not be NaN" if allow_infinity else "must be finite"
+        raise ValueError(f"{name} {rule}: row {row} is {array[row]}.{hint}")
+
+
+def whole_number(value, name, minimum):
+    """Check a whole number of at least `minimum` and return it as an int."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not is_number or value != value or value in (np.inf, -np.inf) or value != int(value):
+        raise ValueError(f"{name} must be a whole number ≥ {minimum}; got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}; got {value!r}.")
+    return int(value)
+
+
+def query_codes(qid, n, expected="y_true"):
+    """Number the queries in order of first appearance.
+
+    Parameters
+    ----------
+    qid : array-like of shape (n,)
+        Query ids: any hashable, in any row order.
+    n : int
+        The number of rows.
+    expected : str, default="y_true"
+        The argument that has `n` rows.
+
+    Returns
+    -------
+    codes : ndarray of shape (n,) of intp
+        The query of each row.
+    ids : ndarray of shape (n_queries,)
+        The ids, of object dtype unless they are numbers or dates.
+    """
+    array = _id_array(qid)
+    if len(array) != n:
+        raise ValueError(f"qid has {len(array)} rows, but {expected} has {n}.")
+    if array.dtype.kind == "O":
+        return _hash_codes(array)
+    missing = np.isnat(array) if array.dtype.kind in "mM" else array != array
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(f"qid is missing in row {row} ({array[row]}): give every row its query.")
+    # Only the first row of each run is looked at closer: rows mostly come query by query.
+    heads = np.flatnonzero(np.concatenate(([True], array[1:] != array[:-1])))
+    ids, first, inverse = np.unique(array[heads], return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first, kind="stable")
+    rank = np.empty(len(ids), dtype=np.intp)
+    rank[by_appearance] = np.arange(len(ids))
+    codes = np.repeat(rank[inverse.ravel()], np.diff(heads, append=n))
+    return codes, ids[by_appearance]
+
+
+def _id_array(qid):
+    """A 1-D array of ids: numbers and dates as they are, all else as Python objects."""
+    if isinstance(qid, str) or not hasattr(qid, "__len__"):
+        raise TypeError(f"qid must be an array with the query of each row; got {qid!r}.")
+    if hasattr(qid, "dtype") or hasattr(qid, "__array__"):
+        numpy_dtype = isinstance(getattr(qid, "dtype", None), np.dtype)
+        array = np.asarray(qid) if numpy_dtype else _objects(qid)
+        if array.ndim != 1:
+            raise ValueError(
+                f"qid must be 1-D; got an array of shape {array.shape}. Pass one column."
+            )
+        if array.dtype.kind in "buifmM":
+            return array
+        return array if array.dtype.kind == "O" else _objects(array)
+    return _objects(qid)
+
+
+def _objects(values):
+    """An object array of the elements, so that tuples stay ids and 1 is not "1"."""
+    if getattr(values, "ndim", 1) != 1 or len(getattr(values, "shape", (0,))) != 1:
+        return np.empty(values.shape, dtype=object)
+    items = values.tolist() if hasattr(values, "tolist") else list(values)
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def _hash_codes(array):
+    numbers_of = {}
+    codes = np.empty(len(array), dtype=np.intp)
+    for row, query in enumerate(array):
+        try:
+            code = numbers_of.get(query)
+        except TypeError:
+            raise TypeError(
+                f"qid must hold hashable ids; row {row} is {query!r}. Use tuples for composed ids."
+            ) from None
+        if code is None:
+            if is_missing(query):
+                raise ValueError(
+                    f"qid is missing in row {row} ({query!r}): give every row its query."
+                )
+            code = numbers_of[query] = len(numbers_of)
+        codes[row] = code
+    ids = np.empty(len(numbers_of), dtype=object)
+    ids[:] = list(numbers_of)
+    return codes, ids
+
+
+def group_codes(group, n, expected="y_true"):
+    """Number the queries of consecutive rows by their sizes; see `query_codes`."""
+    sizes = column(group, "group")
+    bad = ~((sizes >= 1) & (sizes == np.floor(sizes)))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"group must hold whole sizes ≥ 1: size {i} is {sizes[i]:g}.")
+    if sizes.sum() != n:
+        raise ValueError(
+            f"group sizes add up to {int(sizes.sum())} rows, but {expected} has {n}."
+        )
+    ids = np.arange(len(sizes))
+    return np.repeat(ids, sizes.astype(np.intp)), ids

@@ -1,0 +1,174 @@
+"""The truth: grades by query, checked once and laid out for many scorings."""
+
+import numpy as np
+
+from skgraded._kernels import lay_out
+from skgraded._validation import column, group_codes, query_codes, refuse_nan
+
+
+class Judgments:
+    """Grades of documents by query, checked and laid out once, for many scorings.
+
+    Use it where the same truth is scored again and again (boosting rounds, several systems,
+    resamples): every measure takes it in place of ``y_true``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Grades ≥ 0, 0 = irrelevant; any real numbers. NaN, a document of which nothing is known,
+        is kept here and refused by the measures that cannot use it.
+    qid : array-like of shape (n,), optional
+        The query of each row: any hashable, in any row order. Without `qid` and `group` all rows
+        are one query.
+    group : array-like of shape (n_queries,), optional
+        Sizes of consecutive queries, LightGBM's form, in place of `qid`.
+    sample_weight : array-like of shape (n,), optional
+        Weights ≥ 0 of the rows. A query's weight is the mean over its rows, LightGBM's rule.
+
+    Attributes
+    ----------
+    query_ids : ndarray of shape (n_queries,)
+        In order of first appearance, as all values by query are; 0, 1, … for `group`.
+    sizes : ndarray of shape (n_queries,)
+        Rows of each query.
+    weights : ndarray of shape (n_queries,) or None
+        Weights of the queries, None if no `sample_weight` was given.
+    n_rows, n_queries : int
+
+    Raises
+    ------
+    ValueError, TypeError
+        If lengths differ, a grade is negative or infinite, a query id is missing, group sizes do
+        not add up, or weights are negative or all zero.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> judgments = sg.Judgments([2, 0, 1, 0, 1], qid=["b", "b", "b", "a", "a"])
+    >>> judgments.query_ids, judgments.sizes
+    (array(['b', 'a'], dtype=object), array([3, 2]))
+    >>> sg.RR()(judgments, [0.3, 0.1, 0.2, 0.9, 0.5])
+    0.75
+    """
+
+    def __init__(self, y_true, *, qid=None, group=None, sample_weight=None):
+        grades = column(y_true, "y_true")
+        n = self.n_rows = len(grades)
+        codes, self.query_ids = _queries(qid, group, n)
+        if sample_weight is not None:
+            sample_weight = _weights(sample_weight, n)
+        self._refuse_bad_grades(grades)
+        self.n_queries = len(self.query_ids)
+        self.sizes = np.bincount(codes, minlength=self.n_queries)
+        self.weights = None
+        if sample_weight is not None:
+            sums = np.bincount(codes, sample_weight, minlength=self.n_queries)
+            self.weights = sums / self.sizes
+        self.starts = np.zeros(self.n_queries + 1, dtype=np.intp)
+        np.cumsum(self.sizes, out=self.starts[1:])
+        self.order = None
+        if (codes[1:] < codes[:-1]).any():
+            self.order = np.argsort(codes, kind="stable")
+        del codes
+        self.codes, self.levels, self.counts, self.level_starts = lay_out(
+            grades, self.order, self.starts
+        )
+        self._memory = {}
+
+    def _refuse_bad_grades(self, grades):
+        lowest = np.fmin.reduce(grades)
+        if lowest < 0:
+            row = int(np.argmax(grades < 0))
+            raise ValueError(
+                f"y_true must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
+                "irrelevant level from all grades, so that irrelevant documents have grade 0."
+            )
+        if np.fmax.reduce(grades) == np.inf:
+            row = int(np.argmax(grades == np.inf))
+            raise ValueError(f"y_true must be finite: row {row} is {grades[row]}.")
+        self.n_unknown = 0
+        self.first_unknown = None
+        if np.isnan(grades.min()):
+            unknown = np.isnan(grades)
+            self.n_unknown = int(unknown.sum())
+            self.first_unknown = int(np.argmax(unknown))
+
+    def __repr__(self):
+        weighted = "" if self.weights is None else ", weighted"
+        return f"Judgments({self.n_rows} rows, {self.n_queries} queries{weighted})"
+
+    @property
+    def grades(self):
+        """The grades row by row as they were given, shape (n,)."""
+        levels = self.levels[np.repeat(self.level_starts[:-1], self.sizes) + self.codes]
+        grades = np.where(self.codes < 0, np.nan, levels)
+        if self.order is None:
+            return grades
+        by_row = np.empty_like(grades)
+        by_row[self.order] = grades
+        return by_row
+
+    @property
+    def max_size(self):
+        """Rows of the largest query."""
+        return int(self.sizes.max())
+
+    @property
+    def top_grades(self):
+        """The top grade of each query, shape (n_queries,)."""
+        return self.levels[self.level_starts[1:] - 1]
+
+    def by_level(self, per_query):
+        """Repeat a value of each query for each of its levels, shape (n_levels,)."""
+        return np.repeat(per_query, np.diff(self.level_starts))
+
+    def sum_levels(self, per_level):
+        """Sum of a number of each level over each query's levels, shape (n_queries,)."""
+        return np.add.reduceat(per_level, self.level_starts[:-1])
+
+    def remember(self, key, compute):
+        """`compute()`, or what it gave before for the same key. Only for what the truth decides."""
+        if key not in self._memory:
+            self._memory[key] = compute()
+        return self._memory[key]
+
+
+def _queries(qid, group, n):
+    if qid is not None and group is not None:
+        raise ValueError("Give the queries by qid or by group, not by both.")
+    if qid is not None:
+        return query_codes(qid, n)
+    if group is not None:
+        return group_codes(group, n)
+    return np.zeros(n, dtype=np.intp), np.zeros(1, dtype=np.intp)
+
+
+def _weights(sample_weight, n):
+    weights = column(sample_weight, "sample_weight", n)
+    refuse_nan(weights, "sample_weight")
+    if weights.min() < 0:
+        row = int(np.argmax(weights < 0))
+        raise ValueError(f"sample_weight must be ≥ 0: row {row} is {weights[row]:g}.")
+    if weights.max() == 0:
+        raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
+    return weights
+
+
+def check_judgments(y_true, *, qid=None, group=None, sample_weight=None):
+    """`y_true` itself if it is Judgments, else Judgments of it."""
+    if not isinstance(y_true, Judgments):
+        return Judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+    for name, value in (("qid", qid), ("group", group), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise ValueError(f"{name} is part of the Judgments: do not give it again.")
+    return y_true
+
+
+def check_scores(y_score, judgments):
+    """The system's scores as float64, without NaN and as many as there are grades."""
+    scores = column(y_score, "y_score", judgments.n_rows)
+    refuse_nan(
+        scores, "y_score", allow_infinity=True,
+        hint=" Give documents that were not retrieved the score -inf.",
+    )
+    return scores

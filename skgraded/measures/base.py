@@ -1,0 +1,432 @@
+"""What all measures share: their parameters, their texts, and the way from scores to a mean."""
+
+import ast
+import copyreg
+import dataclasses
+import difflib
+import math
+import numbers
+import pickle
+import re
+
+import numpy as np
+
+from skgraded import _kernels
+from skgraded._parallel import run_chunks
+from skgraded._validation import whole_number
+from skgraded.judgments import check_judgments, check_scores
+
+TIES = {
+    "average": _kernels.AVERAGE,
+    "ordinal": _kernels.ORDINAL,
+    "best": _kernels.BEST,
+    "worst": _kernels.WORST,
+}
+
+
+# Parameters --------------------------------------------------------------------------------------
+
+def _one_of(name, known, or_callable=False):
+    def check(value):
+        if or_callable and callable(value):
+            return value
+        if isinstance(value, str) and value in known:
+            return value
+        also = ", or a callable" if or_callable else ""
+        raise ValueError(f"{name} must be one of {list(known)}{also}; got {value!r}.")
+
+    return check
+
+
+def _check_k(value):
+    return value if value is None or value == "mean" else whole_number(value, "k", 1)
+
+
+def _check_undefined(value):
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if is_number and math.isnan(value):
+        return math.nan  # always the same object, so that it equals itself in a tuple
+    if is_number and value in (0.0, 1.0):
+        return float(value)
+    raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
+
+
+def _number(name, low, strict):
+    def check(value):
+        if value is None:
+            return None
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+        if not is_number or not math.isfinite(value) or value < low or (strict and value == low):
+            sign = ">" if strict else "≥"
+            raise ValueError(f"{name} must be a finite number {sign} {low}; got {value!r}.")
+        # 2.0 and 2 are one value and have one text
+        return int(value) if value == int(value) else float(value)
+
+    return check
+
+
+GAINS = ("exp2", "linear")
+DISCOUNTS = ("log2", "letor")
+_CHECKS = {
+    "k": _check_k,
+    "ties": _one_of("ties", TIES),
+    "undefined": _check_undefined,
+    "threshold": _number("threshold", 0, strict=False),
+    "max_grade": _number("max_grade", 0, strict=True),
+    "gain": _one_of("gain", GAINS, or_callable=True),
+    "discount": _one_of("discount", DISCOUNTS, or_callable=True),
+}
+
+
+def _text(value):
+    if callable(value):
+        name = getattr(value, "__name__", type(value).__name__)
+        return re.sub(r"[\s:]", "", name)
+    return repr(value)
+
+
+# The measure -------------------------------------------------------------------------------------
+
+class Measure:
+    """A measure of ranked lists: an immutable value that is also a score function.
+
+    Subclasses are frozen dataclasses. Their fields are the parameters; `_plan` says what the
+    kernel has to sum, and `_undefined` which queries have no value.
+    """
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = _CHECKS[field.name](getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
+        if self.k == "mean" and not self._has_mean:
+            raise ValueError(f"k='mean' is for NDCG and NDCNG; {type(self).__name__} has none.")
+
+    _has_mean = False
+
+    def __call__(self, y_true, y_score, *, qid=None, group=None, sample_weight=None) -> float:
+        """Mean of the measure over the queries.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or Judgments
+            Grades ≥ 0, 0 = irrelevant.
+        y_score : array-like of shape (n,)
+            The system's scores, the highest first; -inf: not retrieved.
+        qid : array-like of shape (n,), optional
+            The query of each row, in any row order. Without `qid` and `group` all rows are one
+            query.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries, in place of `qid`.
+        sample_weight : array-like of shape (n,), optional
+            A query's weight is the mean over its rows.
+
+        Returns
+        -------
+        float
+            nan if ``undefined=nan`` and no query (with weight) has a value.
+
+        Raises
+        ------
+        ValueError, TypeError
+            On bad input, before any work: which argument, which row, which value.
+        """
+        judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+        (values,) = score_queries([self], judgments, y_score)
+        return mean_over_queries(values, judgments.weights)
+
+    def per_query(self, y_true, y_score, *, qid=None, group=None) -> np.ndarray:
+        """Value of each query, in order of first appearance.
+
+        Parameters
+        ----------
+        y_true, y_score, qid, group
+            As for a call.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        judgments = check_judgments(y_true, qid=qid, group=group)
+        return score_queries([self], judgments, y_score)[0]
+
+    def n_undefined(self, y_true, *, qid=None, group=None) -> int:
+        """How many queries have no value of their own and get `undefined` instead.
+
+        Parameters
+        ----------
+        y_true, qid, group
+            As for a call.
+
+        Returns
+        -------
+        int
+        """
+        judgments = check_judgments(y_true, qid=qid, group=group)
+        self._refuse_unknown(judgments)
+        return int(self.undefined_queries(judgments).sum())
+
+    def undefined_queries(self, judgments) -> np.ndarray:
+        """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
+        return judgments.remember(("undefined", *self._key), lambda: self._undefined(judgments))
+
+    def plan(self, judgments):
+        """What the kernel has to sum for this measure over these Judgments, laid out once."""
+        self._refuse_unknown(judgments)
+        return judgments.remember(("plan", *self._key), lambda: self._plan(judgments))
+
+    def _plan(self, judgments):
+        raise NotImplementedError
+
+    def _undefined(self, judgments):
+        raise NotImplementedError
+
+    def _refuse_unknown(self, judgments):
+        if judgments.n_unknown:
+            raise ValueError(
+                f"y_true must not be NaN: row {judgments.first_unknown} is nan. "
+                f"{type(self).__name__} needs the grade of every document; leave the others out."
+            )
+
+    def _depth(self, judgments):
+        """Ranks that count: k, or all of the largest query."""
+        return judgments.max_size if self.k is None else min(self.k, judgments.max_size)
+
+    @property
+    def _parameters(self):
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    @property
+    def _key(self):
+        """What tells two measures' plans apart; unlike the text, it tells two lambdas apart."""
+        return (type(self), *self._parameters.values())
+
+    @property
+    def name(self) -> str:
+        """The measure's text, which `measure` reads back."""
+        shown = ",".join(
+            f"{field.name}={_text(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)
+            if field.name != "k" and _text(getattr(self, field.name)) != _text(field.default)
+        )
+        cut_off = "" if self.k is None else f"@{self.k}"
+        return type(self).__name__ + (f"({shown})" if shown else "") + cut_off
+
+    __name__ = name
+
+    def __repr__(self):
+        return self.name
+
+    def __eq__(self, other):
+        return self.name == other.name if isinstance(other, Measure) else NotImplemented
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        for name, value in self._parameters.items():
+            if callable(value) and "<" in getattr(value, "__qualname__", ""):
+                raise pickle.PicklingError(
+                    f"{self} cannot be pickled: its {name} is a lambda or a function inside a "
+                    "function. Define it with def at the top of a module."
+                )
+        return copyreg.__newobj_ex__, (type(self), (), {}), self._parameters
+
+    def __setstate__(self, parameters):
+        for name, value in parameters.items():
+            object.__setattr__(self, name, value)
+
+
+# From scores to means ----------------------------------------------------------------------------
+
+def score_queries(measures, judgments, y_score) -> list:
+    """Values of several measures for each query, from one sort of the scores.
+
+    Parameters
+    ----------
+    measures : list of Measure
+    judgments : Judgments
+    y_score : array-like of shape (n,)
+
+    Returns
+    -------
+    list of ndarray of shape (n_queries,)
+    """
+    plans = [measure.plan(judgments) for measure in measures]
+    scores = check_scores(y_score, judgments)
+    sums = np.empty((len(plans), judgments.n_queries))
+    run_chunks(
+        lambda first, last: _kernels.sum_queries(
+            scores, judgments.order, judgments.starts, judgments.codes, judgments.level_starts,
+            plans, sums, first, last,
+        ),
+        judgments.starts,
+    )
+    for measure, values in zip(measures, sums, strict=True):
+        values[measure.undefined_queries(judgments)] = measure.undefined
+    return list(sums)
+
+
+def mean_over_queries(values, weights=None) -> float:
+    """Σ w v / Σ w over the queries whose value is not NaN; nan if there is none with weight.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_queries,)
+    weights : ndarray of shape (n_queries,), optional
+
+    Returns
+    -------
+    float
+    """
+    defined = ~np.isnan(values)
+    weights = defined.astype(float) if weights is None else np.where(defined, weights, 0.0)
+    total = weights.sum()
+    return float(weights @ np.where(defined, values, 0.0) / total) if total > 0 else math.nan
+
+
+# Texts -------------------------------------------------------------------------------------------
+
+_FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
+MEASURES: dict = {}  # the classes by name, filled in by the package's __init__
+ALIASES = {
+    "map": ("AP", None),
+    "mumap": ("MuAP", None),
+    "p": ("Precision", None),
+    "r": ("Recall", None),
+    "mrr": ("RR", None),
+    "meanndcg": ("NDCG", "mean"),
+    "meanndcng": ("NDCNG", "mean"),
+}
+
+
+def measure(text) -> Measure:
+    """Make a measure of its text.
+
+    Parameters
+    ----------
+    text : str or Measure
+        ``Name(parameter=value,…)@k`` with Python literals and the word nan as values, ``@mean``
+        for the mean over all cut-offs. Letter case and underscores of the name do not matter.
+        Aliases: map, mu_map, p, r, mrr, mean_ndcg, mean_ndcng. A measure is returned as it is.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    ValueError
+        If the text cannot be read, or names an unknown measure or parameter.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.measure("ndcng@10")
+    NDCNG@10
+    >>> sg.measure("map(threshold=2, undefined=nan)@20")
+    AP(threshold=2,undefined=nan)@20
+    >>> sg.measure("mean_ndcg") == sg.NDCG(k="mean")
+    True
+    """
+    if isinstance(text, Measure):
+        return text
+    if not isinstance(text, str):
+        raise TypeError(f"A measure is a Measure or its text, such as 'ndcng@10'; got {text!r}.")
+    form = _FORM.fullmatch(text)
+    if form is None:
+        raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
+    cls, k = _class_named(form[1])
+    parameters = _parameters_of(text, form[2] or "", cls)
+    for given in (k, form[3]):
+        if given is not None:
+            if "k" in parameters:
+                raise ValueError(f"The measure {text!r} has two cut-offs.")
+            parameters["k"] = int(given) if given.isdecimal() else given.lower()
+    try:
+        return cls(**parameters)
+    except ValueError as error:
+        raise ValueError(f"Cannot read the measure {text!r}: {error}") from None
+
+
+def _class_named(name):
+    plain = name.lower().replace("_", "")
+    classes = {known.lower(): (cls, None) for known, cls in MEASURES.items()}
+    for alias, (known, k) in ALIASES.items():
+        classes[alias] = (MEASURES[known], k)
+    if plain in classes:
+        return classes[plain]
+    near = difflib.get_close_matches(plain, classes, n=1, cutoff=0.5)
+    nearest = f" Did you mean {classes[near[0]][0].__name__}?" if near else ""
+    raise ValueError(f"Unknown measure {name!r}.{nearest} Known: {', '.join(MEASURES)}.")
+
+
+def _parameters_of(text, inside, cls):
+    try:
+        call = ast.parse(f"f({inside})", mode="eval").body
+    except (SyntaxError, ValueError):
+        call = None
+    if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
+        raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
+    known = [field.name for field in dataclasses.fields(cls)]
+    parameters = {}
+    for keyword in call.keywords:
+        if keyword.arg not in known:
+            raise ValueError(
+                f"{cls.__name__} has no parameter {keyword.arg!r}; it has {', '.join(known)}."
+            )
+        parameters[keyword.arg] = _literal(text, keyword)
+    return parameters
+
+
+def _literal(text, keyword):
+    if isinstance(keyword.value, ast.Name) and keyword.value.id.lower() == "nan":
+        return math.nan
+    try:
+        return ast.literal_eval(keyword.value)
+    except ValueError:
+        shown = ast.unparse(keyword.value)
+        raise ValueError(
+            f"Cannot read the measure {text!r}: {keyword.arg} must be a literal such as 2, "
+            f"'linear' or nan; got {shown}."
+        ) from None
+
+
+def as_measures(measures) -> list:
+    """Measures of one measure, one text, or a list of them.
+
+    Parameters
+    ----------
+    measures : Measure, str, or list of these
+
+    Returns
+    -------
+    list of Measure
+
+    Raises
+    ------
+    ValueError
+        If the list is empty or names a measure twice.
+    """
+    if isinstance(measures, (str, Measure)):
+        measures = [measures]
+    try:
+        found = [measure(m) for m in measures]
+    except TypeError as error:
+        if "iterable" not in str(error):
+            raise
+        raise TypeError(
+            f"measures must be a measure, its text, or a list of them; got {measures!r}."
+        ) from None
+    if not found:
+        raise ValueError("measures is empty: give at least one, such as 'ndcng@10'.")
+    names = [m.name for m in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"measures has {name} twice.")
+    return found

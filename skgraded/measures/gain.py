@@ -1,0 +1,190 @@
+"""Discounted cumulative gain: NDCG and NDCNG."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+
+from skgraded._kernels import LINEAR, Plan, ideal_sums, mean_discounts
+from skgraded.measures.base import TIES, Measure
+from skgraded.measures.grades import refuse_grades_above
+
+LN2 = np.log(2.0)
+
+
+def _discounts(discount, depth):
+    """Discounts of ranks 1..depth."""
+    ranks = np.arange(1, depth + 1, dtype=float)
+    if discount == "log2":
+        return 1.0 / np.log2(ranks + 1)
+    if discount == "letor":
+        return 1.0 / np.log2(np.maximum(ranks, 2))
+    values = np.ascontiguousarray(discount(ranks), dtype=float)
+    # An ideal list is ordered by grade only if discounts do not rise.
+    if (
+        values.shape != ranks.shape
+        or not np.isfinite(values).all()
+        or values[0] <= 0
+        or values[-1] < 0
+        or (np.diff(values) > 0).any()
+    ):
+        raise ValueError(
+            "discount must give a finite number ≥ 0 for each of the ranks 1, 2, …, never rising "
+            f"and above 0 at rank 1; got {values!r}."
+        )
+    return values
+
+
+def _relative_gains(gain, grades, judgments):
+    """Gain of each level divided by the gain of its query's top level; 0 where that is 0."""
+    tops = grades[judgments.level_starts[1:] - 1]
+    if gain == "exp2":
+        # (2^g - 1) / (2^G - 1), true for grades of 900 as for 1e-300
+        top = judgments.by_level(np.where(tops > 0, tops, 1.0))
+        return np.exp2(grades - top) * np.expm1(-grades * LN2) / np.expm1(-top * LN2)
+    if gain == "linear":
+        return grades / judgments.by_level(np.where(tops > 0, tops, 1.0))
+    gains = np.asarray(gain(grades.copy()), dtype=float)
+    if gains.shape != grades.shape or not np.isfinite(gains).all() or gains.min() < 0:
+        raise ValueError(
+            f"gain must give a finite number ≥ 0 for each grade; of {grades!r} it gave {gains!r}."
+        )
+    falls = np.diff(gains) < 0
+    falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
+    if falls.any():
+        i = int(np.argmax(falls))
+        raise ValueError(
+            f"gain must not fall where the grade rises: grade {grades[i]:g} has {gains[i]:g}, "
+            f"grade {grades[i + 1]:g} has {gains[i + 1]:g}."
+        )
+    tops = gains[judgments.level_starts[1:] - 1]
+    return gains / judgments.by_level(np.where(tops > 0, tops, 1.0))
+
+
+class _CumulatedGain(Measure):
+    _has_mean = True
+
+    def _gained_grades(self, judgments):
+        """The grade of each level, as the gain sees it."""
+        return judgments.levels
+
+    def _gains(self, judgments):
+        return _relative_gains(self.gain, self._gained_grades(judgments), judgments)
+
+    def _plan(self, judgments):
+        ties = TIES[self.ties]
+        gains = self._gains(judgments)
+        if self.k == "mean":
+            discount = mean_discounts(
+                gains, judgments.counts, judgments.level_starts, judgments.starts,
+                _discounts(self.discount, judgments.max_size),
+            )
+            return Plan(LINEAR, gains, ties, judgments.max_size, discount, by_row=True)
+        depth = self._depth(judgments)
+        discount = _discounts(self.discount, depth)
+        ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, discount)
+        gains /= judgments.by_level(np.where(ideal > 0, ideal, 1.0))
+        return Plan(LINEAR, gains, ties, depth, discount)
+
+    def _undefined(self, judgments):
+        top_gains = self._gains(judgments)[judgments.level_starts[1:] - 1]
+        return (judgments.top_grades <= 0) | (top_gains <= 0)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NDCG(_CumulatedGain):
+    r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
+
+    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), r_i the grade at rank i; NDCG@k is DCG@k divided by
+    the DCG@k of the ideal order of all the query's documents. A query with no grade > 0 has no
+    NDCG.
+
+    Parameters
+    ----------
+    k : int or "mean", optional
+        The cut-off; None: all ranks. "mean": the mean of NDCG@n over n = 1..N, N the number of
+        the query's documents (LETOR's MeanNDCG, the paper's table 2).
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    gain : {"exp2", "linear"} or callable, default="exp2"
+        2^r - 1, or r, or a function of an array of grades, which must not fall as grades rise.
+    discount : {"log2", "letor"} or callable, default="log2"
+        1 / log2(i + 1); or 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002); or a
+        function of an array of ranks from 1, which must not rise.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    Ranked grades 1 0 3 3 2 0 1 4, table 2 of the paper:
+
+    >>> import skgraded as sg
+    >>> y_true, y_score = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
+    >>> round(sg.NDCG()(y_true, y_score), 2), round(sg.NDCG(k="mean")(y_true, y_score), 2)
+    (0.55, 0.28)
+
+    Scores that are all equal say nothing; the order of rows does not count:
+
+    >>> round(sg.NDCG()([1, 0], [5, 5]), 3), round((1 + 0.6309) / 2, 3)
+    (0.815, 0.815)
+    """
+
+    k: int | Literal["mean"] | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    gain: str | Callable = "exp2"
+    discount: str | Callable = "log2"
+    undefined: float = 0.0
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NDCNG(_CumulatedGain):
+    r"""Normalized discounted cumulative normalized gain (Scheel et al. 2011, eq. 5).
+
+    NDCG of the grades r_i / m_q, m_q the highest reachable gain of the query, so that the value
+    does not depend on the scale of the grades. A query with no grade > 0 has no NDCNG.
+
+    Parameters
+    ----------
+    k : int or "mean", optional
+        The cut-off; None: all ranks. "mean": the mean of NDCNG@n over n = 1..N, N the number of
+        the query's documents.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    gain : {"exp2", "linear"} or callable, default="exp2"
+        As for `NDCG`; a callable gets the normalized grades r / m_q.
+    discount : {"log2", "letor"} or callable, default="log2"
+        As for `NDCG`.
+    max_grade : float, optional
+        m_q: None is the query's own top grade; a number is the top of the data set's scale.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    Ranked grades 1 0 3 3 2 0 1 4, table 2 of the paper; doubled grades change nothing:
+
+    >>> import numpy as np
+    >>> import skgraded as sg
+    >>> y_true, y_score = np.array([1, 0, 3, 3, 2, 0, 1, 4]), [8, 7, 6, 5, 4, 3, 2, 1]
+    >>> round(sg.NDCNG()(y_true, y_score), 2), round(sg.NDCNG()(2 * y_true, y_score), 2)
+    (0.65, 0.65)
+    """
+
+    k: int | Literal["mean"] | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    gain: str | Callable = "exp2"
+    discount: str | Callable = "log2"
+    max_grade: float | None = None
+    undefined: float = 0.0
+
+    def _gained_grades(self, judgments):
+        if self.max_grade is not None:
+            refuse_grades_above(self.max_grade, judgments)
+            return judgments.levels / self.max_grade
+        tops = judgments.top_grades
+        return judgments.levels / judgments.by_level(np.where(tops > 0, tops, 1.0))

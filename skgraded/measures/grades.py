@@ -1,0 +1,29 @@
+"""What several measures ask of the grades: which are relevant, and whether they fit a scale."""
+
+import numpy as np
+
+
+def relevant_levels(judgments, threshold):
+    """Whether each level of each query is relevant: grade ≥ threshold, or > 0 if that is None."""
+    return judgments.levels > 0 if threshold is None else judgments.levels >= threshold
+
+
+def n_relevant(judgments, relevant):
+    """R_t: the number of documents of each query at its relevant levels, (n_queries,)."""
+    return judgments.sum_levels(judgments.counts * relevant)
+
+
+def share(relevant, judgments, n):
+    """1 / n of the query at the relevant levels, 0 elsewhere; (n_levels,)."""
+    return relevant / judgments.by_level(np.maximum(n, 1))
+
+
+def refuse_grades_above(max_grade, judgments):
+    """Raise a ValueError that names the first row whose grade is above `max_grade`."""
+    if judgments.levels.max() > max_grade:
+        grades = judgments.grades
+        row = int(np.argmax(grades > max_grade))
+        raise ValueError(
+            f"max_grade is {max_grade}, but y_true has {grades[row]:g} in row {row}. Give the "
+            "top of the data set's scale."
+        )

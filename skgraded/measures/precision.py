@@ -1,0 +1,231 @@
+"""Average precision and μAP, precision, recall, reciprocal rank."""
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from skgraded._kernels import FIRST, LINEAR, PAIR, Plan, level_weights
+from skgraded.measures.base import TIES, Measure
+from skgraded.measures.grades import n_relevant, relevant_levels, share
+
+
+class _Thresholded(Measure):
+    """A measure of relevant documents, of which a query needs one."""
+
+    def _undefined(self, judgments):
+        return n_relevant(judgments, relevant_levels(judgments, self.threshold)) == 0
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class AP(_Thresholded):
+    r"""Average precision of the documents at or above a threshold (Scheel et al. 2011, eq. 2).
+
+    AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], r_p the grade at rank p, R_t the number of documents
+    with r ≥ t. Under a cut-off k the sum stops at rank k and the divisor is min(R_t, k), so that
+    an ideal list scores 1. Its mean over queries is MAP. A query with R_t = 0 has no AP.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    threshold : float, optional
+        The lowest relevant grade t, ≥ 0; None: every grade > 0 is relevant.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    Ranked grades 1 0 3 3 2 0 1 4, table 1 of the paper:
+
+    >>> import skgraded as sg
+    >>> y_true, y_score = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
+    >>> [round(sg.AP(threshold=t)(y_true, y_score), 3) for t in (4, 3, 2, 1)]
+    [0.125, 0.403, 0.483, 0.78]
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    threshold: float | None = None
+    undefined: float = 0.0
+
+    def _plan(self, judgments):
+        relevant = relevant_levels(judgments, self.threshold)
+        depth = self._depth(judgments)
+        weights = share(relevant, judgments, np.minimum(n_relevant(judgments, relevant), depth))
+        # With t = 0 every document is relevant and P@p is 1.
+        kind = LINEAR if self.threshold == 0 else PAIR
+        return Plan(kind, weights, TIES[self.ties], depth)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MuAP(Measure):
+    r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
+
+    μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, t_1 < … < t_m the distinct grades > 0 that the query uses,
+    d_i = t_i - t_{i-1}, t_0 = 0: the mean of AP^t over t uniform in (0, t_m]. It does not change
+    when all grades are multiplied by a number > 0, and with one grade > 0 it is AP. Its mean
+    over queries is μMAP. A query with no grade > 0 has no μAP.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks. The sums stop at rank k and AP^t is divided by min(R_t, k).
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Notes
+    -----
+    With W(v) = Σ_{t_i ≤ v} d_i / R_{t_i}, Σ_i d_i AP^{t_i} = Σ_p (1/p) Σ_{j≤p} min(W(r_j), W(r_p)),
+    which takes one pass over the ranked list whatever the number of grades.
+
+    Examples
+    --------
+    Ranked grades 1 0 3 3 2 0 1 4, table 1 of the paper:
+
+    >>> import skgraded as sg
+    >>> y_true, y_score = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
+    >>> round(sg.MuAP()(y_true, y_score), 3), round((0.125 + 0.403 + 0.483 + 0.780) / 4, 3)
+    (0.448, 0.448)
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    undefined: float = 0.0
+
+    def _plan(self, judgments):
+        depth = self._depth(judgments)
+        weights = level_weights(
+            judgments.levels, judgments.counts, judgments.level_starts, depth
+        )
+        return Plan(PAIR, weights, TIES[self.ties], depth)
+
+    def _undefined(self, judgments):
+        return judgments.top_grades <= 0
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Precision(_Thresholded):
+    r"""Precision P@k: the share of relevant documents among the first k.
+
+    P@k divides by k even when fewer documents were retrieved; without k it divides by the number
+    retrieved, and is 0 if there is none. A query without a relevant document has precision 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all retrieved documents.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        Without effect, since every query has a precision.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.Precision(k=2)([2, 0, 1], [0.9, 0.8, 0.1])
+    0.5
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    threshold: float | None = None
+    undefined: float = 0.0
+
+    def _plan(self, judgments):
+        relevant = relevant_levels(judgments, self.threshold).astype(float)
+        if self.k is None:
+            return Plan(
+                LINEAR, relevant, TIES[self.ties], judgments.max_size, per_retrieved=True
+            )
+        return Plan(LINEAR, relevant / self.k, TIES[self.ties], self._depth(judgments))
+
+    def _undefined(self, judgments):
+        return np.zeros(judgments.n_queries, dtype=bool)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Recall(_Thresholded):
+    r"""Recall R@k: the share of the relevant documents that are among the first k.
+
+    A query without a relevant document has no recall.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all retrieved documents.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.Recall(k=1)([2, 0, 1], [0.9, 0.8, 0.1])
+    0.5
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    threshold: float | None = None
+    undefined: float = 0.0
+
+    def _plan(self, judgments):
+        relevant = relevant_levels(judgments, self.threshold)
+        values = share(relevant, judgments, n_relevant(judgments, relevant))
+        return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RR(_Thresholded):
+    r"""Reciprocal rank: 1/p of the first relevant document, 0 if none is among the first k.
+
+    Its mean over queries is MRR. A query without a relevant document has no reciprocal rank.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all retrieved documents.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders (of n
+        tied, r relevant, the i-th is the first with probability C(n-i, r-1) / C(n, r)), the
+        order of rows, or the order that is best or worst for the grades.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    Three documents tied, two of them relevant: (2/3)·1 + (1/3)·(1/2).
+
+    >>> import skgraded as sg
+    >>> round(sg.RR()([1, 0, 2], [5, 5, 5]), 3)
+    0.833
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    threshold: float | None = None
+    undefined: float = 0.0
+
+    def _plan(self, judgments):
+        relevant = relevant_levels(judgments, self.threshold).astype(float)
+        return Plan(FIRST, relevant, TIES[self.ties], self._depth(judgments))
