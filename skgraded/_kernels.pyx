@@ -379,7 +379,7 @@ cdef class Plan:
         Of rank 1, 2, … for all queries, or, if `by_row`, a row a query. None: 1 everywhere.
     by_row : bool
     per_retrieved : bool
-        Divide the sum by the number of retrieved documents.
+        Divide the sum by the number of retrieved documents; `k` must be no cut-off then.
     """
 
     cdef readonly int kind, ties
@@ -426,9 +426,9 @@ cdef struct Ranking:
 cdef Py_ssize_t top_keys(
     uint64_t* keys, uint64_t* spare, Py_ssize_t n, Py_ssize_t k, uint64_t mask
 ) noexcept nogil:
-    """Move the k smallest keys, and all that tie with the k-th in their upper bits, to the front.
+    """Sort the k smallest of n > k keys, and all that tie with the k-th, to the front.
 
-    Returns how many they are.
+    To tie means here to have the same upper bits. Returns how many they are.
     """
     cdef uint64_t* top = spare
     cdef Py_ssize_t i, j, m = 0
@@ -438,64 +438,73 @@ cdef Py_ssize_t top_keys(
         nth_element(spare, spare + k - 1, spare + n)
         limit = spare[k - 1] | mask
     else:
-        for i in range(k):
+        # One more than k are kept: if that one does not tie with the k-th, no other does.
+        memcpy(top, keys, (k + 1) * sizeof(uint64_t))
+        sort_in_place(top, top + k + 1, k + 1)
+        for i in range(k + 1, n):
             key = keys[i]
-            j = i
-            while j > 0 and top[j - 1] > key:
-                top[j] = top[j - 1]
-                j -= 1
-            top[j] = key
-        for i in range(k, n):
-            key = keys[i]
-            if key < top[k - 1]:
-                j = k - 1
+            if key < top[k]:
+                j = k
                 while j > 0 and top[j - 1] > key:
                     top[j] = top[j - 1]
                     j -= 1
                 top[j] = key
         limit = top[k - 1] | mask
+        if top[k] > limit:
+            memcpy(keys, top, k * sizeof(uint64_t))
+            return k
     for i in range(n):
         key = keys[i]
         keys[m] = key
         m += key <= limit
+    sort_in_place(keys, spare, m)
     return m
 
 
-cdef Py_ssize_t rank_query(
+cdef Py_ssize_t tie_end(
+    uint64_t* keys, Py_ssize_t start, Py_ssize_t n, uint64_t mask, const double* scores
+) noexcept nogil:
+    """End of the scores that equal the one at `start`, whose next key has the same upper bits."""
+    cdef uint64_t high = keys[start] & ~mask
+    cdef double x = scores[keys[start] & mask]
+    cdef Py_ssize_t end = start + 1
+    cdef bint differ = False
+    while end < n and keys[end] & ~mask == high:
+        differ |= scores[keys[end] & mask] != x
+        end += 1
+    if differ:
+        sort_exactly(keys + start, end - start, mask, scores, -1.0)
+        end = start + 1
+        x = scores[keys[start] & mask]
+        while end < n and scores[keys[end] & mask] == x:
+            end += 1
+    return end
+
+
+cdef bint rank_query(
     const double* scores, const int32_t* codes, Py_ssize_t n, Py_ssize_t depth,
     uint64_t* keys, uint64_t* spare, Ranking* ranking,
 ) noexcept nogil:
-    """Rank one query's documents to `depth` or to the end of the tie there.
+    """Rank one query's retrieved documents to `depth` or to the end of the tie there.
 
-    Returns how many were retrieved.
+    Returns whether a score is NaN.
     """
-    cdef uint64_t mask = position_mask(n), high, tied = 0
-    cdef Py_ssize_t i, start, end, retrieved = 0, m, n_blocks = 0
-    cdef double x
+    cdef uint64_t mask = position_mask(n), not_retrieved = ascending_bits(INFINITY)
+    cdef Py_ssize_t i, start = 0, end, m = n, n_blocks = 0
+    cdef uint64_t has_nan = 0  # as wide as a score, for the compiler's sake
     for i in range(n):
-        # branch-free: a document that was not retrieved is overwritten by the next one
-        keys[retrieved] = (ascending_bits(-scores[i]) & ~mask) | <uint64_t>i
-        retrieved += scores[i] != -INFINITY
-    m = retrieved
-    if 2 * depth < m:
-        m = top_keys(keys, spare, m, depth, mask)
-    sort_in_place(keys, spare, m)
-    start = 0
+        has_nan |= <uint64_t>(scores[i] != scores[i])
+        keys[i] = (ascending_bits(-scores[i]) & ~mask) | <uint64_t>i
+    if 2 * depth < n:
+        m = top_keys(keys, spare, n, depth, mask)
+    else:
+        sort_in_place(keys, spare, n)
+    while m > 0 and keys[m - 1] >= not_retrieved:
+        m -= 1
     while start < m:
-        high = keys[start] & ~mask
         end = start + 1
-        if end < m and keys[end] & ~mask == high:
-            x = scores[keys[start] & mask]
-            tied = 0
-            while end < m and keys[end] & ~mask == high:
-                tied |= scores[keys[end] & mask] != x
-                end += 1
-            if tied:
-                sort_exactly(keys + start, end - start, mask, scores, -1.0)
-                end = start + 1
-                x = scores[keys[start] & mask]
-                while end < m and scores[keys[end] & mask] == x:
-                    end += 1
+        if end < m and keys[end] & ~mask == keys[start] & ~mask:
+            end = tie_end(keys, start, m, mask, scores)
         ranking.ends[n_blocks] = <int32_t>end
         n_blocks += 1
         start = end
@@ -503,7 +512,7 @@ cdef Py_ssize_t rank_query(
         ranking.codes[i] = codes[keys[i] & mask]
     ranking.n = m
     ranking.n_blocks = n_blocks
-    return retrieved
+    return has_nan != 0
 
 
 cdef const int32_t* order_ties(const Ranking* ranking, int ties) noexcept nogil:
@@ -776,10 +785,12 @@ def sum_queries(
 ):
     """Rank queries first..last-1 once and write each plan's sum to its row of `outs`.
 
+    Returns whether a score was NaN; the sums are then worth nothing.
+
     Parameters
     ----------
     scores : (n,) array
-        Without NaN; -inf: not retrieved.
+        -inf: not retrieved.
     order, starts, codes, level_starts : arrays
         As `lay_out` takes and gives them.
     plans : list of Plan
@@ -790,7 +801,8 @@ def sum_queries(
     cdef Sum s
     cdef Plan plan
     cdef double[:, ::1] out = outs
-    cdef Py_ssize_t q, i, row, n, size = 0, depth = 1, retrieved
+    cdef Py_ssize_t q, i, row, n, size = 0, depth = 1
+    cdef bint has_nan = False
     for i in range(len(plans)):
         plan = plans[i]
         s.kind, s.ties, s.k = plan.kind, plan.ties, plan.k
@@ -831,7 +843,7 @@ def sum_queries(
                 for i in range(n):
                     gathered[i] = scores[order[row + i]]
                 query = gathered.data()
-            retrieved = rank_query(
+            has_nan |= rank_query(
                 query, &codes[row], n, depth, keys.data(), spare.data(), &ranking
             )
             for i in range(<Py_ssize_t>sums.size()):
@@ -839,5 +851,6 @@ def sum_queries(
                     &sums[i], &ranking, row, level_starts[q],
                     level_starts[q + 1] - level_starts[q],
                 )
-                if sums[i].per_retrieved and retrieved > 0:
-                    sums[i].out[q] /= retrieved
+                if sums[i].per_retrieved and ranking.n > 0:
+                    sums[i].out[q] /= ranking.n
+    return has_nan

@@ -40,16 +40,19 @@ def run_chunks(work, starts):
         Releases the GIL.
     starts : ndarray of shape (n_queries + 1,)
         The first row of each query.
+
+    Returns
+    -------
+    list
+        What the calls returned.
     """
     n_queries = len(starts) - 1
     n_chunks = min(int(starts[-1]) // ROWS_A_CHUNK, n_queries)
     threads = min(n_threads(), n_chunks) if n_chunks > 1 else 1
     if threads == 1:
-        work(0, n_queries)
-        return
+        return [work(0, n_queries)]
     rows = np.linspace(0, starts[-1], n_chunks + 1)
     cuts = np.unique(np.searchsorted(starts, rows))
     # A pool a call costs little and, unlike a lasting one, is none the worse for a fork.
     with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]:
-            done.result()
+        return list(pool.map(work, cuts[:-1], cuts[1:]))

@@ -142,23 +142,18 @@ def _id_array(qid):
     """A 1-D array of ids: numbers and dates as they are, all else as Python objects."""
     if isinstance(qid, str) or not hasattr(qid, "__len__"):
         raise TypeError(f"qid must be an array with the query of each row; got {qid!r}.")
-    if hasattr(qid, "dtype") or hasattr(qid, "__array__"):
-        numpy_dtype = isinstance(getattr(qid, "dtype", None), np.dtype)
-        array = np.asarray(qid) if numpy_dtype else _objects(qid)
-        if array.ndim != 1:
-            raise ValueError(
-                f"qid must be 1-D; got an array of shape {array.shape}. Pass one column."
-            )
-        if array.dtype.kind in "buifmM":
-            return array
-        return array if array.dtype.kind == "O" else _objects(array)
-    return _objects(qid)
+    if not hasattr(qid, "dtype"):
+        return _objects(qid)
+    if len(getattr(qid, "shape", (0,))) != 1:
+        raise ValueError(f"qid must be 1-D; got an array of shape {qid.shape}. Pass one column.")
+    # Of pandas' and polars' own types only whole numbers without gaps keep their values in NumPy.
+    safe = "buifmM" if isinstance(qid.dtype, np.dtype) else "bui"
+    array = np.asarray(qid)
+    return array if array.dtype.kind in safe else _objects(qid)
 
 
 def _objects(values):
     """An object array of the elements, so that tuples stay ids and 1 is not "1"."""
-    if getattr(values, "ndim", 1) != 1 or len(getattr(values, "shape", (0,))) != 1:
-        return np.empty(values.shape, dtype=object)
     items = values.tolist() if hasattr(values, "tolist") else list(values)
     array = np.empty(len(items), dtype=object)
     array[:] = items

@@ -97,16 +97,23 @@ class Judgments:
         weighted = "" if self.weights is None else ", weighted"
         return f"Judgments({self.n_rows} rows, {self.n_queries} queries{weighted})"
 
+    def _by_row(self, in_query_order):
+        if self.order is None:
+            return in_query_order
+        by_row = np.empty_like(in_query_order)
+        by_row[self.order] = in_query_order
+        return by_row
+
+    @property
+    def query_of_row(self):
+        """The position of each row's query in `query_ids`, shape (n,)."""
+        return self._by_row(np.repeat(np.arange(self.n_queries), self.sizes))
+
     @property
     def grades(self):
         """The grades row by row as they were given, shape (n,)."""
         levels = self.levels[np.repeat(self.level_starts[:-1], self.sizes) + self.codes]
-        grades = np.where(self.codes < 0, np.nan, levels)
-        if self.order is None:
-            return grades
-        by_row = np.empty_like(grades)
-        by_row[self.order] = grades
-        return by_row
+        return self._by_row(np.where(self.codes < 0, np.nan, levels))
 
     @property
     def max_size(self):
@@ -162,13 +169,3 @@ def check_judgments(y_true, *, qid=None, group=None, sample_weight=None):
         if value is not None:
             raise ValueError(f"{name} is part of the Judgments: do not give it again.")
     return y_true
-
-
-def check_scores(y_score, judgments):
-    """The system's scores as float64, without NaN and as many as there are grades."""
-    scores = column(y_score, "y_score", judgments.n_rows)
-    refuse_nan(
-        scores, "y_score", allow_infinity=True,
-        hint=" Give documents that were not retrieved the score -inf.",
-    )
-    return scores

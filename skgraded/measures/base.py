@@ -13,8 +13,8 @@ import numpy as np
 
 from skgraded import _kernels
 from skgraded._parallel import run_chunks
-from skgraded._validation import whole_number
-from skgraded.judgments import check_judgments, check_scores
+from skgraded._validation import column, refuse_nan, whole_number
+from skgraded.judgments import check_judgments
 
 TIES = {
     "average": _kernels.AVERAGE,
@@ -258,15 +258,18 @@ def score_queries(measures, judgments, y_score) -> list:
     list of ndarray of shape (n_queries,)
     """
     plans = [measure.plan(judgments) for measure in measures]
-    scores = check_scores(y_score, judgments)
+    scores = column(y_score, "y_score", judgments.n_rows)
     sums = np.empty((len(plans), judgments.n_queries))
-    run_chunks(
+    has_nan = run_chunks(
         lambda first, last: _kernels.sum_queries(
             scores, judgments.order, judgments.starts, judgments.codes, judgments.level_starts,
             plans, sums, first, last,
         ),
         judgments.starts,
     )
+    if any(has_nan):
+        hint = " Give documents that were not retrieved the score -inf."
+        refuse_nan(scores, "y_score", allow_infinity=True, hint=hint)
     for measure, values in zip(measures, sums, strict=True):
         values[measure.undefined_queries(judgments)] = measure.undefined
     return list(sums)
