@@ -853,4 +853,6 @@ def sum_queries(
                 )
                 if sums[i].per_retrieved and ranking.n > 0:
                     sums[i].out[q] /= ranking.n
+                # every measure ends at 1, which rounding must not pass
+                sums[i].out[q] = min(sums[i].out[q], 1.0)
     return has_nan

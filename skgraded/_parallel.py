@@ -51,8 +51,16 @@ def run_chunks(work, starts):
     threads = min(n_threads(), n_chunks) if n_chunks > 1 else 1
     if threads == 1:
         return [work(0, n_queries)]
-    rows = np.linspace(0, starts[-1], n_chunks + 1)
-    cuts = np.unique(np.searchsorted(starts, rows))
-    # A pool a call costs little and, unlike a lasting one, is none the worse for a fork.
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, cuts[:-1], cuts[1:]))
+    cuts = np.unique(np.searchsorted(starts, np.linspace(0, starts[-1], n_chunks + 1)))
+    chunks = iter(list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)))
+
+    def work_off():
+        # a list's iterator hands each chunk to one thread only
+        return [work(first, last) for first, last in chunks]
+
+    # Threads are started by each call, which costs little and, unlike a lasting pool, is none
+    # the worse for a fork; the calling thread does its share.
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(work_off) for _ in range(threads - 1)]
+        done = work_off()
+        return sum((other.result() for other in others), done)

@@ -11,24 +11,19 @@ def is_missing(value):
     """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that holds one."""
     if isinstance(value, tuple):
         return any(is_missing(v) for v in value)
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)) and bool(
-        value != value
-    )
+    return isinstance(value, (numbers.Number, np.generic)) and bool(value != value)
 
 
 def as_array(values, name):
     """A 1-D ndarray of anything array-like, or an error that names the argument."""
-    if hasattr(values, "ndim") or hasattr(values, "__array__"):
-        array = np.asarray(values)
-    else:
-        try:
-            array = np.asarray(values)
-        except ValueError:  # rows of different lengths
-            raise ValueError(
-                f"{name} must be a 1-D array of numbers; got rows of different lengths."
-            ) from None
+    try:
+        array = np.asarray(unmasked(values))
+    except ValueError:
+        raise ValueError(
+            f"{name} must be a 1-D array of numbers; got rows of different lengths."
+        ) from None
     if array.ndim != 1:
         what = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
         hint = " Pass one column, or use .ravel()." if array.ndim == 2 else ""
@@ -36,6 +31,15 @@ def as_array(values, name):
     if len(array) == 0:
         raise ValueError(f"{name} is empty: there is nothing to measure.")
     return array
+
+
+def unmasked(values):
+    """A masked array as an array of objects, None where it is masked; all else as it is."""
+    if not np.ma.isMaskedArray(values):
+        return values
+    objects = values.data.astype(object)
+    objects[np.ma.getmaskarray(values)] = None
+    return objects
 
 
 def column(values, name, n=None, expected="y_true"):
@@ -76,7 +80,10 @@ def _numbers(array, name):
         if is_missing(value):
             out[row] = np.nan
         elif isinstance(value, (numbers.Real, np.bool_)) or type(value).__name__ == "Decimal":
-            out[row] = value
+            try:
+                out[row] = value
+            except OverflowError:
+                out[row] = np.inf
         else:
             raise TypeError(f"{name} must hold numbers; row {row} is {value!r}.")
     return out
@@ -140,7 +147,7 @@ def query_codes(qid, n, expected="y_true"):
 
 def _id_array(qid):
     """A 1-D array of ids: numbers and dates as they are, all else as Python objects."""
-    if isinstance(qid, str) or not hasattr(qid, "__len__"):
+    if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         raise TypeError(f"qid must be an array with the query of each row; got {qid!r}.")
     if not hasattr(qid, "dtype"):
         return _objects(qid)
@@ -148,7 +155,9 @@ def _id_array(qid):
         raise ValueError(f"qid must be 1-D; got an array of shape {qid.shape}. Pass one column.")
     # Of pandas' and polars' own types only whole numbers without gaps keep their values in NumPy.
     safe = "buifmM" if isinstance(qid.dtype, np.dtype) else "bui"
-    array = np.asarray(qid)
+    array = np.asarray(unmasked(qid))
+    if array.dtype.kind == "O":
+        return array
     return array if array.dtype.kind in safe else _objects(qid)
 
 
@@ -185,7 +194,7 @@ def _hash_codes(array):
 def group_codes(group, n, expected="y_true"):
     """Number the queries of consecutive rows by their sizes; see `query_codes`."""
     sizes = column(group, "group")
-    bad = ~((sizes >= 1) & (sizes == np.floor(sizes)))
+    bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(f"group must hold whole sizes ≥ 1: size {i} is {sizes[i]:g}.")

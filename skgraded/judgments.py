@@ -93,6 +93,9 @@ class Judgments:
             self.n_unknown = int(unknown.sum())
             self.first_unknown = int(np.argmax(unknown))
 
+    def __getstate__(self):
+        return self.__dict__ | {"_memory": {}}
+
     def __repr__(self):
         weighted = "" if self.weights is None else ", weighted"
         return f"Judgments({self.n_rows} rows, {self.n_queries} queries{weighted})"

@@ -60,7 +60,7 @@ def _number(name, low, strict):
             sign = ">" if strict else "≥"
             raise ValueError(f"{name} must be a finite number {sign} {low}; got {value!r}.")
         # 2.0 and 2 are one value and have one text
-        return int(value) if value == int(value) else float(value)
+        return int(value) if value == int(value) and value < 2**53 else float(value)
 
     return check
 
@@ -85,6 +85,10 @@ def _text(value):
     return repr(value)
 
 
+def _fields(measure):
+    return {field.name: field for field in dataclasses.fields(measure)}
+
+
 # The measure -------------------------------------------------------------------------------------
 
 class Measure:
@@ -95,10 +99,9 @@ class Measure:
     """
 
     def __post_init__(self):
-        for field in dataclasses.fields(self):
-            value = _CHECKS[field.name](getattr(self, field.name))
-            object.__setattr__(self, field.name, value)
-        if self.k == "mean" and not self._has_mean:
+        for name, value in self._parameters.items():
+            object.__setattr__(self, name, _CHECKS[name](value))
+        if getattr(self, "k", None) == "mean" and not self._has_mean:
             raise ValueError(f"k='mean' is for NDCG and NDCNG; {type(self).__name__} has none.")
 
     _has_mean = False
@@ -167,10 +170,14 @@ class Measure:
 
     def undefined_queries(self, judgments) -> np.ndarray:
         """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
-        return judgments.remember(("undefined", *self._key), lambda: self._undefined(judgments))
+        undefined = judgments.remember(
+            ("undefined", *self._key), lambda: self._undefined(judgments)
+        )
+        undefined.flags.writeable = False  # it is kept
+        return undefined
 
     def plan(self, judgments):
-        """What the kernel has to sum for this measure over these Judgments, laid out once."""
+        """Lay out what the kernel has to sum for this measure over these Judgments, once."""
         self._refuse_unknown(judgments)
         return judgments.remember(("plan", *self._key), lambda: self._plan(judgments))
 
@@ -189,11 +196,12 @@ class Measure:
 
     def _depth(self, judgments):
         """Ranks that count: k, or all of the largest query."""
-        return judgments.max_size if self.k is None else min(self.k, judgments.max_size)
+        k = getattr(self, "k", None)
+        return judgments.max_size if k is None else min(k, judgments.max_size)
 
     @property
     def _parameters(self):
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {name: getattr(self, name) for name in _fields(self)}
 
     @property
     def _key(self):
@@ -203,12 +211,14 @@ class Measure:
     @property
     def name(self) -> str:
         """The measure's text, which `measure` reads back."""
+        parameters = self._parameters
+        k = parameters.pop("k", None)
         shown = ",".join(
-            f"{field.name}={_text(getattr(self, field.name))}"
-            for field in dataclasses.fields(self)
-            if field.name != "k" and _text(getattr(self, field.name)) != _text(field.default)
+            f"{name}={_text(value)}"
+            for name, value in parameters.items()
+            if _text(value) != _text(_fields(self)[name].default)
         )
-        cut_off = "" if self.k is None else f"@{self.k}"
+        cut_off = "" if k is None else f"@{k}"
         return type(self).__name__ + (f"({shown})" if shown else "") + cut_off
 
     __name__ = name
@@ -376,13 +386,15 @@ def _parameters_of(text, inside, cls):
         call = None
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
-    known = [field.name for field in dataclasses.fields(cls)]
+    known = list(_fields(cls))
     parameters = {}
     for keyword in call.keywords:
         if keyword.arg not in known:
             raise ValueError(
                 f"{cls.__name__} has no parameter {keyword.arg!r}; it has {', '.join(known)}."
             )
+        if keyword.arg in parameters:
+            raise ValueError(f"The measure {text!r} has {keyword.arg} twice.")
         parameters[keyword.arg] = _literal(text, keyword)
     return parameters
 

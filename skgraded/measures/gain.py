@@ -13,6 +13,22 @@ from skgraded.measures.grades import refuse_grades_above
 LN2 = np.log(2.0)
 
 
+def _called(function, name, arguments):
+    """What a user's function gives for an array: finite numbers ≥ 0, as many."""
+    given = function(arguments.copy())
+    try:
+        values = np.ascontiguousarray(given, dtype=float)
+        good = np.shape(given) == arguments.shape and np.isfinite(values).all()
+    except (TypeError, ValueError):
+        good = False
+    if not good or values.min() < 0:
+        raise ValueError(
+            f"{name} must give a finite number ≥ 0 for each element of its argument; for "
+            f"{arguments!r} it gave {given!r}."
+        )
+    return values
+
+
 def _discounts(discount, depth):
     """Discounts of ranks 1..depth."""
     ranks = np.arange(1, depth + 1, dtype=float)
@@ -20,18 +36,11 @@ def _discounts(discount, depth):
         return 1.0 / np.log2(ranks + 1)
     if discount == "letor":
         return 1.0 / np.log2(np.maximum(ranks, 2))
-    values = np.ascontiguousarray(discount(ranks), dtype=float)
+    values = _called(discount, "discount", ranks)
     # An ideal list is ordered by grade only if discounts do not rise.
-    if (
-        values.shape != ranks.shape
-        or not np.isfinite(values).all()
-        or values[0] <= 0
-        or values[-1] < 0
-        or (np.diff(values) > 0).any()
-    ):
+    if values[0] == 0 or (np.diff(values) > 0).any():
         raise ValueError(
-            "discount must give a finite number ≥ 0 for each of the ranks 1, 2, …, never rising "
-            f"and above 0 at rank 1; got {values!r}."
+            f"discount must be above 0 at rank 1 and must not rise with the rank; got {values!r}."
         )
     return values
 
@@ -45,11 +54,7 @@ def _relative_gains(gain, grades, judgments):
         return np.exp2(grades - top) * np.expm1(-grades * LN2) / np.expm1(-top * LN2)
     if gain == "linear":
         return grades / judgments.by_level(np.where(tops > 0, tops, 1.0))
-    gains = np.asarray(gain(grades.copy()), dtype=float)
-    if gains.shape != grades.shape or not np.isfinite(gains).all() or gains.min() < 0:
-        raise ValueError(
-            f"gain must give a finite number ≥ 0 for each grade; of {grades!r} it gave {gains!r}."
-        )
+    gains = _called(gain, "gain", grades)
     falls = np.diff(gains) < 0
     falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
     if falls.any():
@@ -66,7 +71,7 @@ class _CumulatedGain(Measure):
     _has_mean = True
 
     def _gained_grades(self, judgments):
-        """The grade of each level, as the gain sees it."""
+        # Of each level, as the gain sees it.
         return judgments.levels
 
     def _gains(self, judgments):

@@ -1,0 +1,150 @@
+"""Tune an LGBMRanker on graded measures, stop it early on them, and see what it fails at.
+
+    python examples/quickstart.py
+    python examples/quickstart.py --train OHSUMED.txt.gz
+    python examples/quickstart.py --train rank.train --group rank.train.query
+
+Without --train the data are generated. A file is in LETOR form (svmlight with qid), or svmlight
+without qid and then needs --group, a file with the sizes of its consecutive queries.
+"""
+
+import argparse
+import time
+
+import lightgbm as lgb
+import numpy as np
+import sklearn
+from sklearn.datasets import load_svmlight_file
+from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit
+
+import skgraded as sg
+from skgraded.lightgbm import eval_metric
+
+MEASURES = [sg.NDCNG(k=10), sg.MuAP()]
+GRID = {
+    "estimator__num_leaves": [7, 31],
+    "estimator__learning_rate": [0.03, 0.1],
+}
+
+
+def load(train, group):
+    """Features, grades and the query of each row."""
+    if train is None:
+        return sg.datasets.make_ranking(n_queries=400, n_documents=40, random_state=0)
+    if group is None:
+        data = sg.datasets.read_letor(train)
+        return data.X, data.y, data.qid
+    X, y = load_svmlight_file(train)
+    sizes = np.loadtxt(group, dtype=int, ndmin=1)
+    return X, y, np.repeat(np.arange(len(sizes)), sizes)
+
+
+def split(X, y, qid, test_size, seed):
+    """Two parts of (X, y, qid) that share no query."""
+    splitter = GroupShuffleSplit(1, test_size=test_size, random_state=seed)
+    return [(X[rows], y[rows], qid[rows]) for rows in next(splitter.split(X, y, qid))]
+
+
+def search(X, y, qid):
+    """A grid search over an LGBMRanker: qid reaches fit, split and score by routing."""
+    ranker = sg.QueryRanker(lgb.LGBMRanker(n_estimators=60, verbose=-1, random_state=0))
+    found = GridSearchCV(
+        ranker, GRID,
+        scoring=sg.make_ranking_scorer(MEASURES), refit=MEASURES[0].name,
+        cv=GroupKFold(3).set_split_request(groups="qid"),
+    )
+    return found.fit(X, y, qid=qid)
+
+
+def train_until_it_stops(best, train, valid):
+    """Boosting rounds with the best parameters, until the measures on `valid` rise no more."""
+    train, valid = (in_query_order(*rows) for rows in (train, valid))
+    train_set = lgb.Dataset(train[0], train[1], group=train[2])
+    valid_set = lgb.Dataset(valid[0], valid[1], group=valid[2], reference=train_set)
+    params = {name.removeprefix("estimator__"): value for name, value in best.items()}
+    params |= {"objective": "lambdarank", "metric": "None", "verbose": -1, "seed": 0}
+    return lgb.train(
+        params, train_set, num_boost_round=600, valid_sets=[valid_set],
+        feval=eval_metric(MEASURES), callbacks=[lgb.early_stopping(50, verbose=False)],
+    )
+
+
+def in_query_order(X, y, qid):
+    """X, y and group sizes, as lgb.Dataset wants them."""
+    queries, codes = np.unique(qid, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    return X[order], y[order], np.bincount(codes)
+
+
+def print_table(title, rows):
+    """Means of the measures over the queries, a line a system."""
+    print(f"\n{title:<44}" + "".join(f"{m.name:>10}" for m in MEASURES))
+    for name, values in rows.items():
+        print(f"{name:<44}" + "".join(f"{values[m.name]:>10.4f}" for m in MEASURES))
+
+
+def main():
+    """Run the three steps and print what each found."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--train", help="a LETOR file, or an svmlight file with --group")
+    parser.add_argument("--group", help="sizes of the consecutive queries of --train")
+    args = parser.parse_args()
+    if args.group and not args.train:
+        parser.error("--group belongs to --train")
+    sklearn.set_config(enable_metadata_routing=True)
+
+    X, y, qid = load(args.train, args.group)
+    rest, test = split(X, y, qid, test_size=0.25, seed=0)
+    train, valid = split(*rest, test_size=0.25, seed=1)
+    print(
+        f"{len(y):,} documents, {len(np.unique(qid)):,} queries, grades {y.min():g} to {y.max():g}"
+    )
+    print("queries to search, stop and test on:", *(len(np.unique(p[2])) for p in (rest, valid, test)))
+
+    start = time.perf_counter()
+    found = search(*rest)
+    best = found.best_index_
+    print_table(
+        f"grid search, {len(found.cv_results_['params'])} candidates, mean of 3 folds",
+        {
+            "the best: " + ", ".join(f"{k.removeprefix('estimator__')}={v}"
+                                     for k, v in found.best_params_.items()):
+            {m.name: found.cv_results_[f"mean_test_{m.name}"][best] for m in MEASURES},
+            "the worst": {m.name: found.cv_results_[f"mean_test_{m.name}"].min() for m in MEASURES},
+        },
+    )
+    searched = time.perf_counter()
+    booster = train_until_it_stops(found.best_params_, train, valid)
+    print_table(
+        "early stopping, on the queries to stop on",
+        {f"round {booster.best_iteration} of {booster.current_iteration()}":
+         booster.best_score["valid_0"]},
+    )
+    print(f"\n{searched - start:.1f} s to search, {time.perf_counter() - searched:.1f} s to train")
+
+    X, y, qid = test
+    systems = {
+        "all scores equal": np.zeros(len(y)),
+        "random scores": np.random.default_rng(0).random(len(y)),
+        "grid search": found.predict(X),
+        "early stopping": booster.predict(X),
+    }
+    reports = {name: sg.evaluate(y, score, qid=qid, measures=MEASURES)
+               for name, score in systems.items()}
+    print_table(
+        f"on {len(np.unique(qid))} test queries", {name: ev.mean() for name, ev in reports.items()}
+    )
+    name = MEASURES[0].name
+    n_undefined = reports["early stopping"].n_undefined[name]
+    print(f"queries without a relevant document, which count as 0: {n_undefined}")
+
+    judgments = sg.Judgments(y, qid=qid)
+    defined = ~MEASURES[0].undefined_queries(judgments)
+    print(f"\nthe five queries with relevant documents that {'early stopping'} serves worst")
+    print(reports["early stopping"].to_frame()[defined].nsmallest(5, name).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()

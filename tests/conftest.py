@@ -1,0 +1,103 @@
+"""Fixtures that every test may use: the folder of real data, and the kinds of columns."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+# The helpers beside this file (oracle, queries, registry) are imported by their plain names.
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """Folder of the real data; the test is skipped where there is none."""
+    folder = os.environ.get("SKGRADED_DATA")
+    if not folder:
+        pytest.skip("SKGRADED_DATA is not set: it names the folder of the real test data")
+    return Path(folder)
+
+
+def _strided(values):
+    padded = np.full((len(values), 3), np.nan)
+    padded[:, 1] = values
+    return padded[:, 1]
+
+
+def _read_only(values):
+    array = np.array(values, dtype=float)
+    array.flags.writeable = False
+    return array
+
+
+def _memory_view(values):
+    return memoryview(np.array(values, dtype=float))
+
+
+def _pandas_series(values, dtype, index=None):
+    pandas = pytest.importorskip("pandas")
+    return pandas.Series(values, dtype=dtype, index=index)
+
+
+def _odd_index(values):
+    # Labels that run backwards and repeat: only positions may count.
+    return _pandas_series(values, float, index=[i // 2 for i in range(len(values), 0, -1)])
+
+
+def _polars_series(values, dtype):
+    polars = pytest.importorskip("polars")
+    return polars.Series("grade", values, dtype=getattr(polars, dtype))
+
+
+# Each makes a column of whole, non-negative numbers in its own kind of container.
+COLUMN_KINDS = {
+    "list": list,
+    "list of floats": lambda values: [float(value) for value in values],
+    "tuple": tuple,
+    "range-like list of numpy scalars": lambda values: [np.int32(value) for value in values],
+    "float64": lambda values: np.array(values, dtype=np.float64),
+    "float32": lambda values: np.array(values, dtype=np.float32),
+    "float16": lambda values: np.array(values, dtype=np.float16),
+    "long double": lambda values: np.array(values, dtype=np.longdouble),
+    "int64": lambda values: np.array(values, dtype=np.int64),
+    "int8": lambda values: np.array(values, dtype=np.int8),
+    "uint8": lambda values: np.array(values, dtype=np.uint8),
+    "uint64": lambda values: np.array(values, dtype=np.uint64),
+    "big-endian float": lambda values: np.array(values, dtype=">f8"),
+    "big-endian int": lambda values: np.array(values, dtype=">i4"),
+    "bool": lambda values: np.array(values, dtype=bool),
+    "object": lambda values: np.array([int(value) for value in values], dtype=object),
+    "strided": _strided,
+    "reversed view": lambda values: np.array(values[::-1], dtype=float)[::-1],
+    "read-only": _read_only,
+    "memoryview": _memory_view,
+    "pandas float": lambda values: _pandas_series(values, float),
+    "pandas int": lambda values: _pandas_series(values, int),
+    "pandas bool": lambda values: _pandas_series(values, bool),
+    "pandas Int64": lambda values: _pandas_series(values, "Int64"),
+    "pandas Float64": lambda values: _pandas_series(values, "Float64"),
+    "pandas boolean": lambda values: _pandas_series([bool(v) for v in values], "boolean"),
+    "pandas object": lambda values: _pandas_series([int(v) for v in values], object),
+    "pandas odd index": _odd_index,
+    "polars Int64": lambda values: _polars_series(values, "Int64"),
+    "polars UInt8": lambda values: _polars_series(values, "UInt8"),
+    "polars Float64": lambda values: _polars_series([float(v) for v in values], "Float64"),
+    "polars Boolean": lambda values: _polars_series([bool(v) for v in values], "Boolean"),
+}
+
+
+@pytest.fixture(params=COLUMN_KINDS.values(), ids=COLUMN_KINDS.keys())
+def make_column(request):
+    """``make_column(values) -> (column, numbers)``: a column of one kind, and what it says.
+
+    ``values`` are whole numbers >= 0; ``numbers`` are the floats that the column holds, which
+    differ from ``values`` for the boolean kinds.
+    """
+
+    def make(values):
+        column = request.param(list(values))
+        return column, [float(value) for value in column]
+
+    return make

@@ -1,0 +1,52 @@
+"""Rows enough for several threads, and digests of their values; imported by fresh interpreters."""
+
+import numpy as np
+
+import skgraded as sg
+
+MEASURES = ["ndcng@10", "ndcg", "mu_map", "NDCG@mean", "ap@7", "p@5", "recall@9", "rr"]
+
+
+def make_rows(seed=0, n=400_000):
+    """Long and short queries, with ties."""
+    rng = np.random.default_rng(seed)
+    y_true = rng.choice([0, 0, 0, 1, 2, 4], n)
+    y_score = np.round(rng.normal(size=n), 2)
+    qid = np.minimum(rng.integers(0, 4000, n), rng.integers(0, 8000, n))
+    return y_true, y_score, np.sort(qid)
+
+
+def digests(seed=0):
+    """Return a text a measure; two are equal only when every bit of the values is."""
+    y_true, y_score, qid = make_rows(seed)
+    judgments = sg.Judgments(y_true, qid=qid)
+    values = [sg.measure(m).per_query(judgments, y_score) for m in MEASURES]
+    return [value.tobytes().hex()[:2000] + float(value.sum()).hex() for value in values]
+
+
+def digests_after_fork():
+    """Digests computed in a forked child, after this process has used its threads."""
+    import multiprocessing
+
+    digests()
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        return pool.map(digests, [0, 0, 1])
+
+
+def digests_in_a_bare_fork():
+    """Digests of a child of ``os.fork``, which is no pool's worker and may use threads."""
+    import json
+    import os
+
+    digests()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with os.fdopen(writer, "w") as pipe:
+            json.dump(digests(), pipe)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        found = json.load(pipe)
+    os.waitpid(child, 0)
+    return found

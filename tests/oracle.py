@@ -1,0 +1,241 @@
+"""Slow and obvious reference implementations of the measures.
+
+For short queries every order that the scores allow is written out, a row an order; a measure is
+then its formula, for each row. The mean over the rows is the expectation under ties, the largest
+and the smallest are the best and the worst, and the first row is row order.
+
+For long queries, whose orders are too many, `average_*` write the expectation position by position.
+
+Nothing here comes from the package under test. A query for which a measure is undefined gives None.
+"""
+
+from itertools import chain, permutations, product
+from math import comb, inf
+
+import numpy as np
+
+# --- orders ----------------------------------------------------------------------------------
+
+
+def tie_blocks(grades, scores):
+    """Grades of the retrieved documents, a list for each distinct score, highest score first."""
+    levels = sorted({score for score in scores if score > -inf}, reverse=True)
+    return [[g for g, s in zip(grades, scores, strict=True) if s == level] for level in levels]
+
+
+def orders(grades, scores):
+    """Every ranked list that the scores allow, as rows of grades; the first is in row order."""
+    choices = product(*(permutations(block) for block in tie_blocks(grades, scores)))
+    lists = [list(chain.from_iterable(order)) for order in choices]
+    return np.array(lists, dtype=float).reshape(len(lists), -1)
+
+
+def one_order(grades, scores, ties):
+    """Return the single ranked list of ``ties`` "ordinal", "best" or "worst", as a one-row array.
+
+    Every measure here falls, or stays, when a higher grade moves down, so the best order of tied
+    documents is by falling grade; that is itself checked against `orders` on short queries.
+    """
+    blocks = tie_blocks(grades, scores)
+    if ties != "ordinal":
+        blocks = [sorted(block, reverse=ties == "best") for block in blocks]
+    return np.array(list(chain.from_iterable(blocks)), dtype=float).reshape(1, -1)
+
+
+def over_ties(values, ties):
+    """The value that a tie rule takes from the values of all orders."""
+    if values is None:
+        return None
+    rule = {"average": np.mean, "best": np.max, "worst": np.min, "ordinal": lambda v: v[0]}
+    return float(rule[ties](values))
+
+
+# --- measures of the rows of `ranked` ----------------------------------------------------------
+
+
+def is_relevant(grades, threshold):
+    grades = np.asarray(grades, dtype=float)
+    return grades > 0 if threshold is None else grades >= threshold
+
+
+def precision_at_each_position(relevant):
+    return np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
+
+
+def average_precision(ranked, grades, k=None, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    if n_relevant == 0:
+        return None
+    relevant = is_relevant(ranked, threshold)
+    gains = precision_at_each_position(relevant) * relevant
+    return gains[:, :k].sum(axis=1) / min(n_relevant, k or inf)
+
+
+def mu_average_precision(ranked, grades, k=None):
+    levels = sorted({grade for grade in grades if grade > 0})
+    if not levels:
+        return None
+    total, previous = 0.0, 0.0
+    for level in levels:
+        weight = (level - previous) / levels[-1]  # the distances add up to the top grade
+        total = total + weight * average_precision(ranked, grades, k, threshold=level)
+        previous = level
+    return total
+
+
+GAINS = {
+    # Both are divided by one positive number, which the ratio of two sums does not see.
+    "exp2": lambda grades: np.expm1(np.asarray(grades) * np.log(2)),
+    "linear": np.asarray,
+}
+
+DISCOUNTS = {
+    "log2": lambda ranks: 1 / np.log2(ranks + 1),
+    "letor": lambda ranks: np.where(ranks <= 2, 1.0, 1 / np.log2(np.maximum(ranks, 2))),
+}
+
+
+def dcg(ranked, k, gain, discount):
+    gain, discount = GAINS.get(gain, gain), DISCOUNTS.get(discount, discount)
+    ranks = np.arange(1, ranked.shape[1] + 1)
+    return (gain(ranked) * discount(ranks))[:, :k].sum(axis=1)
+
+
+def ndcg(ranked, grades, k=None, gain="exp2", discount="log2"):
+    if max(grades) <= 0:
+        return None
+    if k == "mean":
+        cutoffs = range(1, len(grades) + 1)
+        return np.mean([ndcg(ranked, grades, n, gain, discount) for n in cutoffs], axis=0)
+    ideal = np.sort(np.asarray(grades, dtype=float))[::-1].reshape(1, -1)
+    return dcg(ranked, k, gain, discount) / dcg(ideal, k, gain, discount)
+
+
+def ndcng(ranked, grades, k=None, gain="exp2", discount="log2", max_grade=None):
+    top = max(grades) if max_grade is None else max_grade
+    if max(grades) <= 0:
+        return None
+    return ndcg(ranked / top, np.asarray(grades) / top, k, gain, discount)
+
+
+def precision(ranked, grades, k=None, threshold=None):
+    n_retrieved = ranked.shape[1]
+    hits = is_relevant(ranked, threshold)[:, :k].sum(axis=1)
+    divisor = n_retrieved if k is None else k
+    return hits / divisor if divisor else np.zeros(len(ranked))
+
+
+def recall(ranked, grades, k=None, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    if n_relevant == 0:
+        return None
+    return is_relevant(ranked, threshold)[:, :k].sum(axis=1) / n_relevant
+
+
+def reciprocal_rank(ranked, grades, k=None, threshold=None):
+    if not is_relevant(grades, threshold).any():
+        return None
+    values = []
+    for row in is_relevant(ranked, threshold)[:, :k].tolist():
+        values.append(1 / (row.index(True) + 1) if True in row else 0.0)
+    return np.array(values)
+
+
+# --- expectations under ties, for long queries -------------------------------------------------
+
+
+def mean_in_blocks(gains, blocks):
+    """Replace each gain by the mean of its block: what every position of the block expects."""
+    means, start = [], 0
+    for block in blocks:
+        means += [np.mean(gains[start : start + len(block)])] * len(block)
+        start += len(block)
+    return np.array(means)
+
+
+def average_ndcg(grades, scores, k=None, gain="exp2", discount="log2"):
+    if max(grades) <= 0:
+        return None
+    gain, discount = GAINS.get(gain, gain), DISCOUNTS.get(discount, discount)
+    n, blocks = len(grades), tie_blocks(grades, scores)
+    gains = np.zeros(n)
+    retrieved = mean_in_blocks(gain(one_order(grades, scores, "ordinal")[0]), blocks)
+    gains[: len(retrieved)] = retrieved
+    ideal = gain(np.sort(np.asarray(grades, dtype=float))[::-1])
+    discounts = discount(np.arange(1, n + 1))
+    ndcg_at = np.cumsum(gains * discounts) / np.cumsum(ideal * discounts)
+    return ndcg_at.mean() if k == "mean" else ndcg_at[min(k or n, n) - 1]
+
+
+def average_ndcng(grades, scores, k=None, gain="exp2", discount="log2", max_grade=None):
+    top = max(grades) if max_grade is None else max_grade
+    if max(grades) <= 0:
+        return None
+    return average_ndcg((np.asarray(grades) / top).tolist(), scores, k, gain, discount)
+
+
+def average_precision_at(grades, scores, k=None, threshold=None):
+    gains = is_relevant(one_order(grades, scores, "ordinal")[0], threshold).astype(float)
+    expected = mean_in_blocks(gains, tie_blocks(grades, scores))
+    divisor = len(expected) if k is None else k
+    return expected[:k].sum() / divisor if divisor else 0.0
+
+
+def average_recall(grades, scores, k=None, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    if n_relevant == 0:
+        return None
+    gains = is_relevant(one_order(grades, scores, "ordinal")[0], threshold).astype(float)
+    return mean_in_blocks(gains, tie_blocks(grades, scores))[:k].sum() / n_relevant
+
+
+def average_reciprocal_rank(grades, scores, k=None, threshold=None):
+    if not is_relevant(grades, threshold).any():
+        return None
+    before = 0
+    for block in tie_blocks(grades, scores):
+        n, r = len(block), int(is_relevant(block, threshold).sum())
+        if r:
+            places = range(1, min(n - r + 1, (k or inf) - before) + 1)
+            return sum(comb(n - i, r - 1) / comb(n, r) / (before + i) for i in places)
+        before += n
+    return 0.0
+
+
+def average_pair_form(weight, grades, scores, k=None):
+    """Expectation of Σ_{p ≤ k} (1/p) Σ_{j ≤ p} min(w_j, w_p), for the weights of the grades."""
+    total, before = 0.0, np.array([])
+    for block in tie_blocks(grades, scores):
+        w, a, n = weight(np.array(block)), len(before), len(block)
+        with_earlier = np.minimum.outer(before, w).sum() / n
+        pairs = np.minimum.outer(w, w)
+        with_tied = (pairs.sum() - w.sum()) / (n * (n - 1)) if n > 1 else 0.0
+        i = np.arange(1, n + 1)
+        at_position = (with_earlier + w.mean() + (i - 1) * with_tied) / (a + i)
+        total += at_position[a + i <= (k or inf)].sum()
+        before = np.concatenate([before, w])
+    return total
+
+
+def average_average_precision(grades, scores, k=None, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    if n_relevant == 0:
+        return None
+
+    def weight(grades):
+        return is_relevant(grades, threshold) / min(n_relevant, k or inf)
+
+    return average_pair_form(weight, grades, scores, k)
+
+
+def average_mu_average_precision(grades, scores, k=None):
+    """Mean over the levels of the binary expectation, one level after the other."""
+    levels = sorted({grade for grade in grades if grade > 0})
+    if not levels:
+        return None
+    total, previous = 0.0, 0.0
+    for level in levels:
+        value = average_average_precision(grades, scores, k, threshold=level)
+        total += (level - previous) / levels[-1] * value
+        previous = level
+    return total

@@ -1,0 +1,252 @@
+"""The layout by query: which rows belong together, whatever names the queries have."""
+
+import datetime
+import pickle
+import uuid
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from queries import random_queries
+
+import skgraded as sg
+
+# Which query each of the rows belongs to; ids are named by order of first appearance.
+PARTITION = [0, 1, 0, 2, 1, 0, 3, 2, 0]
+GRADES = [1, 0, 2, 3, 1, 0, 4, 0, 2]
+SCORES = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def objects(values):
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def pandas_series(values, dtype=None, **more):
+    pandas = pytest.importorskip("pandas")
+    return pandas.Series(list(values), dtype=dtype, **more)
+
+
+def pandas_dates(ids, **more):
+    pandas = pytest.importorskip("pandas")
+    return pandas.Series(pandas.to_datetime(list(ids), **more))
+
+
+def polars_series(values, dtype=None):
+    polars = pytest.importorskip("polars")
+    return polars.Series("qid", list(values), dtype=getattr(polars, dtype) if dtype else None)
+
+
+DAYS = ["2026-11-20", "2025-01-01", "2026-11-21", "1969-12-31"]
+TEXTS = ["b", "a", "", "ä long one"]
+
+# Four different ids, and how they are put in a column.
+QUERY_IDS = {
+    "list of ints": ([7, 3, 0, 9], list),
+    "tuple of ints": ([7, 3, 0, 9], tuple),
+    "negative ints": ([-1, 0, 1, -(2**40)], np.array),
+    "int8": ([-128, 127, 0, 1], lambda ids: np.array(ids, dtype=np.int8)),
+    "uint64 beyond int64": ([2**63, 2**64 - 1, 0, 1], lambda ids: np.array(ids, dtype=np.uint64)),
+    "ints beyond the doubles": ([2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3], np.array),
+    "list of ints beyond the doubles": ([2**53 + 1, 2**53, 2**53 + 3, 2**53 + 2], list),
+    "list of ints beyond int64": ([2**63, 2**63 + 1, -1, 2**100], list),
+    "list of ints and floats": ([2**53 + 1, 2**53, 0.5, 1], list),
+    "floats": ([0.5, -1.5, 0.0, 1e300], np.array),
+    "float32": ([0.5, -1.5, 0.0, 1e30], lambda ids: np.array(ids, dtype=np.float32)),
+    "infinities": ([np.inf, -np.inf, 0.0, 1.0], np.array),
+    "big-endian ints": ([1, 2, 3, 256], lambda ids: np.array(ids, dtype=">i4")),
+    "strided": ([4, 3, 2, 1], lambda ids: np.repeat(np.array(ids), 2)[::2]),
+    "list of texts": (TEXTS, list),
+    "text array": (TEXTS, np.array),
+    "text objects": (TEXTS, objects),
+    "bytes": ([b"b", b"a", b"", b"long"], np.array),
+    "texts and bytes": (["a", b"a", "b", b"b"], list),
+    "texts that end in a zero character": (["a", "a\0", "b", "b\0"], list),
+    "texts and numbers": ([1, "1", "1.0", 2.5], list),
+    "texts and numbers, objects": ([1, "1", "1.0", 2.5], objects),
+    "tuples": ([(1, "a"), (1, "b"), (2, "a"), (2,)], list),
+    "tuples of one length": ([(1, 2), (1, 3), (2, 1), (2, 2)], list),
+    "tuples of 1 and of '1'": ([(1, 2), ("1", 2), ("1", "2"), (1, "2")], list),
+    "tuple objects": ([(1, 2), (1, 3), (2, 1), ()], objects),
+    "nested tuples": ([((1,), 2), ((1, 2),), (1, (2,)), (1, 2)], list),
+    "mixed objects": ([1, "a", (1, "a"), frozenset([1])], list),
+    "fractions and decimals": ([Fraction(1, 3), Decimal("0.1"), 0.1, 3], list),
+    "uuids": ([uuid.UUID(int=i) for i in (3, 1, 0, 2)], list),
+    "dates": ([datetime.date.fromisoformat(day) for day in DAYS], list),
+    "datetime64": (DAYS, lambda ids: np.array(ids, dtype="datetime64[s]")),
+    "timedelta64": ([5, 0, -5, 7], lambda ids: np.array(ids, dtype="timedelta64[D]")),
+    "pandas ints": ([7, 3, 0, 9], pandas_series),
+    "pandas Int64": ([2**53, 2**53 + 1, 0, 9], lambda ids: pandas_series(ids, "Int64")),
+    "pandas UInt64": ([2**63, 2**64 - 1, 0, 9], lambda ids: pandas_series(ids, "UInt64")),
+    "pandas Float64": ([0.5, 0.25, 0.0, 9.0], lambda ids: pandas_series(ids, "Float64")),
+    "pandas texts": (TEXTS, pandas_series),
+    "pandas string": (TEXTS, lambda ids: pandas_series(ids, "string")),
+    "pandas object": ([1, "1", (1,), 2.5], lambda ids: pandas_series(ids, object)),
+    "pandas category of texts": (TEXTS, lambda ids: pandas_series(ids, "category")),
+    "pandas category of ints": ([7, 3, 0, 9], lambda ids: pandas_series(ids, "category")),
+    "pandas dates": (DAYS, pandas_dates),
+    "pandas dates with a zone": (DAYS, lambda ids: pandas_dates(ids, utc=True)),
+    "pandas odd index": (
+        [7, 3, 0, 9],
+        lambda ids: pandas_series(ids, index=[i // 2 for i in range(len(ids), 0, -1)]),
+    ),
+    "pandas index": (TEXTS, lambda ids: pytest.importorskip("pandas").Index(ids)),
+    "polars ints": ([7, 3, 0, 9], polars_series),
+    "polars UInt64": ([2**63, 2**64 - 1, 0, 9], lambda ids: polars_series(ids, "UInt64")),
+    "polars texts": (TEXTS, polars_series),
+    "polars category": (TEXTS, lambda ids: polars_series(ids, "Categorical")),
+    "polars dates": ([datetime.date.fromisoformat(day) for day in DAYS], polars_series),
+}
+
+
+@pytest.mark.parametrize("name", QUERY_IDS)
+def test_rows_are_grouped_by_any_kind_of_query_id(name):
+    ids, make = QUERY_IDS[name]
+    qid = make([ids[number] for number in PARTITION])
+    expected = sg.Judgments(GRADES, qid=np.array(PARTITION))
+    judgments = sg.Judgments(GRADES, qid=qid)
+    assert judgments.n_queries == 4 and judgments.n_rows == len(GRADES)
+    assert judgments.sizes.tolist() == [4, 2, 2, 1]
+    for measure in (sg.NDCG(), sg.MuAP(k=2), sg.RR()):
+        values = measure.per_query(GRADES, SCORES, qid=qid)
+        np.testing.assert_array_equal(values, measure.per_query(expected, SCORES))
+        np.testing.assert_array_equal(values, measure.per_query(judgments, SCORES))
+    if not name.startswith(("pandas", "polars", "date", "time", "float32", "bytes")):
+        assert judgments.query_ids.tolist() == ids
+
+
+@pytest.mark.parametrize(
+    ("name", "is_object"),
+    [
+        ("list of texts", True),
+        ("text array", True),
+        ("tuples", True),
+        ("pandas category of texts", True),
+        ("polars texts", True),
+        ("negative ints", False),
+        ("floats", False),
+        ("pandas Int64", False),
+    ],
+)
+def test_query_ids_are_objects_unless_they_are_numbers(name, is_object):
+    ids, make = QUERY_IDS[name]
+    found = sg.Judgments(GRADES, qid=make([ids[number] for number in PARTITION])).query_ids
+    assert (found.dtype == object) == is_object
+    assert found.tolist() == ids
+
+
+def test_a_lookup_by_query_id_finds_the_value():
+    qid = [("en", 1), ("de", 1), ("en", 1)]
+    judgments = sg.Judgments([0, 1, 2], qid=qid)
+    values = sg.RR().per_query(judgments, [3, 2, 1])
+    by_query = dict(zip(judgments.query_ids, values, strict=True))
+    assert by_query == {("en", 1): 1 / 2, ("de", 1): 1.0}
+
+
+def test_equal_numbers_of_different_kinds_are_one_query():
+    # As in a dict: 1 == 1.0 == True, but not "1".
+    judgments = sg.Judgments([1, 1, 1, 1], qid=[1, 1.0, True, "1"])
+    assert judgments.sizes.tolist() == [3, 1]
+
+
+def test_zero_and_minus_zero_are_one_query():
+    for qid in ([0.0, -0.0], np.array([0.0, -0.0])):
+        assert sg.Judgments([1, 0], qid=qid).sizes.tolist() == [2]
+
+
+def test_order_of_first_appearance():
+    judgments = sg.Judgments([0] * 6, qid=[5, 9, 5, 1, 9, 5])
+    assert judgments.query_ids.tolist() == [5, 9, 1]
+    assert judgments.sizes.tolist() == [3, 2, 1]
+
+
+def test_sizes_and_ids_of_groups():
+    judgments = sg.Judgments([0, 1, 2, 0, 1, 2], group=[1, 3, 2])
+    assert judgments.sizes.tolist() == [1, 3, 2]
+    assert judgments.n_queries == len(judgments.query_ids) == 3
+    assert judgments.n_rows == 6
+
+
+def test_without_qid_and_group_all_rows_are_one_query():
+    judgments = sg.Judgments([0, 1, 2])
+    assert judgments.sizes.tolist() == [3] and len(judgments.query_ids) == 1
+
+
+def test_many_queries_of_one_row():
+    n = 5000
+    qid = np.random.default_rng(0).permutation(n)
+    judgments = sg.Judgments(np.ones(n), qid=qid)
+    np.testing.assert_array_equal(judgments.query_ids, qid)
+    assert sg.NDCG()(judgments, np.zeros(n)) == 1
+
+
+def test_weights_are_the_means_of_rows():
+    judgments = sg.Judgments([0, 1, 2, 3], qid=list("abab"), sample_weight=[1, 2, 4, 0])
+    np.testing.assert_array_equal(judgments.weights, [(1 + 4) / 2, (2 + 0) / 2])
+    assert sg.Judgments([0, 1]).weights is None
+
+
+def test_group_and_qid_together_are_refused():
+    with pytest.raises(ValueError, match="(?s)group.*qid|qid.*group"):
+        sg.Judgments([0, 1], qid=[1, 1], group=[2])
+
+
+@pytest.mark.parametrize("more", [{"qid": [1, 1]}, {"group": [2]}, {"sample_weight": [1, 1]}])
+def test_what_the_judgments_hold_is_not_given_again(more):
+    judgments = sg.Judgments([0, 1])
+    with pytest.raises((ValueError, TypeError), match=next(iter(more))):
+        sg.NDCG()(judgments, [1, 2], **more)
+
+
+def test_judgments_of_nan_grades_are_refused_by_the_measure_not_by_the_judgments():
+    judgments = sg.Judgments([1, 2, np.nan, 0, np.nan], qid=[1, 1, 2, 2, 2])
+    assert judgments.sizes.tolist() == [2, 3]
+    for call in (sg.NDCG(), sg.NDCG().per_query):
+        with pytest.raises(ValueError, match=r"y_true.*row 2\b.*nan"):
+            call(judgments, [1, 2, 3, 4, 5])
+    with pytest.raises(ValueError, match=r"y_true.*row 2\b.*nan"):
+        sg.NDCG().n_undefined(judgments)
+    assert sg.Judgments([np.nan, np.nan]).n_queries == 1
+
+
+def test_judgments_are_a_snapshot():
+    queries = random_queries(seed=1, n_queries=20, sizes=(1, 9), grades=(0, 1, 2, 4))
+    y_true, qid, weights = queries.y_true, queries.qid, np.arange(len(queries.qid)) + 1.0
+    judgments = sg.Judgments(y_true, qid=qid, sample_weight=weights)
+    measures = [sg.NDCG(), sg.MuAP(), sg.NDCG(k="mean")]
+    expected = [m(y_true, queries.y_score, qid=qid, sample_weight=weights) for m in measures]
+    y_true[:], qid[:], weights[:] = 7, 0, 3
+    assert [measure(judgments, queries.y_score) for measure in measures] == expected
+
+
+def test_nothing_is_remembered_of_the_scores():
+    judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
+    scores = np.array([1.0, 2.0, 2.0, 1.0])
+    assert sg.RR().per_query(judgments, scores).tolist() == [1 / 2, 1]
+    scores[:] = scores[::-1].copy()
+    assert sg.RR().per_query(judgments, [2, 1, 1, 2]).tolist() == [1, 1 / 2]
+    scores[:] = [2, 1, 2, 1]
+    assert sg.RR().per_query(judgments, scores).tolist() == [1, 1]
+
+
+def test_what_a_call_returns_is_the_callers_to_change():
+    judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
+    values = sg.RR().per_query(judgments, [1, 2, 3, 4])
+    expected = values.copy()
+    values[:] = -1
+    np.testing.assert_array_equal(sg.RR().per_query(judgments, [1, 2, 3, 4]), expected)
+    undefined = sg.RR().undefined_queries(judgments)
+    if undefined.flags.writeable:
+        undefined[:] = True
+    np.testing.assert_array_equal(sg.RR().per_query(judgments, [1, 2, 3, 4]), expected)
+
+
+def test_judgments_pickle():
+    queries = random_queries(seed=1, n_queries=20, sizes=(1, 9), grades=(0, 1, 2, 4))
+    judgments = sg.Judgments(queries.y_true, qid=queries.qid)
+    before = sg.MuAP()(judgments, queries.y_score)
+    twin = pickle.loads(pickle.dumps(judgments))
+    assert sg.MuAP()(twin, queries.y_score) == before
+    assert sg.NDCG()(twin, queries.y_score) == sg.NDCG()(judgments, queries.y_score)

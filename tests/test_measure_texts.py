@@ -1,0 +1,164 @@
+"""Measures print as texts that read back, and texts that cannot be read say why."""
+
+from math import nan
+
+import numpy as np
+import pytest
+
+import skgraded as sg
+
+
+@pytest.mark.parametrize(
+    ("text", "measure", "name"),
+    [
+        ("ndcng@10", sg.NDCNG(k=10), "NDCNG@10"),
+        ("NDCNG@10", sg.NDCNG(10), "NDCNG@10"),
+        ("AP(threshold=2)@20", sg.AP(k=20, threshold=2), "AP(threshold=2)@20"),
+        ("ap", sg.AP(), "AP"),
+        ("map@5", sg.AP(k=5), "AP@5"),
+        ("MAP", sg.AP(), "AP"),
+        ("mu_map", sg.MuAP(), "MuAP"),
+        ("mu_ap@3", sg.MuAP(k=3), "MuAP@3"),
+        ("MuMAP", sg.MuAP(), "MuAP"),
+        ("p@10", sg.Precision(k=10), "Precision@10"),
+        ("R@100", sg.Recall(k=100), "Recall@100"),
+        ("mrr", sg.RR(), "RR"),
+        ("MRR(threshold=1)@10", sg.RR(k=10, threshold=1), "RR(threshold=1)@10"),
+        ("mean_ndcg", sg.NDCG(k="mean"), "NDCG@mean"),
+        ("MeanNDCNG", sg.NDCNG(k="mean"), "NDCNG@mean"),
+        ("ndcg@mean", sg.NDCG(k="mean"), "NDCG@mean"),
+        ("NDCG(undefined=nan)", sg.NDCG(undefined=nan), "NDCG(undefined=nan)"),
+        ("NDCG(undefined=1.0)@5", sg.NDCG(k=5, undefined=1), "NDCG(undefined=1.0)@5"),
+        ("NDCG()@5", sg.NDCG(k=5), "NDCG@5"),
+        ("ndcg(gain='linear')", sg.NDCG(gain="linear"), "NDCG(gain='linear')"),
+        ('ndcg(discount="letor")', sg.NDCG(discount="letor"), "NDCG(discount='letor')"),
+        ("NDCNG(max_grade=2.5)", sg.NDCNG(max_grade=2.5), "NDCNG(max_grade=2.5)"),
+        ("NDCNG(max_grade=None)", sg.NDCNG(), "NDCNG"),
+        ("AP(threshold=1e-300)", sg.AP(threshold=1e-300), "AP(threshold=1e-300)"),
+        ("AP(ties='average',undefined=0.0)", sg.AP(), "AP"),
+    ],
+)
+def test_texts_read_and_print(text, measure, name):
+    assert sg.measure(text) == measure
+    assert str(measure) == repr(measure) == measure.name == measure.__name__ == name
+    assert sg.measure(name) == measure
+
+
+def test_all_parameters_that_are_not_the_default_are_in_the_text():
+    measure = sg.NDCNG(
+        k=3, ties="worst", gain="linear", discount="letor", max_grade=4, undefined=nan
+    )
+    for part in ("worst", "linear", "letor", "max_grade=4", "nan", "@3"):
+        assert part in str(measure)
+    assert not set(str(measure)) & set(" :")
+    assert sg.measure(str(measure)) == measure
+
+
+def test_a_measure_is_read_as_itself():
+    measure = sg.NDCG(k=7)
+    assert sg.measure(measure) == measure
+
+
+def test_numbers_of_numpy_print_like_pythons():
+    assert sg.NDCG(k=np.int64(10)) == sg.NDCG(k=10)
+    assert sg.AP(threshold=np.float64(0.5)) == sg.AP(threshold=0.5)
+    assert sg.AP(threshold=np.int32(2)) == sg.AP(threshold=2) == sg.AP(threshold=2.0)
+    assert sg.NDCNG(max_grade=np.float32(0.5)) == sg.NDCNG(max_grade=0.5)
+    assert sg.AP(undefined=np.float64(nan)) == sg.AP(undefined=nan)
+
+
+def test_undefined_values_of_equal_worth_are_equal():
+    assert sg.AP(undefined=0) == sg.AP(undefined=0.0) == sg.AP()
+    assert sg.AP(undefined=nan) == sg.AP(undefined=float("nan"))
+    assert hash(sg.AP(undefined=nan)) == hash(sg.AP(undefined=float("nan")))
+    assert len({sg.AP(undefined=0.0), sg.AP(undefined=1.0), sg.AP(undefined=nan)}) == 3
+
+
+def test_a_callable_shows_its_name():
+    def doubled(grades):
+        return 2 * grades
+
+    assert "doubled" in str(sg.NDCG(gain=doubled))
+    for odd in (lambda grades: grades, np.sqrt, type("A Gain:", (), {"__call__": None})()):
+        assert not set(str(sg.NDCG(gain=odd))) & set(" :")
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [("ndgc@10", "NDCG"), ("NCDNG", "NDCNG"), ("muapp", "MuAP"), ("recal", "Recall")],
+)
+def test_an_unknown_name_lists_the_known_and_the_nearest(text, near):
+    with pytest.raises(ValueError, match="(?i)unknown measure") as error:
+        sg.measure(text)
+    message = str(error.value)
+    assert text.split("@")[0] in message
+    for name in ("AP", "MuAP", "NDCG", "NDCNG", "Precision", "Recall", "RR"):
+        assert name in message
+    assert f"mean {near}?" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "''"),
+        ("@10", "@10"),
+        ("ndcg@", "ndcg@"),
+        ("ndcg@0", "at least 1"),
+        ("ndcg@-1", "ndcg@-1"),
+        ("ndcg@2.5", "2.5"),
+        ("ndcg@ten", "ten"),
+        ("AP@mean", "mean"),
+        ("ndcg@5@10", "ndcg@5@10"),
+        ("AP(threshold=2", "threshold=2"),
+        ("AP(2)", "2"),
+        ("AP(depth=2)", "depth"),
+        ("AP(gain='linear')", "gain"),
+        ("AP(threshold=two)", "two"),
+        ("AP(threshold=print(1))", "print"),
+        ("AP(threshold='2')", "threshold"),
+        ("AP(threshold=1)(threshold=2)", "threshold"),
+        ("AP(threshold=1,threshold=2)", "threshold"),
+        ("NDCG(gain='exp3')", "exp3"),
+        ("NDCG(ties='random')", "random"),
+        ("NDCG(undefined=0.5)", "0.5"),
+        ("NDCG(k=5)@10", "cut-off"),
+        ("mean_ndcg@5", "cut-off"),
+        ("ndcg 10", "ndcg 10"),
+    ],
+)
+def test_texts_that_cannot_be_read_say_so(text, message):
+    with pytest.raises(ValueError) as error:
+        sg.measure(text)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("value", [None, 5, b"ndcg", ["ndcg", "ap"], sg.NDCG])
+def test_what_is_no_text_is_refused(value):
+    with pytest.raises(TypeError, match="ndcng@10"):
+        sg.measure(value)
+
+
+class TestLists:
+    def test_one_or_several(self):
+        from skgraded.measures import as_measures
+
+        assert as_measures("ndcng@10") == as_measures(sg.NDCNG(k=10)) == [sg.NDCNG(k=10)]
+        both = [sg.NDCNG(k=10), sg.MuAP()]
+        assert as_measures(["ndcng@10", "mu_map"]) == as_measures(tuple(both)) == both
+
+    @pytest.mark.parametrize(
+        ("measures", "message"),
+        [([], "empty"), (["ap", "map"], "AP"), (["ndcg", "ndgc"], "NDCG"), ([sg.AP(), "AP"], "AP")],
+    )
+    def test_empty_lists_duplicates_and_unknown_names_are_refused(self, measures, message):
+        from skgraded.measures import as_measures
+
+        with pytest.raises(ValueError, match=message):
+            as_measures(measures)
+
+    @pytest.mark.parametrize("measures", [None, 5, [None], [["ndcg"]]])
+    def test_what_is_no_measure_is_refused(self, measures):
+        from skgraded.measures import as_measures
+
+        with pytest.raises(TypeError, match="measure"):
+            as_measures(measures)

@@ -1,0 +1,322 @@
+"""Numbers of the papers, edge cases and neighbours."""
+
+from math import inf, log2, nan
+
+import numpy as np
+import pytest
+from queries import random_queries
+from sklearn.metrics import average_precision_score, make_scorer, ndcg_score
+
+import skgraded as sg
+
+# Scheel, Lommatzsch, Albayrak 2011, tables 1 and 2: the grades from the first rank to the last.
+GRADES = np.array([1, 0, 3, 3, 2, 0, 1, 4])
+SCORES = -np.arange(8)
+
+
+class TestPaper:
+    @pytest.mark.parametrize(
+        ("threshold", "printed"), [(5, 0), (4, 0.125), (3, 0.403), (2, 0.483), (1, 0.780), (0, 1)]
+    )
+    def test_table_1_ap_by_threshold(self, threshold, printed):
+        assert round(sg.AP(threshold=threshold)(GRADES, SCORES), 3) == printed
+
+    def test_table_1_ap_in_arithmetic(self):
+        assert sg.AP(threshold=3)(GRADES, SCORES) == pytest.approx((1 / 3 + 2 / 4 + 3 / 8) / 3)
+        at_1 = (1 / 1 + 2 / 3 + 3 / 4 + 4 / 5 + 5 / 7 + 6 / 8) / 6
+        assert sg.AP(threshold=1)(GRADES, SCORES) == pytest.approx(at_1)
+        assert sg.AP()(GRADES, SCORES) == pytest.approx(at_1)
+
+    def test_table_1_mu_ap(self):
+        by_level = [sg.AP(threshold=t)(GRADES, SCORES) for t in (1, 2, 3, 4)]
+        assert sg.MuAP()(GRADES, SCORES) == pytest.approx(sum(by_level) / 4, rel=1e-14)
+        assert round(sg.MuAP()(GRADES, SCORES), 3) == 0.448
+        assert sg.MuAP()(GRADES, SCORES) == pytest.approx(0.447817, abs=1e-6)
+
+    @pytest.mark.parametrize(
+        ("measure", "grades", "printed", "mean"),
+        [
+            (sg.NDCG, GRADES, [0.07, 0.05, 0.20, 0.31, 0.35, 0.35, 0.36, 0.55], 0.28),
+            (sg.NDCG, 2 * GRADES, [0.01, 0.01, 0.11, 0.19, 0.20, 0.20, 0.20, 0.44], 0.17),
+            (sg.NDCNG, GRADES, [0.19, 0.13, 0.30, 0.42, 0.49, 0.47, 0.50, 0.65], 0.39),
+            (sg.NDCNG, 2 * GRADES, [0.19, 0.13, 0.30, 0.42, 0.49, 0.47, 0.50, 0.65], 0.39),
+        ],
+        ids=["gain equals rel", "gain equals 2 rel", "normalized gain", "normalized, doubled"],
+    )
+    def test_table_2(self, measure, grades, printed, mean):
+        values = [measure(k=k)(grades, SCORES) for k in range(1, 9)]
+        assert np.round(values, 2).tolist() == printed
+        assert round(measure(k="mean")(grades, SCORES), 2) == mean
+        assert measure(k="mean")(grades, SCORES) == pytest.approx(sum(values) / 8, rel=1e-14)
+
+    def test_levels_weigh_by_their_distance(self):
+        # Levels (0, .3, 1): threshold .3 weighs .3, threshold 1 weighs .7.
+        grades, scores = [0.3, 0.0, 1.0], [3, 2, 1]
+        at_low, at_high = (1 / 1 + 2 / 3) / 2, 1 / 3
+        assert sg.MuAP()(grades, scores) == pytest.approx(0.3 * at_low + 0.7 * at_high)
+
+    def test_an_unused_level_has_no_weight(self):
+        # Grades 1 and 4: nothing changes between the thresholds 2, 3 and 4.
+        at_1, at_4 = (1 / 1 + 2 / 2) / 2, 1 / 2
+        assert sg.MuAP()([1, 4, 0], [3, 2, 1]) == pytest.approx((1 * at_1 + 3 * at_4) / 4)
+
+    def test_ndcg_written_out(self):
+        dcg = 3 / log2(2) + 0 / log2(3) + 1 / log2(4)
+        ideal = 3 / log2(2) + 1 / log2(3)
+        assert sg.NDCG()([2, 0, 1], [3, 2, 1]) == pytest.approx(dcg / ideal)
+        linear = (2 + 1 / log2(4)) / (2 + 1 / log2(3))
+        assert sg.NDCG(gain="linear")([2, 0, 1], [3, 2, 1]) == pytest.approx(linear)
+        letor = (3 / 1 + 0 / 1 + 1 / log2(3)) / (3 / 1 + 1 / 1)
+        assert sg.NDCG(discount="letor")([2, 0, 1], [3, 2, 1]) == pytest.approx(letor)
+
+    def test_ndcng_normalizes_by_the_top_grade_or_by_max_grade(self):
+        dcg = (2**1.0 - 1) / log2(2) + (2**0.5 - 1) / log2(4)
+        ideal = (2**1.0 - 1) / log2(2) + (2**0.5 - 1) / log2(3)
+        assert sg.NDCNG()([2, 0, 1], [3, 2, 1]) == pytest.approx(dcg / ideal)
+        dcg = (2**0.5 - 1) / log2(2) + (2**0.25 - 1) / log2(4)
+        ideal = (2**0.5 - 1) / log2(2) + (2**0.25 - 1) / log2(3)
+        assert sg.NDCNG(max_grade=4)([2, 0, 1], [3, 2, 1]) == pytest.approx(dcg / ideal)
+
+
+class TestTies:
+    def test_constant_scores_do_not_depend_on_the_order_of_rows(self):
+        # Ten documents, three relevant. Position p: precision (1 + (p - 1) · 2/9) / p, hit 3/10.
+        expected = sum(3 / 10 * (1 + (p - 1) * 2 / 9) / p for p in range(1, 11)) / 3
+        for grades in ([1] * 3 + [0] * 7, [0] * 7 + [1] * 3):
+            assert sg.AP()(grades, [0] * 10) == pytest.approx(expected)
+            assert round(sg.AP()(grades, [0] * 10), 3) == 0.450
+            assert round(sg.NDCG()(grades, [0] * 10), 3) == 0.640
+
+    def test_row_order_decides_only_when_asked(self):
+        first, last = [1] * 3 + [0] * 7, [0] * 7 + [1] * 3
+        for ties, grades, ndcg, ap in (
+            ("ordinal", first, 1.0, 1.0),
+            ("ordinal", last, 0.425, 0.216),
+            ("best", last, 1.0, 1.0),
+            ("worst", first, 0.425, 0.216),
+        ):
+            assert round(sg.NDCG(ties=ties)(grades, [0] * 10), 3) == ndcg
+            assert round(sg.AP(ties=ties)(grades, [0] * 10), 3) == ap
+
+    def test_first_relevant_document_of_a_tie_block(self):
+        # Three tied, two relevant: at rank 1 with 2/3, at rank 2 with 1/3.
+        assert sg.RR()([0, 1, 1], [5, 5, 5]) == pytest.approx(2 / 3 * 1 + 1 / 3 * 1 / 2)
+        assert sg.RR(k=1)([0, 1, 1], [5, 5, 5]) == pytest.approx(2 / 3)
+        after_one = sg.RR()([0, 0, 1, 1], [9, 5, 5, 5])
+        assert after_one == pytest.approx(2 / 3 * 1 / 2 + 1 / 3 * 1 / 3)
+
+    def test_a_cut_off_inside_a_block_takes_its_share(self):
+        assert sg.Precision(k=2)([1, 0, 0, 0], [1, 1, 1, 1]) == pytest.approx(2 * (1 / 4) / 2)
+        assert sg.Recall(k=3)([1, 0, 0, 0], [1, 1, 1, 1]) == pytest.approx(3 / 4)
+
+    @pytest.mark.parametrize("step", [2.0**-52, 2.0**-40, 1e-8])
+    def test_scores_differing_in_the_last_bits_do_not_tie(self, step):
+        assert sg.RR()([1, 0], [1.0, 1.0 + step]) == 1 / 2
+        assert sg.RR()([1, 0], [1.0 + step, 1.0]) == 1
+
+    def test_zero_and_minus_zero_tie(self):
+        assert sg.RR()([1, 0], [-0.0, 0.0]) == sg.RR()([1, 0], [0.0, -0.0]) == 3 / 4
+
+    def test_tiny_scores_do_not_tie_with_zero(self):
+        assert sg.RR()([1, 0], [5e-324, 0.0]) == 1
+        assert sg.RR()([1, 0], [-5e-324, -0.0]) == 1 / 2
+
+    def test_whole_number_scores_beyond_the_doubles_are_read_as_doubles(self):
+        # 2^53 + 1 is no double: as a float it ties with 2^53, in whatever kind of column.
+        for scores in ([2**53, 2**53 + 1], np.array([2**53, 2**53 + 1], dtype=np.uint64)):
+            assert sg.RR()([1, 0], scores) == 3 / 4
+
+
+class TestNotRetrieved:
+    def test_a_missing_document_counts_in_the_ideal_but_takes_no_place(self):
+        assert sg.AP()([1, 1, 0], [2, -inf, 1]) == (1 / 1) / 2
+        assert sg.Recall()([1, 1, 0], [2, -inf, 1]) == 1 / 2
+        dcg, ideal = 1 / log2(2), 1 / log2(2) + 1 / log2(3)
+        assert sg.NDCG()([1, 1, 0], [2, -inf, 1]) == pytest.approx(dcg / ideal)
+
+    def test_precision_divides_by_the_retrieved_unless_cut_off(self):
+        assert sg.Precision()([1, 1, 0], [2, -inf, 1]) == 1 / 2
+        assert sg.Precision(k=3)([1, 1, 0], [2, -inf, 1]) == 1 / 3
+        assert sg.Precision(k=10)([1, 1, 0], [2, -inf, 1]) == 1 / 10
+
+    def test_several_missing_documents_are_not_a_tie_block(self):
+        for ties in ("average", "ordinal", "best", "worst"):
+            assert sg.RR(ties=ties)([0, 1, 1], [1, -inf, -inf]) == 0
+            assert sg.Precision(ties=ties)([0, 1, 1], [1, -inf, -inf]) == 0
+            assert sg.NDCG(k="mean", ties=ties)([0, 1, 1], [1, -inf, -inf]) == 0
+
+    def test_nothing_retrieved_scores_zero(self):
+        measures = (sg.AP, sg.MuAP, sg.NDCG, sg.NDCNG, sg.Precision, sg.Recall, sg.RR)
+        for measure in measures:
+            for k in (None, 1, 5):
+                assert measure(k=k, undefined=1.0)([1, 2], [-inf, -inf]) == 0
+
+    def test_the_mean_over_cut_offs_counts_all_rows(self):
+        # N = 3 rows, one retrieved: NDCG@1 = 1, then the ideal grows and the list does not.
+        second = 1 / (1 + 1 / log2(3))
+        expected = (1 + second + second) / 3
+        assert sg.NDCG(k="mean")([1, 1, 0], [2, -inf, -inf]) == pytest.approx(expected)
+
+    def test_plus_infinity_is_a_score_like_another(self):
+        assert sg.RR()([0, 1, 1], [inf, inf, 3]) == pytest.approx((1 + 1 / 2) / 2)
+
+
+class TestUndefined:
+    @pytest.mark.parametrize("measure", [sg.AP, sg.MuAP, sg.NDCG, sg.NDCNG, sg.Recall, sg.RR])
+    def test_no_grade_above_zero(self, measure):
+        arguments = {"y_true": [0, 0, 1], "y_score": [2, 1, 3], "qid": ["a", "a", "b"]}
+        assert measure()(**arguments) == (0 + 1) / 2
+        assert measure(undefined=1.0)(**arguments) == (1 + 1) / 2
+        assert measure(undefined=nan)(**arguments) == 1
+        assert measure().n_undefined([0, 0, 1], qid=["a", "a", "b"]) == 1
+
+    @pytest.mark.parametrize("measure", [sg.AP, sg.Recall, sg.RR])
+    def test_no_grade_reaches_the_threshold(self, measure):
+        assert measure(threshold=3, undefined=1.0)([2, 0], [1, 2]) == 1
+        assert measure(threshold=3).n_undefined([2, 0]) == 1
+        assert measure(threshold=2).n_undefined([2, 0]) == 0
+
+    def test_precision_is_always_defined(self):
+        assert sg.Precision(undefined=1.0)([0, 0], [1, 2]) == 0
+        assert sg.Precision(undefined=nan, threshold=5)([1, 0], [1, 2]) == 0
+        assert sg.Precision(undefined=nan).n_undefined([0, 0]) == 0
+
+    def test_undefined_depends_on_the_truth_alone(self):
+        assert sg.NDCG(undefined=1.0)([0, 1], [-inf, -inf]) == 0
+        assert sg.NDCG().n_undefined([0, 1]) == 0
+
+    def test_no_defined_query_has_no_mean(self):
+        assert np.isnan(sg.NDCG(undefined=nan)([0, 0], [1, 2]))
+
+    def test_all_the_weight_on_undefined_queries_has_no_mean(self):
+        measure, arguments = sg.NDCG(undefined=nan), {"qid": [1, 2], "sample_weight": [1, 0]}
+        assert np.isnan(measure([0, 1], [1, 2], **arguments))
+        assert measure([1, 0], [1, 2], **arguments) == 1
+
+    def test_one_document_is_a_query(self):
+        for measure in (sg.AP, sg.MuAP, sg.NDCG, sg.NDCNG, sg.Precision, sg.Recall, sg.RR):
+            assert measure()([3], [0.2]) == 1
+            assert measure()([0], [0.2]) == 0
+
+
+class TestExtremeGrades:
+    @pytest.mark.parametrize("top", [1024, 5000, 1e6, 1e15])
+    def test_exponential_gains_of_large_grades(self, top):
+        # 2^top overflows, but the ratio of 2^(top-1) to it is 1/2.
+        dcg = 1 / 2 / log2(2) + 1 / log2(3)
+        ideal = 1 / log2(2) + 1 / 2 / log2(3)
+        assert sg.NDCG()([top - 1, top], [2, 1]) == pytest.approx(dcg / ideal, rel=1e-9)
+
+    @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-17, 1e300])
+    def test_normalized_gains_of_any_unit(self, unit):
+        grades = np.array([1, 3, 2, 0])
+        for measure in (sg.NDCNG(), sg.NDCG(gain="linear"), sg.MuAP()):
+            expected = measure(grades, [4, 3, 2, 1])
+            assert measure(grades * unit, [4, 3, 2, 1]) == pytest.approx(expected, rel=1e-12)
+
+    @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-17])
+    def test_exponential_gains_of_tiny_grades_are_linear(self, unit):
+        # 2^g - 1 → g ln 2
+        grades = np.array([1, 3, 2, 0])
+        expected = sg.NDCG(gain="linear")(grades, [4, 3, 2, 1])
+        assert sg.NDCG()(grades * unit, [4, 3, 2, 1]) == pytest.approx(expected, rel=1e-12)
+
+    def test_every_positive_grade_is_relevant(self):
+        assert sg.AP()([0.0, 5e-324], [1, 2]) == 1
+        assert sg.MuAP()([0.0, 5e-324], [1, 2]) == 1
+        assert sg.NDCG()([0.0, 1e-308], [1, 2]) == pytest.approx(1)
+
+
+class TestCallables:
+    def test_a_gain_gets_an_array_of_grades(self):
+        seen = []
+
+        def gain(grades):
+            seen.append(grades)
+            return np.sqrt(grades)
+
+        dcg, ideal = 1 + 2 / log2(3), 2 + 1 / log2(3)
+        assert sg.NDCG(gain=gain)([1, 4], [2, 1]) == pytest.approx(dcg / ideal)
+        assert all(isinstance(grades, np.ndarray) for grades in seen)
+
+    def test_a_discount_gets_an_array_of_ranks_from_1(self):
+        seen = []
+
+        def discount(ranks):
+            seen.append(np.array(ranks))
+            return 1 / ranks
+
+        assert sg.NDCG(gain="linear", discount=discount)([1, 4, 0], [2, 1, 0]) == pytest.approx(
+            (1 / 1 + 4 / 2) / (4 / 1 + 1 / 2)
+        )
+        assert all(ranks[0] == 1 for ranks in seen)
+
+    def test_the_named_ones_written_as_callables(self):
+        queries = random_queries(seed=2, n_queries=20, sizes=(1, 9), grades=(0, 1, 2.5, 4))
+        arguments = {"y_true": queries.y_true, "y_score": queries.y_score, "qid": queries.qid}
+        gains = {"exp2": lambda g: 2.0**g - 1, "linear": lambda g: g}
+        discounts = {
+            "log2": lambda i: 1 / np.log2(i + 1),
+            "letor": lambda i: 1 / np.log2(np.maximum(i, 2)),
+        }
+        for cls in (sg.NDCG, sg.NDCNG):
+            for gain in gains:
+                for discount in discounts:
+                    named = cls(gain=gain, discount=discount).per_query(**arguments)
+                    called = cls(gain=gains[gain], discount=discounts[discount])
+                    np.testing.assert_allclose(called.per_query(**arguments), named, rtol=1e-12)
+
+    def test_two_lambdas_are_not_mistaken_for_one_another(self):
+        judgments = sg.Judgments([1, 4], qid=None)
+        for power in (1, 2, 0.5):
+            measure = sg.NDCG(gain=lambda grades, power=power: grades**power)
+            dcg, ideal = 1 + 4**power / log2(3), 4**power + 1 / log2(3)
+            assert measure(judgments, [2, 1]) == pytest.approx(dcg / ideal)
+
+
+class TestScikitLearn:
+    @pytest.mark.parametrize("k", [None, 1, 3, 10])
+    @pytest.mark.parametrize("decimals", [0, 1, 8])
+    def test_ndcg_with_linear_gain_is_ndcg_score(self, k, decimals):
+        rng = np.random.default_rng(decimals)
+        y_true = rng.integers(0, 5, (40, 12)).astype(float)
+        y_true[:, 0] += 0.5
+        y_score = np.round(rng.normal(size=(40, 12)), decimals)
+        measure = sg.NDCG(k=k, gain="linear")
+        value = measure(y_true.ravel(), y_score.ravel(), group=[12] * 40)
+        assert value == pytest.approx(ndcg_score(y_true, y_score, k=k), rel=1e-9)
+
+    def test_ap_without_ties_is_average_precision_score(self):
+        rng = np.random.default_rng(0)
+        for n in (1, 2, 10, 200):
+            y_true = rng.integers(0, 2, n)
+            y_true[0] = 1
+            y_score = rng.permutation(n)
+            expected = average_precision_score(y_true, y_score)
+            assert sg.AP()(y_true, y_score) == pytest.approx(expected, rel=1e-9)
+
+    def test_a_measure_makes_a_scorer(self):
+        import sklearn
+        from sklearn.linear_model import LinearRegression
+        from sklearn.model_selection import GroupKFold, cross_validate
+
+        rng = np.random.default_rng(0)
+        X, qid = rng.normal(size=(200, 3)), rng.integers(0, 20, 200)
+        y = np.clip(np.round(X[:, 0] + 1), 0, 3)
+        measure = sg.NDCNG(k=5)
+        with sklearn.config_context(enable_metadata_routing=True):
+            scorer = make_scorer(measure).set_score_request(qid=True)
+            found = cross_validate(
+                LinearRegression(),
+                X,
+                y,
+                scoring=scorer,
+                cv=GroupKFold(3).set_split_request(groups="qid"),
+                params={"qid": qid},
+                return_estimator=True,
+                return_indices=True,
+            )
+        for score, model, rows in zip(
+            found["test_score"], found["estimator"], found["indices"]["test"], strict=True
+        ):
+            assert score == measure(y[rows], model.predict(X[rows]), qid=qid[rows])

@@ -1,0 +1,193 @@
+"""Long queries: many grade levels, and cut-offs far above the length of a tie block.
+
+Short queries do not reach every algorithm (few or many levels, all sorted or only the top k), so
+here each measure is compared with its plain definition on longer ones.
+"""
+
+from functools import cache
+
+import numpy as np
+import oracle
+import pytest
+from queries import Queries, random_queries
+from registry import REGISTRY, TIES, build, reciprocal
+
+import skgraded as sg
+
+TOLERANCE = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def reference(name, setting, ties, parts):
+    entry = REGISTRY[name]
+    values = []
+    for grades, scores in parts:
+        if ties == "average":
+            value = entry.on_average(grades, scores, **setting)
+        else:
+            ranked = oracle.one_order(grades, scores, ties)
+            value = oracle.over_ties(entry.of_orders(ranked, grades, **setting), "ordinal")
+        values.append(0.0 if value is None else value)
+    return np.array(values)
+
+
+def check(name, setting, queries):
+    for ties in TIES:
+        measure = build(name, setting, ties=ties)
+        values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
+        expected = reference(name, setting, ties, queries.parts)
+        np.testing.assert_allclose(values, expected, **TOLERANCE, err_msg=str(measure))
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_the_expectations_in_closed_form_agree_with_enumeration(name):
+    entry, parts = REGISTRY[name], random_queries(seed=1, n_queries=30, sizes=(1, 6)).parts
+    for setting in entry.settings:
+        for grades, scores in parts:
+            of_orders = entry.of_orders(oracle.orders(grades, scores), grades, **setting)
+            closed = entry.on_average(grades, scores, **setting)
+            expected = oracle.over_ties(of_orders, "average")
+            assert closed == (expected if expected is None else pytest.approx(expected, rel=1e-9))
+
+
+LEVELS = [1, 2, 4, 5, 15, 16, 17, 31, 33, 63, 64, 65, 66, 128, 250]
+TIED = np.round(np.linspace(-2, 2, 23), 2)
+
+
+@cache
+def queries_with_levels(n_levels):
+    """Queries of 300 documents that use ``n_levels`` grades > 0 each, and tie in several ways."""
+    rng = np.random.default_rng(n_levels)
+    levels = np.round(np.cumsum(rng.exponential(0.3, n_levels) + 0.01), 6)
+    scorings = [
+        rng.choice(TIED, 300),
+        rng.choice([-np.inf, *TIED[:5]], 300),
+        np.full(300, 0.5),
+        rng.normal(size=300),
+    ]
+    columns = []
+    for qid, scores in enumerate(scorings):
+        others = rng.choice([0.0, *levels], 300 - n_levels)
+        grades = rng.permutation(np.concatenate([levels, others]))
+        columns.append((grades, scores, np.full(300, qid)))
+    return interleaved(columns, rng)
+
+
+def interleaved(columns, rng):
+    """Shuffle the rows of several (grades, scores, qid) together."""
+    columns = [np.concatenate(column) for column in zip(*columns, strict=True)]
+    order = rng.permutation(len(columns[0]))
+    return Queries(*(column[order] for column in columns))
+
+
+@pytest.mark.parametrize("n_levels", LEVELS)
+@pytest.mark.parametrize("k", [None, 7, 100])
+def test_mu_ap_of_many_levels(n_levels, k):
+    check("MuAP", {"k": k}, queries_with_levels(n_levels))
+
+
+@pytest.mark.parametrize("k", [None, 1, 10, 100, 299, 300, 301, 5000])
+@pytest.mark.parametrize("name", ["AP", "Precision", "Recall", "RR"])
+@pytest.mark.parametrize("threshold", [None, 1.5, 4])
+def test_binary_measures_of_long_queries(name, k, threshold):
+    check(name, {"k": k, "threshold": threshold}, queries_with_levels(5))
+
+
+@pytest.mark.parametrize("k", [None, 1, 10, 100, 299, 300, 301, 5000, "mean"])
+@pytest.mark.parametrize("name", ["NDCG", "NDCNG"])
+@pytest.mark.parametrize("discount", ["log2", "letor", reciprocal])
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+def test_gain_measures_of_long_queries(name, k, discount, gain):
+    check(name, {"k": k, "discount": discount, "gain": gain}, queries_with_levels(17))
+
+
+# Top-k may be found without a full sort, when k is small beside the query. Each list of scores
+# puts the cut-off inside a tie block, at its edge, or before it.
+def step_scores(n, rng):
+    return np.floor(rng.uniform(0, 12, n))
+
+
+def mostly_one_value(n, rng):
+    return np.where(rng.uniform(size=n) < 0.97, 0.25, rng.normal(size=n))
+
+
+def few_retrieved(n, rng):
+    return np.where(rng.uniform(size=n) < 0.98, -np.inf, rng.integers(0, 4, n).astype(float))
+
+
+def distinct_scores(n, rng):
+    return rng.normal(size=n)
+
+
+def rising(n, rng):
+    return np.arange(n, dtype=float)
+
+
+def falling(n, rng):
+    return -np.arange(n, dtype=float)
+
+
+def constant(n, rng):
+    return np.full(n, -0.0)
+
+
+def pairs(n, rng):
+    return rng.permutation(n) // 2 * 1.0
+
+
+def differing_in_the_last_bit(n, rng):
+    return 1.0 + rng.integers(0, 40, n) * 2.0**-52
+
+
+def infinite_at_the_top(n, rng):
+    return np.where(rng.uniform(size=n) < 0.02, np.inf, rng.normal(size=n))
+
+
+SCORINGS = [
+    step_scores,
+    mostly_one_value,
+    few_retrieved,
+    distinct_scores,
+    rising,
+    falling,
+    constant,
+    pairs,
+    differing_in_the_last_bit,
+    infinite_at_the_top,
+]
+
+
+@cache
+def top_k_queries(scoring):
+    """Queries of 1 to 1000 documents with the scores of ``scoring``, rows interleaved."""
+    rng = np.random.default_rng(len(scoring.__name__))
+    columns = []
+    for qid, n in enumerate([1000, 257, 256, 129, 65, 64, 33, 20, 5, 1]):
+        grades = rng.choice([0, 0, 0, 0, 1, 2, 3, 4], n).astype(float)
+        columns.append((grades, scoring(n, rng), np.full(n, qid)))
+    return interleaved(columns, rng)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("k", [1, 2, 5, 10, 16, 20, 32, 50, 64, 100, 256, 500, 999])
+def test_cut_offs_inside_tie_blocks(scoring, k):
+    check("NDCG", {"k": k}, top_k_queries(scoring))
+
+
+@pytest.mark.parametrize("scoring", [s for s in SCORINGS if s not in (rising, falling)])
+@pytest.mark.parametrize("k", [1, 10, 64, 500])
+@pytest.mark.parametrize("name", ["MuAP", "AP", "NDCNG", "Precision", "Recall", "RR"])
+def test_cut_offs_of_the_other_measures(name, k, scoring):
+    check(name, {"k": k}, top_k_queries(scoring))
+
+
+def test_a_hundred_thousand_levels_take_no_quadratic_time():
+    n = 100_000
+    grades = np.arange(n, 0, -1) / n
+    assert sg.MuAP()(grades, grades) == pytest.approx(1.0, abs=1e-9)
+
+    # All tied: position i of the list expects (1/i) · (1/n + (i-1) · (R-1) / (n (n-1))) at the
+    # level that R documents reach; the levels are equally far apart.
+    harmonic = np.sum(1 / np.arange(1, n + 1))
+    relevant = np.arange(1, n + 1)
+    by_level = (harmonic + (n - harmonic) * (relevant - 1) / (n - 1)) / n
+    assert sg.MuAP()(grades, np.zeros(n)) == pytest.approx(by_level.mean(), rel=1e-9)

@@ -1,0 +1,528 @@
+"""Scorers and QueryRanker in scikit-learn's model selection, on real and on made data."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from lightgbm import LGBMRanker
+from sklearn.base import clone
+from sklearn.datasets import load_svmlight_file
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.feature_selection import RFECV, SequentialFeatureSelector
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    HalvingGridSearchCV,
+    KFold,
+    RandomizedSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    permutation_test_score,
+    train_test_split,
+    validation_curve,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from tables import FRAMES, TABLES, toy_data
+
+import skgraded as sg
+
+# LightGBM 4.6 gives its own names to columns that have none, and then misses them.
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+
+NDCNG = sg.NDCNG(k=10)
+FEATURES = [0, 2, 3]
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def by_query(n_splits=3):
+    return GroupKFold(n_splits).set_split_request(groups="qid")
+
+
+def toy_scores(estimator=None, n_splits=3, measure=NDCNG):
+    """The scores of a regressor on folds of whole queries, by hand."""
+    X, y, qid = toy_data()
+    X = X[:, FEATURES]
+    scores = []
+    for train, test in GroupKFold(n_splits).split(X, groups=qid):
+        model = clone(estimator or Ridge()).fit(X[train], y[train])
+        scores.append(measure(y[test], model.predict(X[test]), qid=qid[test]))
+    return np.array(scores)
+
+
+# The main job, on real data ----------------------------------------------------------------------
+
+GRID = {"num_leaves": [4, 8], "learning_rate": [0.05, 0.2]}
+MEASURES = ["ndcng@10", "mu_map"]
+NAMES = ["NDCNG@10", "MuAP"]
+
+
+def lambdarank(**parameters):
+    return LGBMRanker(
+        n_estimators=15, min_child_samples=10, verbose=-1, n_jobs=1, random_state=0,
+        deterministic=True, force_row_wise=True, **parameters,
+    )
+
+
+@pytest.fixture(scope="module")
+def shuffled(data_dir):
+    """LightGBM's ranking example, its rows shuffled."""
+    folder = data_dir / "lightgbm-lambdarank"
+    X, y = load_svmlight_file(str(folder / "rank.train"))
+    sizes = np.loadtxt(folder / "rank.train.query", dtype=int)
+    qid = np.repeat(np.arange(len(sizes)), sizes) + 1
+    order = np.random.default_rng(0).permutation(len(y))
+    return X.toarray()[order], y[order], qid[order]
+
+
+@pytest.fixture(scope="module")
+def loop_by_hand(shuffled):
+    """Fold scores by measure, (candidate, fold): LightGBM with group sizes, rows by query."""
+    X, y, qid = shuffled
+    scores = {name: [] for name in NAMES}
+    for learning_rate in GRID["learning_rate"]:
+        for num_leaves in GRID["num_leaves"]:
+            for train, test in GroupKFold(3).split(X, groups=qid):
+                queries = list(dict.fromkeys(qid[train].tolist()))
+                rows = [train[qid[train] == query] for query in queries]
+                order, sizes = np.concatenate(rows), [len(part) for part in rows]
+                model = lambdarank(num_leaves=num_leaves, learning_rate=learning_rate)
+                model.fit(X[order], y[order], group=sizes)
+                test = test[np.argsort(qid[test], kind="stable")]
+                sizes = np.unique(qid[test], return_counts=True)[1]
+                for name in NAMES:
+                    scores[name].append(
+                        sg.measure(name)(y[test], model.predict(X[test]), group=sizes)
+                    )
+    return {name: np.reshape(values, (4, 3)) for name, values in scores.items()}
+
+
+def assert_same_search(search, loop_by_hand):
+    for name in NAMES:
+        for fold in range(3):
+            np.testing.assert_allclose(
+                search.cv_results_[f"split{fold}_test_{name}"], loop_by_hand[name][:, fold],
+                rtol=0, atol=1e-9,
+            )
+    best = np.argmax(loop_by_hand["NDCNG@10"].mean(axis=1))
+    assert search.best_index_ == best
+    assert search.best_score_ == pytest.approx(loop_by_hand["NDCNG@10"][best].mean(), abs=1e-9)
+
+
+def grid_search(ranker, scorer, cv):
+    grid = {f"estimator__{name}": values for name, values in GRID.items()}
+    return GridSearchCV(
+        ranker, grid, scoring=scorer, refit="NDCNG@10", cv=cv, n_jobs=2, error_score="raise"
+    )
+
+
+def test_a_search_by_routing_is_the_loop_by_hand(shuffled, loop_by_hand):
+    X, y, qid = shuffled
+    scorer = sg.make_ranking_scorer(MEASURES)  # routing is still off
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = grid_search(sg.QueryRanker(lambdarank()), scorer, by_query())
+        search.fit(X, y, qid=qid)
+    assert_same_search(search, loop_by_hand)
+
+
+@pytest.mark.parametrize("kind", ["numpy", "pandas", "polars"])
+def test_a_search_by_column_is_the_loop_by_hand(shuffled, loop_by_hand, kind):
+    X, y, qid = shuffled
+    names = [f"feature {i}" for i in range(X.shape[1])]
+    if kind == "numpy":
+        X, column = np.column_stack([X, qid]), -1
+    else:
+        library = pytest.importorskip(kind)
+        X, column = library.DataFrame(dict(zip(names, X.T, strict=True)) | {"q": qid}), "q"
+    search = grid_search(
+        sg.QueryRanker(lambdarank(), qid=column),
+        sg.make_ranking_scorer(MEASURES, qid=column), GroupKFold(3),
+    )
+    assert_same_search(search.fit(X, y, groups=qid), loop_by_hand)
+
+
+def test_a_search_by_index_is_the_loop_by_hand(shuffled, loop_by_hand):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = shuffled
+    frame = pandas.DataFrame(X, index=[f"document {i}" for i in range(len(X))])
+    series = pandas.Series(qid, index=frame.index).sort_values(kind="stable")
+    search = grid_search(
+        sg.QueryRanker(lambdarank(), qid=series),
+        sg.make_ranking_scorer(MEASURES, qid=series), GroupKFold(3),
+    )
+    assert_same_search(search.fit(frame, y, groups=qid), loop_by_hand)
+
+
+# A scorer without qid ----------------------------------------------------------------------------
+
+def test_the_warning_of_a_search_without_qid_says_how_to_give_it():
+    X, y, qid = toy_data()
+    search = GridSearchCV(
+        sg.QueryRanker(Ridge(), qid=1), {"estimator__alpha": [1, 2]},
+        scoring=sg.make_ranking_scorer("ndcng@10"), cv=GroupKFold(2),
+    )
+    with pytest.warns(UserWarning) as record:
+        search.fit(X, y, groups=qid)
+    failed = [str(one.message) for one in record if "Scoring failed" in str(one.message)]
+    assert len(failed) == 4
+    for message in failed:
+        assert "search.fit(X, y, qid=qid)" in message
+        assert "make_ranking_scorer(…, qid='query_id')" in message
+        assert "make_ranking_scorer(…, qid=series)" in message
+
+
+def test_a_search_without_qid_raises_if_errors_are_to_be_raised():
+    X, y, qid = toy_data()
+    for scoring in (
+        sg.make_ranking_scorer("ndcng@10"),
+        {"NDCNG": sg.make_ranking_scorer("ndcng@10"), "AP": sg.make_ranking_scorer("ap")},
+    ):
+        with pytest.raises(ValueError, match="got no qid"):
+            cross_validate(
+                Ridge(), X, y, scoring=scoring, cv=GroupKFold(2), groups=qid, error_score="raise"
+            )
+
+
+def test_routing_that_forgets_qid_raises_too(routing):
+    X, y, _ = toy_data()
+    with pytest.raises(ValueError, match="got no qid"):
+        cross_val_score(
+            Ridge(), X, y, scoring=sg.make_ranking_scorer("ndcng@10"), error_score="raise"
+        )
+
+
+# The tools, one by one ---------------------------------------------------------------------------
+
+def test_cross_val_score_by_the_rankers_own_score(routing):
+    X, y, qid = toy_data()
+    scores = cross_val_score(
+        sg.QueryRanker(Ridge()), X[:, FEATURES], y, params={"qid": qid}, cv=by_query()
+    )
+    np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_cross_val_score_by_routing_on_any_table(routing, kind):
+    X, y, qid = toy_data()
+    X = TABLES[kind](X[:, FEATURES])
+    scores = cross_val_score(
+        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query(),
+        scoring=sg.make_ranking_scorer(NDCNG),
+    )
+    np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_cross_val_score_by_column_of_any_table(kind):
+    X, y, qid = toy_data()
+    column = "query_id" if kind in FRAMES else 1
+    scores = cross_val_score(
+        sg.QueryRanker(Ridge(), qid=column), TABLES[kind](X), y, groups=qid, cv=GroupKFold(3),
+        scoring=sg.make_ranking_scorer(NDCNG, qid=column),
+    )
+    np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
+
+
+def test_queries_may_be_text_or_pairs(routing):
+    X, y, qid = toy_data()
+    groups = GroupKFold(3).set_split_request(groups="groups")
+    for ids in ([f"q{one}" for one in qid], [("site", int(one)) for one in qid]):
+        scores = cross_val_score(
+            sg.QueryRanker(Ridge()), X[:, FEATURES], y, cv=groups,
+            params={"qid": ids, "groups": qid}, scoring=sg.make_ranking_scorer(NDCNG),
+        )
+        np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
+
+
+def test_cross_validate_with_several_measures_and_train_scores(routing):
+    X, y, qid = toy_data()
+    X = X[:, FEATURES]
+    results = cross_validate(
+        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query(), n_jobs=2,
+        scoring=sg.make_ranking_scorer(MEASURES), return_train_score=True, error_score="raise",
+    )
+    for name in NAMES:
+        expected = toy_scores(measure=sg.measure(name))
+        np.testing.assert_allclose(results[f"test_{name}"], expected, atol=1e-12)
+    train, _ = next(GroupKFold(3).split(X, groups=qid))
+    scores = Ridge().fit(X[train], y[train]).predict(X[train])
+    assert results["train_MuAP"][0] == pytest.approx(sg.MuAP()(y[train], scores, qid=qid[train]))
+
+
+def test_a_dict_of_scorers(routing):
+    X, y, qid = toy_data()
+    results = cross_validate(
+        sg.QueryRanker(Ridge()), X[:, FEATURES], y, params={"qid": qid}, cv=by_query(),
+        scoring={"ours": sg.make_ranking_scorer("ndcng@10"),
+                 "make_scorer": make_scorer(NDCNG).set_score_request(qid=True)},
+    )
+    np.testing.assert_allclose(results["test_ours"], toy_scores(), atol=1e-12)
+    np.testing.assert_allclose(results["test_make_scorer"], toy_scores(), atol=1e-12)
+
+
+def test_a_dict_of_scorers_by_column_with_weights_while_routing_is_off():
+    X, y, qid = toy_data()
+    search = GridSearchCV(
+        sg.QueryRanker(Ridge(), qid=1), {"estimator__alpha": [1.0]}, cv=GroupKFold(3),
+        scoring={"one": sg.make_ranking_scorer(NDCNG, qid=1)}, refit="one", error_score="raise",
+    )
+    search.fit(X, y, groups=qid, sample_weight=np.ones(len(y)))
+    np.testing.assert_allclose(search.best_score_, toy_scores().mean(), atol=1e-12)
+
+
+def test_cross_val_predict(routing):
+    X, y, qid = toy_data()
+    X = X[:, FEATURES]
+    scores = cross_val_predict(
+        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query()
+    )
+    by_fold = [
+        NDCNG(y[test], scores[test], qid=qid[test])
+        for _, test in GroupKFold(3).split(X, groups=qid)
+    ]
+    np.testing.assert_allclose(by_fold, toy_scores(), atol=1e-12)
+
+
+def test_pipeline_by_routing(routing):
+    X, y, qid = toy_data()
+    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(alpha=50)))
+    scores = cross_val_score(
+        pipeline, X[:, FEATURES], y, params={"qid": qid}, cv=by_query(),
+        scoring=sg.make_ranking_scorer(NDCNG),
+    )
+    expected = toy_scores(make_pipeline(StandardScaler(), Ridge(alpha=50)))
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
+
+
+def test_pipeline_by_index():
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = toy_data()
+    frame = pandas.DataFrame(X[:, FEATURES], columns=list("abc")).set_axis(-np.arange(len(X)))
+    series = pandas.Series(qid, index=frame.index)
+    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(alpha=50), qid=series))
+    scores = cross_val_score(
+        pipeline.set_output(transform="pandas"), frame, y, groups=qid, cv=GroupKFold(3),
+        scoring=sg.make_ranking_scorer(NDCNG, qid=series),
+    )
+    expected = toy_scores(make_pipeline(StandardScaler(), Ridge(alpha=50)))
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
+
+
+def test_randomized_search(routing):
+    X, y, qid = toy_data()
+    search = RandomizedSearchCV(
+        make_pipeline(StandardScaler(), sg.QueryRanker(Ridge())),
+        {"queryranker__estimator__alpha": [0.1, 50.0, 500.0]}, n_iter=2, random_state=0,
+        scoring=sg.make_ranking_scorer(NDCNG), cv=by_query(), error_score="raise",
+    ).fit(X[:, FEATURES], y, qid=qid)
+    for i, candidate in enumerate(search.cv_results_["params"]):
+        alpha = candidate["queryranker__estimator__alpha"]
+        expected = toy_scores(make_pipeline(StandardScaler(), Ridge(alpha=alpha))).mean()
+        assert search.cv_results_["mean_test_score"][i] == pytest.approx(expected, abs=1e-12)
+
+
+def test_halving_search_over_rounds(routing):
+    X, y, qid = toy_data()
+    search = HalvingGridSearchCV(
+        sg.QueryRanker(lambdarank()), {"estimator__num_leaves": [3, 5, 7]}, random_state=0,
+        resource="estimator__n_estimators", max_resources=9, min_resources=3,
+        scoring=sg.make_ranking_scorer(NDCNG), cv=by_query(), error_score="raise",
+    ).fit(X[:, FEATURES], y, qid=qid)
+    assert search.best_params_["estimator__n_estimators"] == 9
+
+
+def test_a_search_inside_a_cross_validation(routing):
+    X, y, qid = toy_data()
+    scorer = sg.make_ranking_scorer(NDCNG)
+    search = GridSearchCV(
+        sg.QueryRanker(Ridge()), {"estimator__alpha": [1.0]}, scoring=scorer, cv=by_query(2)
+    )
+    scores = cross_val_score(
+        search, X[:, FEATURES], y, params={"qid": qid}, cv=by_query(), scoring=scorer
+    )
+    np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
+
+
+def test_learning_and_validation_curves(routing):
+    X, y, qid = toy_data()
+    given = dict(params={"qid": qid}, cv=by_query(), scoring=sg.make_ranking_scorer(NDCNG))
+    X = X[:, FEATURES]
+    _, _, scores = learning_curve(sg.QueryRanker(Ridge()), X, y, train_sizes=[1.0], **given)
+    np.testing.assert_allclose(scores[0], toy_scores(), atol=1e-12)
+    _, scores = validation_curve(
+        sg.QueryRanker(Ridge()), X, y, param_name="estimator__alpha", param_range=[1.0, 99.0],
+        **given,
+    )
+    np.testing.assert_allclose(scores[1], toy_scores(Ridge(alpha=99.0)), atol=1e-12)
+
+
+def test_permutation_test_score(routing):
+    X, y, qid = toy_data()
+    score, _, p_value = permutation_test_score(
+        sg.QueryRanker(Ridge()), X[:, FEATURES], y, params={"qid": qid}, cv=by_query(),
+        scoring=sg.make_ranking_scorer(NDCNG), n_permutations=9, random_state=0,
+    )
+    assert score == pytest.approx(toy_scores().mean(), abs=1e-12)
+    assert p_value == 1 / 10
+
+
+def test_feature_selection(routing):
+    X, y, qid = toy_data()
+    X = X[:, FEATURES]
+    given = dict(cv=by_query(), scoring=sg.make_ranking_scorer(NDCNG))
+    selection = SequentialFeatureSelector(
+        sg.QueryRanker(Ridge()), n_features_to_select=2, **given
+    ).fit(X, y, qid=qid)
+    assert selection.get_support().tolist() == [True, True, False]  # y is made of these two
+    selection = RFECV(
+        sg.QueryRanker(Ridge()), importance_getter="estimator_.coef_", **given
+    ).fit(X, y, qid=qid)
+    assert selection.get_support()[:2].all()
+
+
+def test_classifiers_in_a_search(routing):
+    X, y, qid = toy_data()
+    X, y = X[:, FEATURES], np.minimum(y, 2)
+    classifier = make_pipeline(StandardScaler(), LogisticRegression())
+    search = GridSearchCV(
+        classifier, {"logisticregression__C": [1.0]}, error_score="raise",
+        scoring=sg.make_ranking_scorer(NDCNG), cv=by_query(),
+    ).fit(X, y, qid=qid)
+    scores = []
+    for train, test in GroupKFold(3).split(X, groups=qid):
+        model = clone(classifier).fit(X[train], y[train])
+        scores.append(NDCNG(y[test], model.predict_proba(X[test]) @ [0, 1, 2], qid=qid[test]))
+    assert search.best_score_ == pytest.approx(np.mean(scores), abs=1e-12)
+    assert search.score(X, y, qid=qid) > search.best_score_ - 0.2
+
+
+def test_a_classifier_of_two_grades(routing):
+    X, y, qid = toy_data()
+    X, y = X[:, FEATURES], y > 1
+    scores = cross_val_score(
+        SVC(), X, y, scoring=sg.make_ranking_scorer("ap"), cv=by_query(), params={"qid": qid}
+    )
+    for (train, test), score in zip(GroupKFold(3).split(X, groups=qid), scores, strict=True):
+        model = SVC().fit(X[train], y[train])
+        assert score == sg.AP()(y[test], model.decision_function(X[test]), qid=qid[test])
+
+
+# Weights -----------------------------------------------------------------------------------------
+
+def test_weights_reach_fit_and_score_when_both_ask(routing):
+    X, y, qid = toy_data()
+    X = X[:, FEATURES]
+    weights = np.random.default_rng(0).uniform(0.1, 3, len(y))
+    scores = cross_val_score(
+        sg.QueryRanker(Ridge()).set_fit_request(sample_weight=True), X, y, cv=by_query(),
+        scoring=sg.make_ranking_scorer(NDCNG).set_score_request(sample_weight=True),
+        params={"qid": qid, "sample_weight": weights},
+    )
+    for (train, test), score in zip(GroupKFold(3).split(X, groups=qid), scores, strict=True):
+        model = Ridge().fit(X[train], y[train], sample_weight=weights[train])
+        expected = NDCNG(
+            y[test], model.predict(X[test]), qid=qid[test], sample_weight=weights[test]
+        )
+        assert score == pytest.approx(expected, abs=1e-12)
+
+
+def test_weights_that_the_scorer_was_not_told_of_are_an_error_not_forgotten(routing):
+    X, y, qid = toy_data()
+    with pytest.raises(ValueError, match=r"make_ranking_scorer\('NDCNG@10'\).score"):
+        cross_val_score(
+            sg.QueryRanker(Ridge()).set_fit_request(sample_weight=True), X, y, cv=by_query(),
+            scoring=sg.make_ranking_scorer(NDCNG),
+            params={"qid": qid, "sample_weight": np.ones(len(y))},
+        )
+
+
+# qid given by routing and in the constructor -----------------------------------------------------
+
+def test_qid_of_the_constructor_is_not_asked_for_while_the_splitter_gets_it(routing):
+    X, y, qid = toy_data()
+    scores = cross_val_score(
+        sg.QueryRanker(Ridge(), qid=1), X, y, params={"qid": qid}, cv=by_query(),
+        scoring=sg.make_ranking_scorer(NDCNG, qid=1),
+    )
+    np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
+
+
+def test_qid_that_nobody_asks_for_is_an_error(routing):
+    X, y, qid = toy_data()
+    scorer = sg.make_ranking_scorer(NDCNG, qid=1)
+    search = GridSearchCV(sg.QueryRanker(Ridge(), qid=1), {}, scoring=scorer, cv=3)
+    with pytest.raises(TypeError, match="qid"):
+        search.fit(X, y, qid=qid)
+
+
+# Torn queries ------------------------------------------------------------------------------------
+
+def torn_warnings(record):
+    return [one for one in record if issubclass(one.category, sg.TornQueryWarning)]
+
+
+@pytest.mark.parametrize("cv", [None, 5, 2, KFold(3, shuffle=True, random_state=0)], ids=str)
+def test_splits_of_rows_warn_on_every_fold(routing, cv):
+    X, y, qid = toy_data()
+    n_splits = cv if isinstance(cv, int) else 5 if cv is None else cv.get_n_splits()
+    for scoring in (None, sg.make_ranking_scorer("ndcng@10")):
+        with warnings.catch_warnings(record=True) as record:
+            warnings.simplefilter("always")
+            cross_val_score(
+                sg.QueryRanker(lambdarank()), X, y, params={"qid": qid}, cv=cv, scoring=scoring
+            )
+        assert len(torn_warnings(record)) == n_splits
+
+
+def test_splits_of_queries_and_training_scores_never_warn(routing):
+    X, y, qid = toy_data()
+    for ranker in (sg.QueryRanker(lambdarank()), make_pipeline(sg.QueryRanker(Ridge()))):
+        cross_validate(  # warnings are errors in these tests
+            ranker, X, y, params={"qid": qid}, cv=by_query(5), return_train_score=True,
+            scoring=sg.make_ranking_scorer(MEASURES), error_score="raise",
+        )
+
+
+def test_only_the_test_scores_of_torn_folds_warn(routing):
+    X, y, qid = toy_data()
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        cross_validate(
+            sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=5, return_train_score=True,
+            scoring=sg.make_ranking_scorer("ndcng@10"),
+        )
+    assert len(torn_warnings(record)) == 5
+
+
+def test_train_test_split_warns():
+    X, y, qid = toy_data()
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    ranker = sg.QueryRanker(lambdarank(), qid=1).fit(X_train, y_train)
+    with pytest.warns(sg.TornQueryWarning):
+        sg.make_ranking_scorer("ndcng@10", qid=1)(ranker, X_test, y_test)
+
+
+def test_training_scores_of_workers_do_not_warn_for_text_queries(routing):
+    # Python hashes text anew in each process, so what was fitted there must be known here.
+    X, y, qid = toy_data()
+    ids = np.array([f"q{one}" for one in qid], dtype=object)
+    scorer = sg.make_ranking_scorer("ndcng@10")
+    results = cross_validate(
+        sg.QueryRanker(Ridge()), X, y, params={"qid": ids}, cv=by_query(2), n_jobs=2,
+        scoring=scorer, return_estimator=True, return_indices=True, error_score="raise",
+    )
+    for model, train in zip(results["estimator"], results["indices"]["train"], strict=True):
+        scorer(model, X[train], y[train], qid=ids[train])
+        with pytest.warns(sg.TornQueryWarning):
+            scorer(model, X[train[1:]], y[train[1:]], qid=ids[train[1:]])

@@ -1,0 +1,578 @@
+"""QueryRanker on its own: fit, predict, score, and the warning about torn queries."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from lightgbm import LGBMRanker, LGBMRegressor
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, train_test_split
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
+from sklearn.utils import get_tags
+from tables import FRAMES, TABLES, toy_data
+
+import skgraded as sg
+
+# LightGBM 4.6 gives its own names to columns that have none, and then misses them.
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+
+FEATURES = [0, 2, 3]
+
+
+def lambdarank(**parameters):
+    return LGBMRanker(
+        n_estimators=8, min_child_samples=3, verbose=-1, n_jobs=1, random_state=0,
+        deterministic=True, force_col_wise=True, **parameters,
+    )
+
+
+def by_hand(X, y, qid, **fit_params):
+    """LightGBM as it wants it: rows query by query, in the order of the queries, and sizes."""
+    order = np.concatenate([np.flatnonzero(qid == one) for one in dict.fromkeys(qid.tolist())])
+    sizes = [np.sum(qid == one) for one in dict.fromkeys(qid.tolist())]
+    by_row = {name: values[order] for name, values in fit_params.items()}
+    return lambdarank().fit(X[order], y[order], group=sizes, **by_row)
+
+
+# Fit and predict ---------------------------------------------------------------------------------
+
+def test_rows_in_any_order_give_the_model_of_rows_sorted_by_hand():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(lambdarank()).fit(X, y, qid=qid)
+    np.testing.assert_array_equal(ranker.predict(X), by_hand(X, y, qid).predict(X))
+
+
+def test_rows_query_by_query_are_not_copied():
+    class Recorder(BaseEstimator):
+        def fit(self, X, y, group):
+            self.seen_ = X, list(group)
+            return self
+
+    X, y, qid = toy_data()
+    order = np.argsort(qid, kind="stable")
+    X, y, qid = X[order], y[order], qid[order]
+    ranker = sg.QueryRanker(Recorder()).fit(X, y, qid=qid)
+    assert ranker.estimator_.seen_[0] is X
+    assert ranker.estimator_.seen_[1] == [10] * 24
+
+
+def test_a_ranker_that_takes_qid_gets_it_row_by_row_and_sorted():
+    class Recorder(BaseEstimator):
+        def fit(self, X, y, *, qid):
+            self.seen_ = X[:, 0].tolist(), y.tolist(), qid.tolist()
+            return self
+
+    ranker = sg.QueryRanker(Recorder())
+    ranker.fit([[0], [1], [2], [3]], [3, 2, 1, 0], qid=["b", "a", "b", "a"])
+    assert ranker.estimator_.seen_ == ([0, 2, 1, 3], [3, 1, 2, 0], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("estimator", [lambdarank(), Ridge()], ids=["ranker", "regressor"])
+@pytest.mark.parametrize("qid", ["query_id", 1, -3])
+def test_the_column_is_taken_out_and_predict_takes_x_with_and_without_it(kind, estimator, qid):
+    if isinstance(qid, str) and kind not in FRAMES:
+        pytest.skip("only frames have names")
+    X, y, queries = toy_data()
+    make = TABLES[kind]
+    ranker = sg.QueryRanker(estimator, qid=qid).fit(make(X), y)
+    assert ranker.n_features_in_ == 3
+    with_it = ranker.predict(make(X))
+    without = make(X[:, FEATURES])
+    if kind in FRAMES:
+        without = make(X)[["age", "links", "words"]]
+    np.testing.assert_allclose(ranker.predict(without), with_it, rtol=1e-10)
+    same = sg.QueryRanker(estimator).fit(without, y, qid=queries)
+    np.testing.assert_allclose(same.predict(without), with_it, rtol=1e-10)
+    assert ranker.score(make(X), y) == pytest.approx(same.score(without, y, qid=queries))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("qid", ["query_id", 1])
+def test_feature_names_are_those_of_the_other_columns(kind, qid):
+    X, y, _ = toy_data()
+    ranker = sg.QueryRanker(lambdarank(), qid=qid).fit(FRAMES[kind](X), y)
+    assert ranker.feature_names_in_.tolist() == ["age", "links", "words"]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_the_column_of_a_frame_is_found_by_name_wherever_it_stands(kind):
+    X, y, _ = toy_data()
+    frame = FRAMES[kind](X)
+    ranker = sg.QueryRanker(lambdarank(), qid=1).fit(frame, y)
+    moved = frame[["age", "links", "words", "query_id"]]
+    np.testing.assert_array_equal(ranker.predict(moved), ranker.predict(frame))
+    assert ranker.score(moved, y) == ranker.score(frame, y)
+
+
+def test_a_frame_may_be_fitted_and_an_array_predicted():
+    X, y, _ = toy_data()
+    ranker = sg.QueryRanker(lambdarank(), qid="query_id").fit(TABLES["pandas"](X), y)
+    expected = ranker.predict(TABLES["pandas"](X))
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+    np.testing.assert_array_equal(ranker.predict(X[:, FEATURES]), expected)
+
+
+def test_text_queries_beside_categories_leave_the_categories_as_they_are():
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = toy_data()
+    kinds = np.array(["page", "image", "video"])[np.random.default_rng(0).integers(3, size=len(X))]
+    frame = pandas.DataFrame({"kind": pandas.Categorical(kinds), "age": X[:, 0]})
+    expected = sg.QueryRanker(lambdarank()).fit(frame, y, qid=qid)
+    frame["query"] = [f"q{one}" for one in qid]
+    ranker = sg.QueryRanker(lambdarank(), qid="query").fit(frame, y)
+    np.testing.assert_array_equal(ranker.predict(frame), expected.predict(frame.iloc[:, :2]))
+    assert ranker.estimator_.booster_.pandas_categorical == [["image", "page", "video"]]
+
+
+def test_queries_are_looked_up_by_index():
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = toy_data()
+    frame = pandas.DataFrame(X[:, FEATURES], index=np.arange(len(X))[::-1], columns=list("abc"))
+    series = pandas.Series(qid, index=frame.index).sort_index()
+    ranker = sg.QueryRanker(lambdarank(), qid=series).fit(frame, y)
+    expected = by_hand(X[:, FEATURES], y, qid)
+    np.testing.assert_array_equal(ranker.predict(frame), expected.predict(X[:, FEATURES]))
+    assert ranker.score(frame, y) == sg.NDCNG(k=10)(y, ranker.predict(frame), qid=qid)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Ridge(), RandomForestRegressor(n_estimators=3, random_state=0), KNeighborsRegressor(),
+        HistGradientBoostingRegressor(max_iter=3), LGBMRegressor(n_estimators=3, verbose=-1),
+        make_pipeline(StandardScaler(), SVR()), GridSearchCV(Ridge(), {"alpha": [1.0]}),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_any_regressor_is_fitted_on_the_rows_as_they_are(estimator):
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(estimator).fit(X, y / 8, qid=qid)  # fractional grades
+    expected = clone(estimator).fit(X, y / 8).predict(X)
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+
+
+def test_xgboost_rankers_get_their_groups():
+    xgboost = pytest.importorskip("xgboost")
+    X, y, qid = toy_data()
+    estimator = xgboost.XGBRanker(n_estimators=3, n_jobs=1)
+    ranker = sg.QueryRanker(estimator).fit(X, y, qid=qid)
+    order = np.argsort(qid, kind="stable")
+    expected = clone(estimator).fit(X[order], y[order], qid=qid[order]).predict(X)
+    np.testing.assert_allclose(ranker.predict(X), expected, atol=1e-6)
+
+
+def test_group_sizes_are_taken_in_place_of_qid():
+    X, y, qid = toy_data()
+    order = np.argsort(qid, kind="stable")
+    X, y, qid = X[order], y[order], qid[order]
+    ranker = sg.QueryRanker(lambdarank()).fit(X, y, group=[10] * 24)
+    np.testing.assert_array_equal(ranker.predict(X), by_hand(X, y, qid).predict(X))
+    assert ranker.score(X, y, group=[10] * 24) == ranker.score(X, y, qid=qid)
+
+
+# Weights and other arguments of fit --------------------------------------------------------------
+
+def test_weights_and_first_scores_follow_the_rows():
+    X, y, qid = toy_data()
+    rng = np.random.default_rng(1)
+    by_row = {"sample_weight": rng.uniform(0.1, 5, len(X)), "init_score": rng.normal(size=len(X))}
+    ranker = sg.QueryRanker(lambdarank()).fit(X, y, qid=qid, **by_row)
+    expected = by_hand(X, y, qid, **by_row).predict(X)
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+    assert not np.array_equal(expected, by_hand(X, y, qid).predict(X))
+
+
+def test_weights_of_a_regressor_stay_with_their_rows():
+    X, y, qid = toy_data()
+    weights = np.random.default_rng(1).uniform(0.1, 5, len(X))
+    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid, sample_weight=weights.tolist())
+    expected = Ridge().fit(X, y, sample_weight=weights).predict(X)
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+
+
+def test_other_arguments_of_fit_are_passed_on():
+    X, y, qid = toy_data()
+    X[:, 3] = np.round(abs(X[:, 3]))
+    names = ["a", "b", "c", "d"]
+    ranker = sg.QueryRanker(lambdarank()).fit(
+        X, y, qid=qid, feature_name=names, categorical_feature=["d"]
+    )
+    assert ranker.estimator_.booster_.feature_name() == names
+
+
+def test_weights_for_an_estimator_that_takes_none_are_refused():
+    X, y, qid = toy_data()
+    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight"):
+        sg.QueryRanker(KNeighborsRegressor()).fit(X, y, qid=qid, sample_weight=np.ones(len(X)))
+
+
+# Score -------------------------------------------------------------------------------------------
+
+def test_score_is_the_measure():
+    X, y, qid = toy_data()
+    weights = qid % 3 + 1
+    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
+    scores = ranker.predict(X)
+    assert ranker.score(X, y, qid=qid) == sg.NDCNG(k=10)(y, scores, qid=qid)
+    ranker.set_params(measure="mu_map")
+    expected = sg.MuAP()(y, scores, qid=qid, sample_weight=weights)
+    assert ranker.score(X, y, qid=qid, sample_weight=weights) == expected
+    ranker.set_params(measure=["rr", sg.AP()])
+    assert ranker.score(X, y, qid=qid) == {
+        "RR": sg.RR()(y, scores, qid=qid), "AP": sg.AP()(y, scores, qid=qid)
+    }
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+def test_no_qid_is_refused_and_the_three_ways_named():
+    X, y, qid = toy_data()
+    with pytest.raises(ValueError) as error:
+        sg.QueryRanker(lambdarank()).fit(X, y)
+    for way in ("fit(X, y, qid=qid)", "qid='query_id'", "qid=series"):
+        assert way in str(error.value)
+    ranker = sg.QueryRanker(lambdarank()).fit(X, y, qid=qid)
+    with pytest.raises(ValueError, match=r"score\(X, y, qid=qid\)"):
+        ranker.score(X, y)
+
+
+def test_two_qids_are_refused():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(lambdarank(), qid=1)
+    with pytest.raises(ValueError, match="more than once: qid=1 to the constructor"):
+        ranker.fit(X, y, qid=qid)
+    ranker.fit(X, y)
+    with pytest.raises(ValueError, match="more than once"):
+        ranker.score(X, y, qid=qid)
+    with pytest.raises(ValueError, match="more than once"):
+        sg.QueryRanker(lambdarank()).fit(X, y, qid=qid, group=[10] * 24)
+
+
+@pytest.mark.parametrize("objective", [None, "lambdarank", "rank_xendcg", "xe_ndcg"])
+def test_a_fractional_grade_for_a_ranker_of_whole_grades_names_the_regressors(objective):
+    X, y, qid = toy_data()
+    y[7] = 2.5
+    ranker = sg.QueryRanker(lambdarank(objective=objective))
+    with pytest.raises(ValueError, match="grade 2.5 in row 7") as error:
+        ranker.fit(X, y, qid=qid)
+    assert "QueryRanker(LGBMRegressor())" in str(error.value)
+    assert "QueryRanker(HistGradientBoostingRegressor())" in str(error.value)
+
+
+def test_a_ranker_with_a_regression_objective_takes_fractional_grades():
+    X, y, qid = toy_data()
+    y[7] = 2.5
+    ranker = sg.QueryRanker(lambdarank(objective="regression")).fit(X, y, qid=qid)
+    assert np.isfinite(ranker.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(y=np.full(240, -1.0)), "y must hold grades ≥ 0: row 0 is -1"),
+        (dict(y=np.full(240, np.nan)), "y must be finite: row 0 is nan"),
+        (dict(y=np.zeros((240, 1))), "y must be 1-D"),
+        (dict(y=np.zeros(239)), "y has 239 rows, but X has 240"),
+        (dict(qid=np.zeros(239)), "qid has 239 rows, but X has 240"),
+        (dict(qid=[None] * 240), "qid is missing in row 0"),
+        (dict(sample_weight=np.ones(7)), "sample_weight has 7 rows, but X has 240"),
+        (dict(init_score=np.ones(7)), "init_score has 7 rows, but X has 240"),
+        (dict(X=np.zeros(240)), "X must be 2-D"),
+        (dict(qid=None, group=[100, 100]), "group sizes add up to 200 rows, but X has 240"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    X, y, qid = toy_data()
+    with pytest.raises(ValueError, match=message):
+        sg.QueryRanker(lambdarank()).fit(**dict(X=X, y=y, qid=qid) | change)
+
+
+def test_an_unknown_measure_is_refused_before_the_fit():
+    X, y, qid = toy_data()
+    with pytest.raises(ValueError, match="Unknown measure"):
+        sg.QueryRanker(lambdarank(), measure="nonsense").fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(), make_pipeline(StandardScaler(), lambdarank()), StandardScaler()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_what_is_neither_ranker_nor_regressor_is_refused(estimator):
+    X, y, qid = toy_data()
+    with pytest.raises(TypeError, match="wraps a ranker, whose fit takes group or qid, or a reg"):
+        sg.QueryRanker(estimator).fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("estimator", [LGBMRanker, None, "lambdarank"])
+def test_what_is_no_estimator_is_refused(estimator):
+    X, y, qid = toy_data()
+    with pytest.raises(TypeError, match="must be an instance with a fit method"):
+        sg.QueryRanker(estimator).fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("qid", [[1, 2], 1.5, np.arange(240)])
+def test_a_constructor_qid_of_another_type_is_refused(qid):
+    X, y, _ = toy_data()
+    with pytest.raises(TypeError, match="qid must be the name of a column"):
+        sg.QueryRanker(lambdarank(), qid=qid).fit(X, y)
+
+
+def test_predict_before_fit_is_refused():
+    with pytest.raises(NotFittedError):
+        sg.QueryRanker(lambdarank()).predict(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("n_columns", [2, 5])
+def test_predict_names_both_numbers_of_features(n_columns):
+    X, y, _ = toy_data()
+    ranker = sg.QueryRanker(lambdarank(), qid=1).fit(X, y)
+    with pytest.raises(ValueError, match=f"X has {n_columns} features, but .* expecting 3"):
+        ranker.predict(np.zeros((2, n_columns)))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_predict_refuses_other_names_and_another_order(kind):
+    X, y, _ = toy_data()
+    frame = FRAMES[kind](X)
+    ranker = sg.QueryRanker(lambdarank(), qid="query_id").fit(frame, y)
+    with pytest.raises(ValueError, match="feature 0 is 'links', in fit it was 'age'"):
+        ranker.predict(frame[["links", "age", "words"]])
+    with pytest.raises(ValueError, match="X has 2 features"):
+        ranker.predict(frame[["query_id", "age", "words"]])
+
+
+@pytest.mark.parametrize("kind", ["numpy", "csr", "pandas", "polars"])
+def test_score_never_takes_a_feature_for_the_queries(kind):
+    X, y, _ = toy_data()
+    make = TABLES[kind]
+    ranker = sg.QueryRanker(lambdarank(), qid=1).fit(make(X), y)
+    without = make(X)[["age", "links", "words"]] if kind in FRAMES else make(X[:, FEATURES])
+    with pytest.raises(ValueError, match="score needs the queries, column"):
+        ranker.score(without, y)
+
+
+# As an estimator ---------------------------------------------------------------------------------
+
+def test_parameters_are_nested_and_clones_are_unfitted():
+    ranker = sg.QueryRanker(lambdarank(), qid="query_id", measure="mu_map")
+    assert ranker.get_params()["estimator__n_estimators"] == 8
+    ranker.set_params(estimator__n_estimators=3)
+    same = clone(ranker)
+    assert same.estimator is not ranker.estimator
+    assert (same.qid, same.measure, same.estimator.n_estimators) == ("query_id", "mu_map", 3)
+    assert not hasattr(same, "estimator_")
+    assert "query_id" in repr(ranker)
+
+
+def test_fit_leaves_the_wrapped_estimator_unfitted():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(lambdarank()).fit(X, y, qid=qid)
+    assert not hasattr(ranker.estimator, "booster_") or ranker.estimator is not ranker.estimator_
+    with pytest.raises(NotFittedError):
+        ranker.estimator.predict(X)
+
+
+def test_a_fitted_ranker_pickles():
+    X, y, _ = toy_data()
+    ranker = sg.QueryRanker(lambdarank(), qid=1).fit(X, y)
+    same = pickle.loads(pickle.dumps(ranker))
+    np.testing.assert_array_equal(same.predict(X), ranker.predict(X))
+    assert same.score(X, y) == ranker.score(X, y)
+
+
+def test_a_ranker_with_a_series_clones_pickles_and_prints():
+    pandas = pytest.importorskip("pandas")
+    ranker = sg.QueryRanker(lambdarank(), qid=pandas.Series([1, 2]))
+    for same in (clone(ranker), pickle.loads(pickle.dumps(ranker))):
+        assert same.qid.tolist() == [1, 2]
+    assert repr(ranker).startswith("QueryRanker(")
+    assert ranker._repr_html_()
+
+
+def test_fitting_again_forgets_the_first_fit():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(lambdarank()).fit(TABLES["pandas"](X), y, qid=qid)
+    ranker.fit(X[:, :3], y, qid=qid)
+    assert not hasattr(ranker, "feature_names_in_")
+    assert ranker.n_features_in_ == 3
+    ranker.set_params(qid=1).fit(X, y)
+    assert ranker.predict(X).shape == (240,)
+
+
+def test_its_tags():
+    ranker = sg.QueryRanker(lambdarank())
+    assert is_regressor(ranker)
+    assert not is_classifier(ranker)
+    assert get_tags(ranker).target_tags.required
+    for estimator in (lambdarank(), Ridge(), HistGradientBoostingRegressor()):
+        inner = get_tags(estimator).input_tags
+        tags = get_tags(sg.QueryRanker(estimator)).input_tags
+        assert (tags.sparse, tags.allow_nan) == (inner.sparse, inner.allow_nan)
+
+
+def test_it_asks_for_qid_unless_the_constructor_has_one():
+    with sklearn.config_context(enable_metadata_routing=True):
+        wanted = sg.QueryRanker(Ridge()).get_metadata_routing()
+        assert wanted.fit.requests == {"qid": True, "sample_weight": None}
+        assert wanted.score.requests == {"qid": True, "sample_weight": None}
+        for qid in ("query_id", 0):
+            wanted = sg.QueryRanker(Ridge(), qid=qid).get_metadata_routing()
+            assert wanted.fit.requests == wanted.score.requests == {"sample_weight": None}
+        ranker = sg.QueryRanker(Ridge()).set_fit_request(qid="groups", sample_weight=True)
+        assert clone(ranker).get_metadata_routing().fit.requests == {
+            "qid": "groups", "sample_weight": True
+        }
+
+
+# Torn queries ------------------------------------------------------------------------------------
+
+def halves(qid, torn):
+    """Two sets of rows: of whole queries, or of half the rows of each query."""
+    if torn:
+        return train_test_split(np.arange(len(qid)), test_size=0.4, random_state=0)
+    return next(GroupKFold(2).split(qid, groups=qid))
+
+
+def text(qid):
+    return [f"query {one}" for one in qid]
+
+
+def pairs(qid):
+    return [(int(one) // 5, int(one) % 5) for one in qid]
+
+
+QUERY_KINDS = {"int": lambda qid: qid, "text": text, "pairs": pairs,
+               "float": lambda qid: qid / 2}
+
+
+@pytest.mark.parametrize("ids", QUERY_KINDS.values(), ids=QUERY_KINDS.keys())
+def test_rows_of_known_queries_warn_and_rows_of_others_do_not(ids):
+    X, y, qid = toy_data()
+    for torn in (True, False):
+        train, test = halves(qid, torn)
+        ranker = sg.QueryRanker(Ridge()).fit(X[train], y[train], qid=ids(qid[train]))
+        scorer = sg.make_ranking_scorer("ndcng@10")
+        known = len(set(qid[test]) & set(qid[train]))
+        assert (known > 0) == torn
+        for score in (scorer, sg.QueryRanker.score):
+            if torn:
+                with pytest.warns(sg.TornQueryWarning, match=f"{known} of the {known} queries"):
+                    score(ranker, X[test], y[test], qid=ids(qid[test]))
+            else:
+                score(ranker, X[test], y[test], qid=ids(qid[test]))
+
+
+def test_the_warning_gives_an_example_and_says_what_to_do():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(Ridge()).fit(X[:200], y[:200], qid=qid[:200])
+    with pytest.warns(sg.TornQueryWarning) as record:
+        ranker.score(X[200:], y[200:], qid=qid[200:])
+    message = str(record[0].message)
+    assert f"such as {qid[200]}," in message
+    assert "cv=GroupKFold(5).set_split_request(groups='qid')" in message
+    assert record[0].filename == __file__
+
+
+def test_one_known_query_among_new_ones_is_enough():
+    X, y, qid = toy_data()
+    train = qid <= 12
+    train[np.flatnonzero(qid == 20)[0]] = True
+    ranker = sg.QueryRanker(Ridge()).fit(X[train], y[train], qid=qid[train])
+    with pytest.warns(sg.TornQueryWarning, match="1 of the 12 queries to score, such as 20,"):
+        ranker.score(X[~train], y[~train], qid=qid[~train])
+
+
+def test_the_very_rows_in_any_order_do_not_warn():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
+    order = np.random.default_rng(0).permutation(len(X))
+    ranker.score(X[order], y[order], qid=qid[order])
+
+
+def test_the_same_queries_with_other_grades_or_fewer_rows_are_other_rows():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
+    with pytest.warns(sg.TornQueryWarning):
+        ranker.score(X[1:], y[1:], qid=qid[1:])
+    other = y.copy()
+    other[5] += 1
+    with pytest.warns(sg.TornQueryWarning):
+        ranker.score(X, other, qid=qid)
+    with pytest.warns(sg.TornQueryWarning):
+        ranker.score(X[qid <= 12], y[qid <= 12], qid=qid[qid <= 12])
+
+
+def test_a_query_of_a_column_is_the_query_given_as_integers():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(Ridge(), qid=1).fit(X[:200], y[:200])  # 3.0
+    with pytest.warns(sg.TornQueryWarning):
+        sg.make_ranking_scorer("rr")(ranker, X[200:], y[200:], qid=qid[200:].astype(object))  # 3
+
+
+def test_rankers_inside_pipelines_and_searches_are_found():
+    X, y, qid = toy_data()
+    scorer = sg.make_ranking_scorer("rr", qid=1)
+    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge()))
+    pipeline.fit(X[:200], y[:200], queryranker__qid=qid[:200])
+    search = GridSearchCV(
+        sg.QueryRanker(Ridge(), qid=1), {"estimator__alpha": [1, 2]}, cv=GroupKFold(2)
+    ).fit(X[:200], y[:200], groups=qid[:200])
+    for estimator in (pipeline, search):
+        with pytest.warns(sg.TornQueryWarning):
+            scorer(estimator, X[200:], y[200:])
+        scorer(estimator, X[:200], y[:200])
+
+
+def test_a_ranker_fitted_by_group_sizes_knows_no_queries():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(Ridge()).fit(X[:20], y[:20], group=[10, 10])
+    ranker.score(X[20:40], y[20:40], group=[10, 10])
+    ranker.score(X[20:40], y[20:40], qid=np.zeros(20))
+
+
+def test_other_estimators_never_warn():
+    X, y, qid = toy_data()
+    model = LinearRegression().fit(X[:200], y[:200])
+    sg.make_ranking_scorer("rr")(model, X[200:], y[200:], qid=qid[200:])
+
+
+def test_the_memory_of_the_fit_is_a_few_numbers_a_query():
+    n_queries = 1000
+    qid = np.repeat(np.arange(n_queries), 50)
+    X = np.random.default_rng(0).normal(size=(len(qid), 1))
+    ranker = sg.QueryRanker(DummyRegressor()).fit(X, np.arange(len(qid)) % 5, qid=qid)
+    assert len(pickle.dumps(ranker)) < 40 * n_queries
+
+
+def test_the_warning_is_a_user_warning():
+    assert issubclass(sg.TornQueryWarning, UserWarning)
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        X, y, qid = toy_data()
+        ranker = sg.QueryRanker(Ridge()).fit(X[:200], y[:200], qid=qid[:200])
+        ranker.score(X[200:], y[200:], qid=qid[200:])
+        ranker.score(X[:200], y[:200], qid=qid[:200])
+    assert [warning.category for warning in record] == [sg.TornQueryWarning]
+
+
+def test_sparse_arrays_keep_their_class():
+    class Recorder(BaseEstimator):
+        def fit(self, X, y, group):
+            self.seen_ = type(X)
+            return self
+
+    X, y, _ = toy_data()
+    for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix):
+        assert sg.QueryRanker(Recorder(), qid=1).fit(kind(X), y).estimator_.seen_ is kind

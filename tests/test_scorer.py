@@ -1,0 +1,411 @@
+"""Scorers of ranking measures, called as scikit-learn calls them."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import make_scorer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.metadata_routing import get_routing_for_object
+from tables import FRAMES, TABLES, toy_data
+
+import skgraded as sg
+
+NDCNG = sg.NDCNG(k=10)
+QID = np.array(["b", "b", "a", "b", "a"], dtype=object)
+GRADES = np.array([2, 0, 1, 3, 0])
+SCORES = np.array([0.3, 0.9, 0.8, 0.2, 0.1])
+# In query b the scores put the grades in the order 0 2 3, in query a 1 0.
+EXPECTED_RR = (1 / 2 + 1 / 1) / 2
+
+
+class Scores(BaseEstimator):
+    """Predicts its first column, and counts how often."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        self.n_calls = getattr(self, "n_calls", 0) + 1
+        return np.asarray(X)[:, 0].astype(float)
+
+
+class NotFromScikitLearn:
+    def predict(self, X):
+        return X[:, 0]
+
+
+def as_column(scores):
+    return np.asarray(scores, dtype=float)[:, np.newaxis]
+
+
+# Three ways to give qid --------------------------------------------------------------------------
+
+def test_qid_given_to_the_call_groups_the_rows():
+    scorer = sg.make_ranking_scorer("rr")
+    assert scorer(Scores(), as_column(SCORES), GRADES, qid=QID) == EXPECTED_RR
+
+
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES.keys())
+@pytest.mark.parametrize("position", [1, -3, np.int64(1)])
+def test_qid_is_a_column_at_a_position_of_any_table(make, position):
+    X, y, qid = toy_data()
+    model = LinearRegression().fit(X, y)
+    expected = NDCNG(y, model.predict(X), qid=qid)
+    scorer = sg.make_ranking_scorer(NDCNG, qid=position)
+    table = make(X)
+    model = LinearRegression().fit(table, y)
+    assert scorer(model, table, y) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES.keys())
+def test_qid_is_a_column_by_name_of_a_frame(make):
+    X, y, qid = toy_data()
+    table = make(X)
+    model = LinearRegression().fit(table, y)
+    expected = NDCNG(y, model.predict(table), qid=qid)
+    assert sg.make_ranking_scorer(NDCNG, qid="query_id")(model, table, y) == expected
+
+
+def test_text_and_category_columns_are_queries_too():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"score": SCORES, "q": QID})
+    for dtype in (object, "category", "string"):
+        scorer = sg.make_ranking_scorer("rr", qid="q")
+        assert scorer(Scores(), X.astype({"q": dtype}), GRADES) == EXPECTED_RR
+
+
+def test_a_series_is_looked_up_by_the_row_index_whatever_its_order():
+    pandas = pytest.importorskip("pandas")
+    labels = list("vwxyz")
+    X = pandas.DataFrame({"score": SCORES}, index=labels)
+    series = pandas.Series(QID, index=labels).iloc[[4, 2, 0, 1, 3]]
+    more = pandas.concat([series, pandas.Series(["c"], index=["unused"])])
+    assert sg.make_ranking_scorer("rr", qid=more)(Scores(), X, GRADES) == EXPECTED_RR
+
+
+def test_repeated_rows_of_x_find_the_same_query():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"score": SCORES}).iloc[[0, 1, 3, 3]]
+    scorer = sg.make_ranking_scorer("rr", qid=pandas.Series(QID))
+    assert scorer(Scores(), X, GRADES[[0, 1, 3, 3]]) == 1 / 2
+
+
+# What cannot be a qid ----------------------------------------------------------------------------
+
+def test_without_qid_it_raises_and_names_the_three_ways():
+    scorer = sg.make_ranking_scorer("rr")
+    with pytest.raises(ValueError) as error:
+        scorer(Scores(), as_column(SCORES), GRADES)
+    for way in ("search.fit(X, y, qid=qid)", "qid='query_id'", "qid=series"):
+        assert way in str(error.value)
+
+
+def test_a_missing_label_is_named_with_its_row():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"score": SCORES}, index=[10, 11, 12, 13, 14])
+    scorer = sg.make_ranking_scorer("rr", qid=pandas.Series(QID[:3], index=[10, 11, 13]))
+    with pytest.raises(ValueError, match=r"no query for the label 12 \(row 2 of X\)"):
+        scorer(Scores(), X, GRADES)
+
+
+def test_a_repeated_label_of_the_series_is_refused():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"score": SCORES})
+    scorer = sg.make_ranking_scorer("rr", qid=pandas.Series(QID, index=[0, 1, 2, 3, 3]))
+    with pytest.raises(ValueError, match="its own index has 3 twice"):
+        scorer(Scores(), X, GRADES)
+
+
+@pytest.mark.parametrize("kind", ["numpy", "csr", "polars", "list"])
+def test_a_series_needs_an_x_with_a_row_index(kind):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = toy_data()
+    scorer = sg.make_ranking_scorer("rr", qid=pandas.Series(qid))
+    with pytest.raises(ValueError, match="has no row index"):
+        scorer(Scores(), TABLES[kind](X), y)
+
+
+def test_an_unknown_column_is_named_with_the_nearest():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"score": SCORES, "query_id": QID})
+    with pytest.raises(ValueError, match="'queryid', but X has only 'score', 'query_id'.*mean"):
+        sg.make_ranking_scorer("rr", qid="queryid")(Scores(), X, GRADES)
+
+
+def test_a_column_name_that_x_has_twice_is_refused():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame([[0.5, 1, 1]], columns=["score", "q", "q"])
+    with pytest.raises(ValueError, match="'q', but X has it 2 times"):
+        sg.make_ranking_scorer("rr", qid="q")(Scores(), X, [1])
+
+
+def test_a_name_needs_a_frame():
+    with pytest.raises(ValueError, match="ndarray, whose columns have no names"):
+        sg.make_ranking_scorer("rr", qid="q")(Scores(), as_column(SCORES), GRADES)
+
+
+@pytest.mark.parametrize("position", [1, -2])
+def test_a_position_outside_x_is_refused(position):
+    with pytest.raises(ValueError, match=f"qid is column {position}, but X has 1 columns"):
+        sg.make_ranking_scorer("rr", qid=position)(Scores(), as_column(SCORES), GRADES)
+
+
+@pytest.mark.parametrize("qid", [QID, [1, 2], 1.0, True, ("a", "b")])
+def test_qid_of_another_type_is_refused_when_the_scorer_is_made(qid):
+    with pytest.raises(TypeError, match="qid must be the name of a column"):
+        sg.make_ranking_scorer("rr", qid=qid)
+
+
+def test_a_frame_as_qid_is_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="pass the one column"):
+        sg.make_ranking_scorer("rr", qid=pandas.DataFrame({"q": QID}))
+
+
+def test_qid_by_column_and_by_call_is_refused():
+    scorer = sg.make_ranking_scorer("rr", qid=0)
+    with pytest.raises(ValueError, match="given twice"):
+        scorer(Scores(), as_column(SCORES), GRADES, qid=QID)
+
+
+def test_a_missing_query_is_named_with_its_row():
+    X = np.column_stack([SCORES, [1, 1, np.nan, 1, 2]])
+    with pytest.raises(ValueError, match="qid is missing in row 2"):
+        sg.make_ranking_scorer("rr", qid=1)(Scores(), X, GRADES)
+
+
+# Measures and weights ----------------------------------------------------------------------------
+
+def test_a_list_gives_a_dict_of_python_floats_from_one_predict():
+    model = Scores()
+    scorer = sg.make_ranking_scorer(["rr", sg.Precision(k=1), "ndcng@10"])
+    scores = scorer(model, as_column(SCORES), GRADES, qid=QID)
+    assert list(scores) == ["RR", "Precision@1", "NDCNG@10"]
+    assert scores["RR"] == EXPECTED_RR
+    assert scores["Precision@1"] == (0 + 1) / 2
+    assert all(type(score) is float for score in scores.values())
+    assert model.n_calls == 1
+
+
+def test_a_list_of_one_is_a_dict_and_one_measure_is_a_float():
+    X = as_column(SCORES)
+    assert sg.make_ranking_scorer(["rr"])(Scores(), X, GRADES, qid=QID) == {"RR": EXPECTED_RR}
+    assert type(sg.make_ranking_scorer(sg.RR())(Scores(), X, GRADES, qid=QID)) is float
+
+
+def test_weights_weigh_the_queries():
+    weights = [3, 3, 1, 3, 1]
+    score = sg.make_ranking_scorer("rr")(
+        Scores(), as_column(SCORES), GRADES, qid=QID, sample_weight=weights
+    )
+    assert score == (3 * 1 / 2 + 1 * 1) / 4
+
+
+def test_no_defined_query_gives_nan():
+    scorer = sg.make_ranking_scorer("rr(undefined=nan)")
+    assert math.isnan(scorer(Scores(), as_column(SCORES), [0] * 5, qid=QID))
+
+
+@pytest.mark.parametrize("measures", ["nonsense@10", ["rr", "mrr"], []])
+def test_unknown_repeated_and_no_measures_are_refused_when_the_scorer_is_made(measures):
+    with pytest.raises(ValueError):
+        sg.make_ranking_scorer(measures)
+
+
+# Responses ---------------------------------------------------------------------------------------
+
+def grades_by_class():
+    X, y, qid = toy_data()
+    return X[:, [0, 2, 3]], np.minimum(y, 3), qid
+
+
+def test_a_classifier_of_two_grades_is_scored_by_its_decision_function():
+    X, y, qid = grades_by_class()
+    y = 2 * (y > 1)
+    model = LogisticRegression().fit(X, y)
+    expected = NDCNG(y, model.decision_function(X), qid=qid)
+    assert sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid) == expected
+
+
+@pytest.mark.parametrize("inside_a_pipeline", [False, True])
+def test_a_classifier_of_more_grades_is_scored_by_the_expected_grade(inside_a_pipeline):
+    X, y, qid = grades_by_class()
+    y = np.where(y == 3, 7, y)  # the grades need not be 0, 1, 2, …
+    model = LogisticRegression()
+    model = (make_pipeline(StandardScaler(), model) if inside_a_pipeline else model).fit(X, y)
+    probabilities = model.predict_proba(X)
+    expected_grade = sum(c * probabilities[:, i] for i, c in enumerate([0, 1, 2, 7]))
+    expected = NDCNG(y, expected_grade, qid=qid)
+    assert sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_classifier_without_decision_function_is_scored_by_the_expected_grade():
+    X, y, qid = grades_by_class()
+    y = y > 1
+    model = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    expected = NDCNG(y, model.predict_proba(X)[:, 1], qid=qid)
+    assert sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid) == expected
+
+
+def test_response_method_chooses():
+    X, y, qid = grades_by_class()
+    model = LogisticRegression().fit(X, y)
+    by_class = sg.make_ranking_scorer(NDCNG, response_method="predict")
+    assert by_class(model, X, y, qid=qid) == NDCNG(y, model.predict(X), qid=qid)
+    first_it_has = sg.make_ranking_scorer(
+        NDCNG, response_method=["decision_function", "predict_proba"]
+    )
+    regressor = LinearRegression().fit(X, y)
+    with pytest.raises(ValueError, match="LinearRegression has no decision_function or"):
+        first_it_has(regressor, X, y, qid=qid)
+
+
+def test_several_decision_values_a_document_are_refused():
+    X, y, qid = grades_by_class()
+    model = LogisticRegression().fit(X, y)
+    scorer = sg.make_ranking_scorer(NDCNG, response_method="decision_function")
+    with pytest.raises(ValueError, match="gives 4 scores a document"):
+        scorer(model, X, y, qid=qid)
+
+
+def test_more_than_two_grades_without_probabilities_are_refused():
+    X, y, qid = grades_by_class()
+    model = LinearSVC().fit(X, y)
+    with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
+        sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid)
+
+
+def test_classes_that_are_no_grades_have_no_expected_grade():
+    class Texts(ClassifierMixin, BaseEstimator):
+        classes_ = np.array(["bad", "fair", "good"])
+
+        def predict_proba(self, X):
+            return np.full((len(X), 3), 1 / 3)
+
+    with pytest.raises(ValueError, match="'bad', 'fair', 'good'"):
+        sg.make_ranking_scorer(NDCNG)(Texts(), as_column(SCORES), GRADES, qid=QID)
+
+
+@pytest.mark.parametrize("response_method", ["score", ["predict", "transform"], []])
+def test_an_unknown_response_method_is_refused_when_the_scorer_is_made(response_method):
+    with pytest.raises(ValueError, match="response_method"):
+        sg.make_ranking_scorer(NDCNG, response_method=response_method)
+
+
+def test_predictions_of_one_column_are_scores():
+    X, y, qid = grades_by_class()
+    model = LinearRegression().fit(X, y[:, np.newaxis])
+    expected = NDCNG(y, model.predict(X)[:, 0], qid=qid)
+    assert sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid) == expected
+
+
+def test_any_object_with_predict_is_scored():
+    scorer = sg.make_ranking_scorer("rr")
+    assert scorer(NotFromScikitLearn(), as_column(SCORES), GRADES, qid=QID) == EXPECTED_RR
+
+
+# As an object ------------------------------------------------------------------------------------
+
+def scorers():
+    pandas = pytest.importorskip("pandas")
+    return {
+        "make_ranking_scorer('NDCNG@10')": sg.make_ranking_scorer("ndcng@10"),
+        "make_ranking_scorer(['NDCNG@10', 'MuAP'], qid='query_id')": sg.make_ranking_scorer(
+            ["ndcng@10", "mu_map"], qid="query_id"
+        ),
+        "make_ranking_scorer('RR', qid=<Series of 5 rows>, response_method='predict')": (
+            sg.make_ranking_scorer("rr", qid=pandas.Series(QID), response_method="predict")
+        ),
+    }
+
+
+def test_repr_says_how_it_was_made():
+    for text, scorer in scorers().items():
+        assert repr(scorer) == text
+
+
+@pytest.mark.parametrize("copy", [clone, lambda scorer: pickle.loads(pickle.dumps(scorer))])
+def test_clones_and_pickles_score_the_same(copy):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"score": SCORES, "query_id": QID})
+    for scorer in scorers().values():
+        given = {} if "qid" in repr(scorer) else {"qid": QID}
+        same = copy(scorer) if copy is not clone else clone(scorer, safe=False)
+        assert repr(same) == repr(scorer)
+        assert same(Scores(), X, GRADES, **given) == scorer(Scores(), X, GRADES, **given)
+
+
+def test_a_clone_has_its_own_requests():
+    scorer = sg.make_ranking_scorer("rr")
+    clone(scorer, safe=False).set_score_request(sample_weight=True)
+    assert scorer.get_metadata_routing().score.requests["sample_weight"] is None
+
+
+def test_a_lambda_in_a_measure_does_not_pickle_and_says_so():
+    scorer = sg.make_ranking_scorer(sg.NDCG(gain=lambda grades: grades))
+    with pytest.raises(pickle.PicklingError, match="gain is a lambda"):
+        pickle.dumps(scorer)
+
+
+def test_a_lambda_in_a_measure_clones():
+    scorer = sg.make_ranking_scorer(sg.NDCG(gain=lambda grades: grades))
+    assert repr(clone(scorer, safe=False)) == repr(scorer)
+
+
+# Under metadata routing --------------------------------------------------------------------------
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def requests_of(scorer):
+    return get_routing_for_object(scorer).score.requests
+
+
+def test_it_asks_for_qid_by_itself_even_if_made_while_routing_was_off():
+    scorer = sg.make_ranking_scorer("rr")
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert requests_of(scorer) == {"qid": True, "sample_weight": None}
+
+
+def test_it_does_not_ask_for_a_qid_that_it_finds_in_x(routing):
+    pandas = pytest.importorskip("pandas")
+    for qid in ("q", 0, pandas.Series(QID)):
+        assert requests_of(sg.make_ranking_scorer("rr", qid=qid)) == {"sample_weight": None}
+
+
+def test_requests_are_added_and_the_scorer_returned(routing):
+    scorer = sg.make_ranking_scorer("rr")
+    assert scorer.set_score_request(sample_weight=True) is scorer
+    assert requests_of(scorer) == {"qid": True, "sample_weight": True}
+    scorer.set_score_request(qid="queries")
+    assert requests_of(scorer) == {"qid": "queries", "sample_weight": True}
+
+
+def test_bad_requests_are_refused_and_change_nothing(routing):
+    scorer = sg.make_ranking_scorer("rr")
+    with pytest.raises(ValueError, match="valid identifier"):
+        scorer.set_score_request(qid="not an identifier")
+    with pytest.raises(TypeError):
+        scorer.set_score_request(group=True)
+    assert requests_of(scorer) == {"qid": True, "sample_weight": None}
+    with pytest.raises(ValueError, match="finds qid in X"):
+        sg.make_ranking_scorer("rr", qid=0).set_score_request(qid=True)
+
+
+def test_make_scorer_of_a_measure_scores_the_same_by_routing(routing):
+    by_hand = make_scorer(NDCNG).set_score_request(qid=True)
+    ours = sg.make_ranking_scorer(NDCNG)
+    X, y, qid = toy_data()
+    model = LinearRegression().fit(X, y)
+    assert ours(model, X, y, qid=qid) == by_hand(model, X, y, qid=qid)
