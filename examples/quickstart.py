@@ -57,16 +57,19 @@ def search(X, y, qid):
 
 
 def train_until_it_stops(best, train, valid):
-    """Boosting rounds with the best parameters, until the measures on `valid` rise no more."""
+    """Boost with the best parameters until a measure on `valid` has not risen for 50 rounds."""
     train, valid = (in_query_order(*rows) for rows in (train, valid))
     train_set = lgb.Dataset(train[0], train[1], group=train[2])
     valid_set = lgb.Dataset(valid[0], valid[1], group=valid[2], reference=train_set)
     params = {name.removeprefix("estimator__"): value for name, value in best.items()}
     params |= {"objective": "lambdarank", "metric": "None", "verbose": -1, "seed": 0}
-    return lgb.train(
+    history = {}
+    booster = lgb.train(
         params, train_set, num_boost_round=600, valid_sets=[valid_set],
-        feval=eval_metric(MEASURES), callbacks=[lgb.early_stopping(50, verbose=False)],
+        feval=eval_metric(MEASURES),
+        callbacks=[lgb.early_stopping(50, verbose=False), lgb.record_evaluation(history)],
     )
+    return booster, len(history["valid_0"][MEASURES[0].name])
 
 
 def in_query_order(X, y, qid):
@@ -101,7 +104,8 @@ def main():
     print(
         f"{len(y):,} documents, {len(np.unique(qid)):,} queries, grades {y.min():g} to {y.max():g}"
     )
-    print("queries to search, stop and test on:", *(len(np.unique(p[2])) for p in (rest, valid, test)))
+    n_queries = [len(np.unique(part[2])) for part in (rest, valid, test)]
+    print("{} queries to search on, {} of them to stop on, {} to test on".format(*n_queries))
 
     start = time.perf_counter()
     found = search(*rest)
@@ -116,10 +120,10 @@ def main():
         },
     )
     searched = time.perf_counter()
-    booster = train_until_it_stops(found.best_params_, train, valid)
+    booster, n_rounds = train_until_it_stops(found.best_params_, train, valid)
     print_table(
         "early stopping, on the queries to stop on",
-        {f"round {booster.best_iteration} of {booster.current_iteration()}":
+        {f"best at round {booster.best_iteration}, stopped at {n_rounds}":
          booster.best_score["valid_0"]},
     )
     print(f"\n{searched - start:.1f} s to search, {time.perf_counter() - searched:.1f} s to train")
@@ -142,7 +146,7 @@ def main():
 
     judgments = sg.Judgments(y, qid=qid)
     defined = ~MEASURES[0].undefined_queries(judgments)
-    print(f"\nthe five queries with relevant documents that {'early stopping'} serves worst")
+    print("\nthe five queries with relevant documents that early stopping serves worst")
     print(reports["early stopping"].to_frame()[defined].nsmallest(5, name).to_string(index=False))
 
 

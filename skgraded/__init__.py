@@ -1,6 +1,6 @@
 """Measures of graded ranking, as scikit-learn scorers and LightGBM metrics."""
 
-#from skgraded import datasets
+from skgraded import datasets
 from skgraded.evaluation import CrossEvaluation, Evaluation, cross_evaluate, evaluate
 from skgraded.exceptions import TornQueryWarning
 from skgraded.judgments import Judgments

@@ -67,8 +67,8 @@ def look_up(X, series):
     if (positions < 0).any():
         row = int(np.argmax(positions < 0))
         raise ValueError(
-            f"qid has no query for the label {plain(X.index[row])!r} (row {row} of X): its index must "
-            "hold every row label of X. Was the index of X reset?"
+            f"qid has no query for the label {plain(X.index[row])!r} (row {row} of X): its index "
+            "must hold every row label of X. Was the index of X reset?"
         )
     return series.iloc[positions]
 
@@ -79,7 +79,7 @@ def as_table(X):
         return X if X.format in ("csr", "csc") else X.tocsr()
     if not (_is_pandas_frame(X) or is_polars_frame(X)):
         X = np.asarray(X)
-    if X.ndim != 2 if hasattr(X, "ndim") else False:
+    if len(X.shape) != 2:
         raise ValueError(f"X must be 2-D; got an array of shape {X.shape}.")
     return X
 

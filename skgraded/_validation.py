@@ -97,6 +97,16 @@ def refuse_nan(array, name, allow_infinity=False, hint=""):
         raise ValueError(f"{name} {rule}: row {row} is {array[row]}.{hint}")
 
 
+def refuse_negative_grades(grades, name):
+    """Raise a ValueError if a grade is below 0; NaN passes."""
+    if np.fmin.reduce(grades) < 0:
+        row = int(np.argmax(grades < 0))
+        raise ValueError(
+            f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
+            "irrelevant level from all grades, so that irrelevant documents have grade 0."
+        )
+
+
 def whole_number(value, name, minimum):
     """Check a whole number of at least `minimum` and return it as an int."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))

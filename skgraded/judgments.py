@@ -3,7 +3,13 @@
 import numpy as np
 
 from skgraded._kernels import lay_out
-from skgraded._validation import column, group_codes, query_codes, refuse_nan
+from skgraded._validation import (
+    column,
+    group_codes,
+    query_codes,
+    refuse_nan,
+    refuse_negative_grades,
+)
 
 
 class Judgments:
@@ -76,13 +82,7 @@ class Judgments:
         self._memory = {}
 
     def _refuse_bad_grades(self, grades):
-        lowest = np.fmin.reduce(grades)
-        if lowest < 0:
-            row = int(np.argmax(grades < 0))
-            raise ValueError(
-                f"y_true must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
-                "irrelevant level from all grades, so that irrelevant documents have grade 0."
-            )
+        refuse_negative_grades(grades, "y_true")
         if np.fmax.reduce(grades) == np.inf:
             row = int(np.argmax(grades == np.inf))
             raise ValueError(f"y_true must be finite: row {row} is {grades[row]}.")

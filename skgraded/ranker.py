@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import RegressorTags, get_tags
-from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._query_source import (
@@ -23,7 +23,13 @@ from skgraded._query_source import (
     take_rows,
 )
 from skgraded._torn import FittedQueries, warn_if_torn
-from skgraded._validation import column, group_codes, query_codes, refuse_nan
+from skgraded._validation import (
+    column,
+    group_codes,
+    query_codes,
+    refuse_nan,
+    refuse_negative_grades,
+)
 from skgraded.judgments import Judgments
 from skgraded.measures import as_measures
 from skgraded.scorer import mean_scores
@@ -105,7 +111,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self.qid = qid
         self.measure = measure
 
-    def fit(self, X, y, *, qid=None, group=None, sample_weight=None, **fit_params):
+    def fit(self, X, y, *, qid=None, group=None, sample_weight=None, **fit_params) -> "QueryRanker":
         """Fit the ranker.
 
         Parameters
@@ -172,7 +178,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = clone(self.estimator).fit(X, grades, **by_query, **fit_params | by_row)
         return self
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """Score documents.
 
         Parameters
@@ -190,7 +196,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self._check_features(X)
         return self.estimator_.predict(_readable(X, self.estimator_))
 
-    def score(self, X, y, *, qid=None, group=None, sample_weight=None):
+    def score(
+        self, X, y, *, qid=None, group=None, sample_weight=None
+    ) -> float | dict[str, float]:
         """Mean of `measure` over the queries.
 
         Parameters
@@ -292,7 +300,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     # What scikit-learn asks ----------------------------------------------------------------------
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRequest:
         """Say what it asks for under metadata routing: `qid`, unless the constructor has one.
 
         Returns
@@ -324,8 +332,8 @@ def _query_argument(estimator):
     if not is_regressor(estimator):
         raise TypeError(
             "QueryRanker wraps a ranker, whose fit takes group or qid, or a regressor; got "
-            f"{estimator!r}. In a Pipeline put QueryRanker around the last step; a classifier can "
-            "be scored as it is by make_ranking_scorer."
+            f"{estimator!r}. In a Pipeline or a search put QueryRanker around the ranker itself; a "
+            "classifier can be scored as it is by make_ranking_scorer."
         )
     return None
 
@@ -339,12 +347,7 @@ def _fit_parameters(estimator):
 def _checked_grades(y, n):
     grades = column(y, "y", n, "X")
     refuse_nan(grades, "y")
-    if grades.min() < 0:
-        row = int(np.argmax(grades < 0))
-        raise ValueError(
-            f"y must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the irrelevant "
-            "level from all grades, so that irrelevant documents have grade 0."
-        )
+    refuse_negative_grades(grades, "y")
     return grades
 
 

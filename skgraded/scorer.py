@@ -50,6 +50,7 @@ def make_ranking_scorer(measure, *, qid=None, response_method=None) -> "RankingS
         A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
         ``scoring=``, higher is better. It raises a ValueError when it gets no qid, and issues a
         `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on.
+        ``set_score_request(sample_weight=True)`` makes it ask for weights too.
 
     Raises
     ------
@@ -86,7 +87,9 @@ class RankingScorer:
         if qid is None:
             self._requests["qid"] = True
 
-    def __call__(self, estimator, X, y_true, *, sample_weight=None, qid=None):
+    def __call__(
+        self, estimator, X, y_true, *, sample_weight=None, qid=None
+    ) -> float | dict[str, float]:
         """Score a fitted estimator.
 
         Parameters

@@ -49,7 +49,7 @@ def test_the_expectations_in_closed_form_agree_with_enumeration(name):
             assert closed == (expected if expected is None else pytest.approx(expected, rel=1e-9))
 
 
-LEVELS = [1, 2, 4, 5, 15, 16, 17, 31, 33, 63, 64, 65, 66, 128, 250]
+LEVELS = [1, 2, 5, 15, 16, 17, 18, 33, 64, 65, 200]
 TIED = np.round(np.linspace(-2, 2, 23), 2)
 
 
@@ -80,19 +80,19 @@ def interleaved(columns, rng):
 
 
 @pytest.mark.parametrize("n_levels", LEVELS)
-@pytest.mark.parametrize("k", [None, 7, 100])
+@pytest.mark.parametrize("k", [None, 40])
 def test_mu_ap_of_many_levels(n_levels, k):
     check("MuAP", {"k": k}, queries_with_levels(n_levels))
 
 
-@pytest.mark.parametrize("k", [None, 1, 10, 100, 299, 300, 301, 5000])
+@pytest.mark.parametrize("k", [None, 1, 10, 100, 300, 5000])
 @pytest.mark.parametrize("name", ["AP", "Precision", "Recall", "RR"])
-@pytest.mark.parametrize("threshold", [None, 1.5, 4])
+@pytest.mark.parametrize("threshold", [None, 1.5])
 def test_binary_measures_of_long_queries(name, k, threshold):
     check(name, {"k": k, "threshold": threshold}, queries_with_levels(5))
 
 
-@pytest.mark.parametrize("k", [None, 1, 10, 100, 299, 300, 301, 5000, "mean"])
+@pytest.mark.parametrize("k", [None, 1, 10, 100, 300, 5000, "mean"])
 @pytest.mark.parametrize("name", ["NDCG", "NDCNG"])
 @pytest.mark.parametrize("discount", ["log2", "letor", reciprocal])
 @pytest.mark.parametrize("gain", ["exp2", "linear"])
@@ -161,20 +161,20 @@ def top_k_queries(scoring):
     """Queries of 1 to 1000 documents with the scores of ``scoring``, rows interleaved."""
     rng = np.random.default_rng(len(scoring.__name__))
     columns = []
-    for qid, n in enumerate([1000, 257, 256, 129, 65, 64, 33, 20, 5, 1]):
+    for qid, n in enumerate([1000, 257, 129, 65, 64, 33, 20, 5, 1]):
         grades = rng.choice([0, 0, 0, 0, 1, 2, 3, 4], n).astype(float)
         columns.append((grades, scoring(n, rng), np.full(n, qid)))
     return interleaved(columns, rng)
 
 
 @pytest.mark.parametrize("scoring", SCORINGS)
-@pytest.mark.parametrize("k", [1, 2, 5, 10, 16, 20, 32, 50, 64, 100, 256, 500, 999])
+@pytest.mark.parametrize("k", [1, 2, 10, 16, 31, 32, 33, 64, 128, 500, 999])
 def test_cut_offs_inside_tie_blocks(scoring, k):
     check("NDCG", {"k": k}, top_k_queries(scoring))
 
 
 @pytest.mark.parametrize("scoring", [s for s in SCORINGS if s not in (rising, falling)])
-@pytest.mark.parametrize("k", [1, 10, 64, 500])
+@pytest.mark.parametrize("k", [1, 32, 400])
 @pytest.mark.parametrize("name", ["MuAP", "AP", "NDCNG", "Precision", "Recall", "RR"])
 def test_cut_offs_of_the_other_measures(name, k, scoring):
     check(name, {"k": k}, top_k_queries(scoring))

@@ -198,7 +198,8 @@ def test_routing_that_forgets_qid_raises_too(routing):
     X, y, _ = toy_data()
     with pytest.raises(ValueError, match="got no qid"):
         cross_val_score(
-            Ridge(), X, y, scoring=sg.make_ranking_scorer("ndcng@10"), error_score="raise"
+            Ridge(), X, y, scoring=sg.make_ranking_scorer("ndcng@10"), params={},
+            error_score="raise",
         )
 
 
@@ -483,6 +484,14 @@ def test_splits_of_rows_warn_on_every_fold(routing, cv):
                 sg.QueryRanker(lambdarank()), X, y, params={"qid": qid}, cv=cv, scoring=scoring
             )
         assert len(torn_warnings(record)) == n_splits
+
+
+def test_the_default_split_by_column_warns_on_every_fold():
+    X, y, _ = toy_data()
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        cross_val_score(sg.QueryRanker(Ridge(), qid=1), X, y)
+    assert len(torn_warnings(record)) == 5
 
 
 def test_splits_of_queries_and_training_scores_never_warn(routing):

@@ -1,0 +1,225 @@
+"""Readers of files with judged documents."""
+
+import gzip
+import io
+import os
+import re
+import zlib
+from itertools import islice
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from skgraded._validation import whole_number
+
+PIECE = 10_000  # lines that are parsed at a time: some 10 MB of text
+DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
+LARGEST_INDEX = 2**31 - 1  # what scikit-learn's parser and LightGBM take
+
+
+def read_letor(path: str | os.PathLike[str], n_features: int | None = None) -> Bunch:
+    r"""Read a LETOR file: svmlight lines with a query, and the document's id as a comment.
+
+    ``2 qid:10032 1:0.056 2:-0.25 #docid = GX029-35-5894638``: the grade, the query, the features
+    that are not 0, with rising indices, and the comment, which may go on (``… inc = 1``) or say
+    something else. Blank lines and lines that are comments are skipped.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, plain or compressed with gzip, whatever its name ends in.
+    n_features : int, optional
+        Number of columns of `X`; the highest index of the file if not given. Give it where
+        several files must agree, as the parts of a fold do.
+
+    Returns
+    -------
+    Bunch
+        ``X`` : CSR of shape (n, n_features), float64
+            Features; column = index - 1. Those that a row lacks are 0. ``nan`` and ``inf`` stay.
+        ``y`` : ndarray of shape (n,), float64
+            Grades as in the file, negative ones too.
+        ``qid`` : ndarray of shape (n,), object
+            Query of each row, the text as in the file: ``"007"`` is not ``"7"``.
+        ``doc_id`` : ndarray of shape (n,), object
+            Document ids, None where the comment has none.
+
+        Rows are in the order of the file.
+
+    Raises
+    ------
+    ValueError
+        If a line cannot be read (a grade that is not a finite number, no query, a feature that is
+        not ``index:number``, indices that do not rise, start below 1 or pass `n_features`), the
+        file holds no row, or it is cut short or not text. The error names the file and the line.
+    TypeError, OSError
+        If `path` is not a path, or cannot be opened.
+
+    See Also
+    --------
+    sklearn.datasets.load_svmlight_file : For files without document ids, and with whole numbers
+        as queries.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from skgraded.datasets import read_letor
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "train.txt")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("2 qid:7 1:0.5 3:-1 #docid = a\n0 qid:7 2:3e-2 #docid = b\n")
+    ...     data = read_letor(path)
+    >>> data.X.toarray()
+    array([[ 0.5 ,  0.  , -1.  ],
+           [ 0.  ,  0.03,  0.  ]])
+    >>> data.y, data.qid, data.doc_id
+    (array([2., 0.]), array(['7', '7'], dtype=object), array(['a', 'b'], dtype=object))
+    """
+    path = os.fspath(path)
+    if n_features is not None:
+        n_features = whole_number(n_features, "n_features", 1)
+    features, grades, qid, doc_id = [], [], [], []
+    for first, lines in _pieces(path):
+        try:
+            X, y = _numbers(lines, n_features)
+            names = _names(lines)
+        except (ValueError, OverflowError) as error:
+            raise _located(path, first, lines, n_features, error) from None
+        features.append(X)
+        grades.append(y)
+        qid += names[0]
+        doc_id += names[1]
+    if not qid:
+        raise ValueError(f"{path}: the file holds no row: it is empty, or all comments.")
+    return Bunch(
+        X=_stacked(features, n_features),
+        y=np.concatenate(grades),
+        qid=np.array(qid, dtype=object),
+        doc_id=np.array(doc_id, dtype=object),
+    )
+
+
+def _pieces(path):
+    """Yield the number of the first line, from 1, and the lines, of each piece of the file."""
+    with open(path, "rb") as file:
+        if file.peek(2)[:2] == b"\x1f\x8b":  # gzip, also where the name does not say so
+            file = io.BufferedReader(gzip.GzipFile(fileobj=file))
+        first = 1
+        while True:
+            lines = []
+            try:
+                lines.extend(islice(file, PIECE))
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise ValueError(
+                    f"{path}: line {first + len(lines)}: the gzip data are damaged or cut short "
+                    f"({error}). Fetch the file anew."
+                ) from None
+            if not lines:
+                return
+            yield first, lines
+            first += len(lines)
+
+
+def _numbers(lines, n_features):
+    """Features and grades of some lines, by scikit-learn, which passes over query and comment."""
+    # Imported here: it would double the time of `import skgraded`.
+    from sklearn.datasets import load_svmlight_file
+
+    text = b"".join(lines)
+    if b"\0" in text:
+        raise ValueError("not text")
+    X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)
+    if not np.isfinite(y).all():
+        raise ValueError("a grade is not finite")
+    return X, y
+
+
+def _stacked(pieces, n_features):
+    """One CSR of all pieces, each let go once it is copied: `sparse.vstack` holds all twice."""
+    width = n_features or max(int(X.indices.max(initial=-1)) + 1 for X in pieces)
+    row_sizes = np.concatenate([np.diff(X.indptr) for X in pieces])
+    indptr = np.append(0, np.cumsum(row_sizes, dtype=np.int64))
+    indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+    end = len(data)
+    while pieces:
+        X = pieces.pop()
+        indices[end - X.nnz : end], data[end - X.nnz : end] = X.indices, X.data
+        end -= X.nnz
+    return type(X)((data, indices, indptr), shape=(len(row_sizes), width))
+
+
+def _names(lines):
+    """Queries and document ids of some lines."""
+    qid, doc_id = [], []
+    last = text = None
+    for line in lines:
+        body, _, comment = line.partition(b"#")
+        words = body.split(None, 2)
+        if not words:
+            continue
+        query = words[1] if len(words) > 1 else b""
+        if query != last:  # rows come query by query, and may share one text
+            if not query.startswith(b"qid:") or query == b"qid:":
+                raise ValueError("no query")
+            last, text = query, query[4:].decode()
+        qid.append(text)
+        found = DOC_ID.match(comment)
+        doc_id.append(found[1].decode() if found else None)
+    return qid, doc_id
+
+
+def _located(path, first, lines, n_features, error):
+    """Make the error that names the first bad line of a piece that did not parse."""
+    for number, line in enumerate(lines, first):
+        problem = _problem(line, n_features)
+        if problem:
+            return ValueError(f"{path}: line {number}: {problem}")
+    return ValueError(f"{path}: lines {first} to {first + len(lines) - 1}: {error}")
+
+
+def _problem(line, n_features):
+    """Say what is wrong with a line; None if nothing is."""
+    if b"\0" in line:
+        return "a NUL byte; is it a LETOR file, and text in UTF-8?"
+    body, _, comment = line.partition(b"#")
+    words = body.split()
+    if not words:
+        return None
+    grade = _parsed(float, words[0])
+    if grade is None or not np.isfinite(grade):
+        return f"the grade must be a finite number; got {_shown(words[0])}."
+    query = words[1] if len(words) > 1 else b""
+    if not query.startswith(b"qid:") or query == b"qid:":
+        return f"'qid:' and the query must follow the grade; got {_shown(query)}."
+    found = DOC_ID.match(comment)
+    for word in (query, found[1] if found else b""):
+        if _parsed(bytes.decode, word) is None:
+            return f"query and document id must be UTF-8; got {_shown(word)}."
+    before = 0
+    for word in words[2:]:
+        index, colon, value = word.partition(b":")
+        index = _parsed(int, index)
+        if not colon or index is None or _parsed(float, value) is None:
+            return f"a feature must be index:number; got {_shown(word)}."
+        if not 1 <= index <= (n_features or LARGEST_INDEX):
+            most = f"n_features={n_features}" if n_features else LARGEST_INDEX
+            return f"a feature's index must be from 1 to {most}; got {_shown(word)}."
+        if index <= before:
+            return f"feature indices must rise; got {_shown(word)} after index {before}."
+        before = index
+    return None
+
+
+def _parsed(convert, word):
+    """What `convert` makes of a word, None if it refuses it; scikit-learn parses so too."""
+    try:
+        return convert(word)
+    except ValueError:
+        return None
+
+
+def _shown(word):
+    """A word for an error: at most 40 characters, quoted."""
+    text = word.decode(errors="backslashreplace")
+    return repr(text if len(text) <= 40 else text[:40] + "…")
