@@ -238,9 +238,10 @@ def test_masked_entries_are_refused(argument, caller):
     check(argument, values, [], caller, WITH_GROUP if argument == "group" else GOOD)
 
 
-@every_caller_of("y_true", "sample_weight")
-def test_whole_numbers_too_large_for_a_double(argument, caller):
-    check(argument, [1, 2, 10**400, 4, 5, 6], ["row 2"], caller)
+@every_caller_of(*ALL_NUMBERS)
+@pytest.mark.parametrize("huge", [10**400, -(10**400)], ids=["10**400", "-10**400"])
+def test_whole_numbers_too_large_for_a_double(argument, huge, caller):
+    check(argument, [1, 2, huge, 4, 5, 6], ["row 2"], caller)
 
 
 # --- queries -----------------------------------------------------------------------------------

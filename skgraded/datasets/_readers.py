@@ -5,10 +5,10 @@ import io
 import os
 import re
 import zlib
+from array import array
 from itertools import islice
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import Bunch
 
 from skgraded._validation import whole_number
@@ -79,22 +79,29 @@ def read_letor(path: str | os.PathLike[str], n_features: int | None = None) -> B
     path = os.fspath(path)
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
-    features, grades, qid, doc_id = [], [], [], []
+    # Arrays that grow in place: a list of pieces would be in memory twice when they are joined.
+    data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
+    qid, doc_id = [], []
     for first, lines in _pieces(path):
         try:
             X, y = _numbers(lines, n_features)
             names = _names(lines)
         except (ValueError, OverflowError) as error:
             raise _located(path, first, lines, n_features, error) from None
-        features.append(X)
-        grades.append(y)
+        data.frombytes(X.data.tobytes())
+        indices.frombytes(X.indices.astype(np.int32).tobytes())
+        row_sizes.frombytes(np.diff(X.indptr).astype(np.int64).tobytes())
+        grades.frombytes(y.tobytes())
         qid += names[0]
         doc_id += names[1]
     if not qid:
         raise ValueError(f"{path}: the file holds no row: it is empty, or all comments.")
+    columns = np.frombuffer(indices, np.int32)
+    indptr = np.append(0, np.cumsum(row_sizes))
+    shape = (len(qid), n_features or int(columns.max(initial=-1)) + 1)
     return Bunch(
-        X=_stacked(features, n_features),
-        y=np.concatenate(grades),
+        X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
+        y=np.frombuffer(grades),
         qid=np.array(qid, dtype=object),
         doc_id=np.array(doc_id, dtype=object),
     )
@@ -133,20 +140,6 @@ def _numbers(lines, n_features):
     if not np.isfinite(y).all():
         raise ValueError("a grade is not finite")
     return X, y
-
-
-def _stacked(pieces, n_features):
-    """One CSR of all pieces, each let go once it is copied: `sparse.vstack` holds all twice."""
-    width = n_features or max(int(X.indices.max(initial=-1)) + 1 for X in pieces)
-    row_sizes = np.concatenate([np.diff(X.indptr) for X in pieces])
-    indptr = np.append(0, np.cumsum(row_sizes, dtype=np.int64))
-    indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-    end = len(data)
-    while pieces:
-        X = pieces.pop()
-        indices[end - X.nnz : end], data[end - X.nnz : end] = X.indices, X.data
-        end -= X.nnz
-    return type(X)((data, indices, indptr), shape=(len(row_sizes), width))
 
 
 def _names(lines):
