@@ -18,6 +18,7 @@ def is_missing(value):
 
 def as_array(values, name):
     """A 1-D ndarray of anything array-like, or an error that names the argument."""
+    _refuse_unordered(values, name)
     try:
         array = np.asarray(unmasked(values))
     except ValueError:
@@ -31,6 +32,11 @@ def as_array(values, name):
     if len(array) == 0:
         raise ValueError(f"{name} is empty: there is nothing to measure.")
     return array
+
+
+def _refuse_unordered(values, name):
+    if isinstance(values, (set, frozenset, dict)):
+        raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.")
 
 
 def unmasked(values):
@@ -66,7 +72,8 @@ def column(values, name, n=None, expected="y_true"):
         raise ValueError(f"{name} has {len(array)} rows, but {expected} has {n}.")
     if array.dtype.kind not in "buif":
         array = _numbers(array, name)
-    return np.ascontiguousarray(array, dtype=np.float64)
+    with np.errstate(over="ignore"):  # a long double becomes infinite, which is refused later
+        return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def _numbers(array, name):
@@ -83,7 +90,7 @@ def _numbers(array, name):
             try:
                 out[row] = value
             except OverflowError:
-                out[row] = np.inf
+                raise ValueError(f"{name}: row {row} is too large for a float.") from None
         else:
             raise TypeError(f"{name} must hold numbers; row {row} is {value!r}.")
     return out
@@ -155,25 +162,34 @@ def query_codes(qid, n, expected="y_true"):
     return codes, ids[by_appearance]
 
 
+WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
 def _id_array(qid):
     """A 1-D array of ids: numbers and dates as they are, all else as Python objects."""
+    _refuse_unordered(qid, "qid")
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         raise TypeError(f"qid must be an array with the query of each row; got {qid!r}.")
-    if not hasattr(qid, "dtype"):
-        return _objects(qid)
     if len(getattr(qid, "shape", (0,))) != 1:
         raise ValueError(f"qid must be 1-D; got an array of shape {qid.shape}. Pass one column.")
+    dtype = getattr(qid, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        array = np.asarray(unmasked(qid))
+        return array if array.dtype.kind in "buifmMO" else _objects(array)
     # Of pandas' and polars' own types only whole numbers without gaps keep their values in NumPy.
-    safe = "buifmM" if isinstance(qid.dtype, np.dtype) else "bui"
-    array = np.asarray(unmasked(qid))
-    if array.dtype.kind == "O":
-        return array
-    return array if array.dtype.kind in safe else _objects(qid)
+    if str(dtype).lower() in WHOLE_NUMBERS:
+        array = np.asarray(qid)
+        if array.dtype.kind in "iu":
+            return array
+    return _objects(qid)
 
 
 def _objects(values):
     """An object array of the elements, so that tuples stay ids and 1 is not "1"."""
-    items = values.tolist() if hasattr(values, "tolist") else list(values)
+    # pyarrow's, polars' and NumPy's or pandas' ways to Python's own values
+    ways = (getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist"))
+    items = next((way() for way in ways if way is not None), None)
+    items = list(values) if items is None else items
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
@@ -208,9 +224,9 @@ def group_codes(group, n, expected="y_true"):
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(f"group must hold whole sizes ≥ 1: size {i} is {sizes[i]:g}.")
-    if sizes.sum() != n:
-        raise ValueError(
-            f"group sizes add up to {int(sizes.sum())} rows, but {expected} has {n}."
-        )
+    with np.errstate(over="ignore"):
+        total = sizes.sum()
+    if total != n:
+        raise ValueError(f"group sizes add up to {total:.0f} rows, but {expected} has {n}.")
     ids = np.arange(len(sizes))
     return np.repeat(ids, sizes.astype(np.intp)), ids

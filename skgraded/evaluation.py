@@ -212,18 +212,19 @@ def _query_folds(cv, X, y, judgments):
     groups = ids[query_of_row] if ordered else query_of_row
     folds = list(cv.split(X, y, groups))
     tested = np.zeros(judgments.n_queries, dtype=int)
-    for train, test in folds:
+    for fold, (train, test) in enumerate(folds):
         n_rows = np.bincount(query_of_row[test], minlength=len(ids))
         in_train = np.bincount(query_of_row[train], minlength=len(ids)) > 0
         torn = np.flatnonzero((n_rows > 0) & (in_train | (n_rows != judgments.sizes)))
         if len(torn):
+            query = ids[torn].tolist()[0]
             raise ValueError(
-                f"cv tears {len(torn)} queries apart, query {ids[torn[0]]!r} among them: their "
-                "rows are not all in one test fold. Use a splitter that keeps groups together, "
-                "such as GroupKFold."
+                f"cv tears {len(torn)} queries apart in fold {fold}, query {query!r} among them: "
+                "not all their rows are in its test rows. Use a splitter that keeps groups "
+                "together, such as GroupKFold."
             )
         tested += n_rows > 0
     if tested.max() > 1:
-        query = ids[np.argmax(tested)]
-        raise ValueError(f"cv tests query {query!r} {tested.max()} times; it may do so once.")
+        query = ids[tested > 1].tolist()[0]
+        raise ValueError(f"cv tests query {query!r} more than once, so it has no one value.")
     return folds

@@ -138,6 +138,10 @@ class Judgments:
 
     def remember(self, key, compute):
         """`compute()`, or what it gave before for the same key. Only for what the truth decides."""
+        try:
+            hash(key)
+        except TypeError:  # a gain or discount that is an object without a hash
+            return compute()
         if key not in self._memory:
             self._memory[key] = compute()
         return self._memory[key]

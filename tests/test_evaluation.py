@@ -157,14 +157,16 @@ def test_queries_that_are_never_tested_are_left_out(ranking):
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_a_splitter_that_tears_queries_is_refused(ranking):
     X, y, qid = ranking
-    with pytest.raises(ValueError, match=r"cv tears 40 queries apart.*GroupKFold"):
+    test, train = np.split(qid, [-(-len(y) // 5)])
+    torn = len(np.intersect1d(test, train))
+    with pytest.raises(ValueError, match=rf"cv tears {torn} queries apart in fold 0.*GroupKFold"):
         sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=KFold(5))
 
 
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_queries_that_are_tested_twice_are_refused():
     X, y = np.arange(4.0)[:, None], [0, 1, 2, 0]
-    with pytest.raises(ValueError, match=r"cv tests query 0 2 times"):
+    with pytest.raises(ValueError, match=r"cv tests query 0 more than once"):
         sg.cross_evaluate(Ridge(), X, y, qid=range(4), cv=RepeatedKFold(n_splits=2, n_repeats=2))
 
 

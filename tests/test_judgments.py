@@ -127,7 +127,6 @@ def test_rows_are_grouped_by_any_kind_of_query_id(name):
         ("polars texts", True),
         ("negative ints", False),
         ("floats", False),
-        ("pandas Int64", False),
     ],
 )
 def test_query_ids_are_objects_unless_they_are_numbers(name, is_object):

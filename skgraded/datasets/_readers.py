@@ -54,7 +54,7 @@ def read_letor(path: str | os.PathLike[str], n_features: int | None = None) -> B
         not ``index:number``, indices that do not rise, start below 1 or pass `n_features`), the
         file holds no row, or it is cut short or not text. The error names the file and the line.
     TypeError, OSError
-        If `path` is not a path, or cannot be opened.
+        If `path` is neither text nor path-like, or cannot be opened.
 
     See Also
     --------
@@ -76,6 +76,8 @@ def read_letor(path: str | os.PathLike[str], n_features: int | None = None) -> B
     >>> data.y, data.qid, data.doc_id
     (array([2., 0.]), array(['7', '7'], dtype=object), array(['a', 'b'], dtype=object))
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be text or a Path; got {path!r}.")
     path = os.fspath(path)
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)

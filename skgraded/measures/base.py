@@ -31,7 +31,7 @@ def _one_of(name, known, or_callable=False):
         if or_callable and callable(value):
             return value
         if isinstance(value, str) and value in known:
-            return value
+            return str(value)
         also = ", or a callable" if or_callable else ""
         raise ValueError(f"{name} must be one of {list(known)}{also}; got {value!r}.")
 
@@ -39,7 +39,9 @@ def _one_of(name, known, or_callable=False):
 
 
 def _check_k(value):
-    return value if value is None or value == "mean" else whole_number(value, "k", 1)
+    if value is None or (isinstance(value, str) and value == "mean"):
+        return value
+    return whole_number(value, "k", 1)
 
 
 def _check_undefined(value):
@@ -299,6 +301,7 @@ def mean_over_queries(values, weights=None) -> float:
     """
     defined = ~np.isnan(values)
     weights = defined.astype(float) if weights is None else np.where(defined, weights, 0.0)
+    weights = weights / max(weights.max(), np.finfo(float).tiny)  # so that no sum overflows
     total = weights.sum()
     return float(weights @ np.where(defined, values, 0.0) / total) if total > 0 else math.nan
 
@@ -360,7 +363,8 @@ def measure(text) -> Measure:
         if given is not None:
             if "k" in parameters:
                 raise ValueError(f"The measure {text!r} has two cut-offs.")
-            parameters["k"] = int(given) if given.isdecimal() else given.lower()
+            given = given.lower()
+            parameters["k"] = int(given) if given.isascii() and given.isdecimal() else given
     try:
         return cls(**parameters)
     except ValueError as error:
@@ -382,7 +386,7 @@ def _class_named(name):
 def _parameters_of(text, inside, cls):
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         call = None
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")

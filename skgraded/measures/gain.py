@@ -75,7 +75,8 @@ class _CumulatedGain(Measure):
         return judgments.levels
 
     def _gains(self, judgments):
-        return _relative_gains(self.gain, self._gained_grades(judgments), judgments)
+        with np.errstate(under="ignore"):  # beside a grade of 900, one of 1 gains nothing
+            return _relative_gains(self.gain, self._gained_grades(judgments), judgments)
 
     def _plan(self, judgments):
         ties = TIES[self.ties]

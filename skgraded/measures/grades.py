@@ -20,9 +20,11 @@ def share(relevant, judgments, n):
 
 def refuse_grades_above(max_grade, judgments):
     """Raise a ValueError that names the first row whose grade is above `max_grade`."""
-    if judgments.levels.max() > max_grade:
+    # As a 32-bit float, which is what LightGBM has, the top itself may be a little above it.
+    highest = max(float(max_grade), float(np.float32(max_grade)))
+    if judgments.levels.max() > highest:
         grades = judgments.grades
-        row = int(np.argmax(grades > max_grade))
+        row = int(np.argmax(grades > highest))
         raise ValueError(
             f"max_grade is {max_grade}, but y_true has {grades[row]:g} in row {row}. Give the "
             "top of the data set's scale."
