@@ -1,16 +1,19 @@
 """Reports: values by query of several measures, of given or of cross-validated scores."""
 
 import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import _safe_indexing
 
 from skgraded.judgments import Judgments, check_judgments
-from skgraded.measures import as_measures, mean_over_queries, score_queries
+from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -30,11 +33,11 @@ class Evaluation:
     """
 
     query_ids: np.ndarray
-    per_query: dict
-    n_undefined: dict
+    per_query: dict[str, np.ndarray]
+    n_undefined: dict[str, int]
     weights: np.ndarray | None = field(default=None, kw_only=True)
 
-    def mean(self) -> dict:
+    def mean(self) -> dict[str, float]:
         """Mean over queries by measure name, floats."""
         return {
             name: mean_over_queries(values, self.weights)
@@ -84,7 +87,13 @@ class CrossEvaluation(Evaluation):
 
 
 def evaluate(
-    y_true, y_score, *, qid=None, group=None, measures=("ndcng@10", "mu_map"), sample_weight=None
+    y_true: ArrayLike | Judgments,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: ArrayLike | None = None,
 ) -> Evaluation:
     """Measure scores query by query.
 
@@ -138,7 +147,13 @@ def _values(measures, judgments, y_score):
 
 
 def cross_evaluate(
-    ranker, X, y, *, qid, measures=("ndcng@10", "mu_map"), cv=5
+    ranker: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    qid: Any,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    cv: Any = 5,
 ) -> CrossEvaluation:
     """Measure out-of-fold scores query by query.
 

@@ -1,6 +1,9 @@
 """The truth: grades by query, checked once and laid out for many scorings."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._kernels import lay_out
 from skgraded._validation import (
@@ -57,7 +60,20 @@ class Judgments:
     0.75
     """
 
-    def __init__(self, y_true, *, qid=None, group=None, sample_weight=None):
+    query_ids: np.ndarray
+    sizes: np.ndarray
+    weights: np.ndarray | None
+    n_rows: int
+    n_queries: int
+
+    def __init__(
+        self,
+        y_true: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ):
         grades = column(y_true, "y_true")
         n = self.n_rows = len(grades)
         codes, self.query_ids = _queries(qid, group, n)
@@ -79,7 +95,7 @@ class Judgments:
         self.codes, self.levels, self.counts, self.level_starts = lay_out(
             grades, self.order, self.starts
         )
-        self._memory = {}
+        self._memory: dict = {}
 
     def _refuse_bad_grades(self, grades):
         refuse_negative_grades(grades, "y_true")

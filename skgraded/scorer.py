@@ -1,6 +1,8 @@
 """Ranking measures as scikit-learn scorers."""
 
+from collections.abc import Iterable
 from copy import copy
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -21,7 +23,12 @@ NO_QID = (
 RESPONSE_METHODS = ("predict", "decision_function", "predict_proba")
 
 
-def make_ranking_scorer(measure, *, qid=None, response_method=None) -> "RankingScorer":
+def make_ranking_scorer(
+    measure: str | Measure | Iterable[str | Measure],
+    *,
+    qid: Any = None,
+    response_method: str | list[str] | None = None,
+) -> "RankingScorer":
     """Make a scorer of ranking measures for scikit-learn's model selection.
 
     Parameters

@@ -8,13 +8,16 @@ import math
 import numbers
 import pickle
 import re
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded import _kernels
 from skgraded._parallel import run_chunks
 from skgraded._validation import column, refuse_nan, whole_number
-from skgraded.judgments import check_judgments
+from skgraded.judgments import Judgments, check_judgments
 
 TIES = {
     "average": _kernels.AVERAGE,
@@ -100,6 +103,8 @@ class Measure:
     kernel has to sum, and `_undefined` which queries have no value.
     """
 
+    undefined: float
+
     def __post_init__(self):
         for name, value in self._parameters.items():
             object.__setattr__(self, name, _CHECKS[name](value))
@@ -108,7 +113,15 @@ class Measure:
 
     _has_mean = False
 
-    def __call__(self, y_true, y_score, *, qid=None, group=None, sample_weight=None) -> float:
+    def __call__(
+        self,
+        y_true: ArrayLike | Judgments,
+        y_score: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Mean of the measure over the queries.
 
         Parameters
@@ -139,7 +152,14 @@ class Measure:
         (values,) = score_queries([self], judgments, y_score)
         return mean_over_queries(values, judgments.weights)
 
-    def per_query(self, y_true, y_score, *, qid=None, group=None) -> np.ndarray:
+    def per_query(
+        self,
+        y_true: ArrayLike | Judgments,
+        y_score: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+    ) -> np.ndarray:
         """Value of each query, in order of first appearance.
 
         Parameters
@@ -154,7 +174,9 @@ class Measure:
         judgments = check_judgments(y_true, qid=qid, group=group)
         return score_queries([self], judgments, y_score)[0]
 
-    def n_undefined(self, y_true, *, qid=None, group=None) -> int:
+    def n_undefined(
+        self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
+    ) -> int:
         """How many queries have no value of their own and get `undefined` instead.
 
         Parameters
@@ -170,7 +192,7 @@ class Measure:
         self._refuse_unknown(judgments)
         return int(self.undefined_queries(judgments).sum())
 
-    def undefined_queries(self, judgments) -> np.ndarray:
+    def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
         undefined = judgments.remember(
             ("undefined", *self._key), lambda: self._undefined(judgments)
@@ -256,7 +278,9 @@ class Measure:
 
 # From scores to means ----------------------------------------------------------------------------
 
-def score_queries(measures, judgments, y_score) -> list:
+def score_queries(
+    measures: list[Measure], judgments: Judgments, y_score: ArrayLike
+) -> list[np.ndarray]:
     """Values of several measures for each query, from one sort of the scores.
 
     Parameters
@@ -287,7 +311,7 @@ def score_queries(measures, judgments, y_score) -> list:
     return list(sums)
 
 
-def mean_over_queries(values, weights=None) -> float:
+def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Σ w v / Σ w over the queries whose value is not NaN; nan if there is none with weight.
 
     Parameters
@@ -321,7 +345,7 @@ ALIASES = {
 }
 
 
-def measure(text) -> Measure:
+def measure(text: str | Measure) -> Measure:
     """Make a measure of its text.
 
     Parameters
@@ -416,7 +440,7 @@ def _literal(text, keyword):
         ) from None
 
 
-def as_measures(measures) -> list:
+def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Measures of one measure, one text, or a list of them.
 
     Parameters
