@@ -17,12 +17,13 @@ import numpy as np
 
 SLOW_QUERIES = 200  # for what takes microseconds a document
 SLOW_ROUNDS = 3
+KINDS = ("distinct", "tied")  # of scores; tied ones are rounded to one decimal
 PACKAGES = (
     "skgraded", "numpy", "scikit-learn", "lightgbm", "xgboost", "xgboost-cpu", "ranx",
     "pytrec_eval", "pytrec_eval-terrier",
 )
 JUDGED = "skgraded, measure of Judgments"
-ALONE = "skgraded, measure of Judgments, one thread"
+IN_LIGHTGBM = "skgraded, LightGBM metric"
 # At most so many times LightGBM's own metric on the same scores, both on one thread
 LIMITS = {
     "NDCNG@10": {"distinct": 0.33, "tied": 0.4},
@@ -58,8 +59,15 @@ def measure_times(n_queries, rounds, threads):
     """{"tables": {measure: {kind of scores: {name: ns a document in each round}}}, …}."""
     from calls import FAMILIES, lightgbm_sets, make_data
 
-    result = {"tables": {}, "missing": {}, "long": {}}
-    for kind in ("distinct", "tied"):
+    result = {"tables": {}, "missing": {}, "long": {}, "alone": {}}
+    if threads > 1:
+        # at first, while no neighbour's threads wait in a loop for their next work
+        for kind in KINDS:
+            data = make_data(n_queries, tied=kind == "tied")
+            for family in FAMILIES:
+                times = time_in_turn(calls_with_threads(family.ours, data, rounds))
+                result["alone"].setdefault(family.ours.name, {})[kind] = times
+    for kind in KINDS:
         data = make_data(n_queries, tied=kind == "tied")
         sets = lightgbm_sets(data)
         for family in FAMILIES:
@@ -76,9 +84,6 @@ def family_calls(family, data, sets, threads, rounds, missing):
     import calls as c
 
     chosen = c.our_calls(family.ours, data, sets[1], rounds)
-    if threads > 1:
-        alone = c.on_one_thread(chosen[0].run)
-        chosen.append(c.Call(ALONE, alone, data.n, rounds))
     chosen.append(c.lightgbm_call(family, data, sets, threads, rounds))
     few = data.head(SLOW_QUERIES)
     neighbours = {
@@ -97,6 +102,23 @@ def family_calls(family, data, sets, threads, rounds, missing):
             except Exception as error:  # whatever a neighbour stumbles over, the others go on
                 missing[name] = f"{type(error).__name__}: {error}".splitlines()[0]
     return chosen
+
+
+def calls_with_threads(measure, data, rounds):
+    """Ours with all the threads of this process and with one."""
+    import calls as c
+
+    import skgraded as sg
+
+    judgments = sg.Judgments(data.y, group=data.sizes)
+
+    def run():
+        return measure(judgments, data.scores)
+
+    return [
+        c.Call("all threads", run, data.n, rounds),
+        c.Call("one thread", c.on_one_thread(run), data.n, rounds),
+    ]
 
 
 def long_query_calls(rounds):
@@ -228,28 +250,34 @@ def significant(number):
 
 
 def print_ratios(results):
-    """The ratios that are promised."""
+    """Print the ratios that are promised."""
     print_head(["ratio", "", "at most"])
     if 1 in results:
-        for measure, limits in LIMITS.items():
-            for kind, limit in limits.items():
-                times = results[1]["tables"][measure][kind]
-                theirs = starting_with(times, "LightGBM")
-                for ours in (JUDGED, "skgraded, LightGBM metric"):
-                    what = f"{measure}, {kind} scores: {ours} / {theirs}, 1 thread"
-                    print_row([what, f"{ratio(times, ours, theirs):.2f}", f"{limit}"])
-        long = results[1]["long"]
-        for ours in long:
-            if ours != "np.argsort":
-                what = f"{ours} / np.argsort of its scores, one query of 400,000 grades, 1 thread"
-                print_row([what, f"{ratio(long, ours, 'np.argsort'):.1f}", "20"])
+        print_ratios_to_lightgbm(results[1]["tables"])
+        print_ratios_to_argsort(results[1]["long"])
     for threads, result in results.items():
-        for measure, kinds in result["tables"].items():
+        for measure, kinds in result["alone"].items():
             for kind, times in kinds.items():
-                if ALONE in times:
-                    what = f"{measure}, {kind} scores: {JUDGED}, {threads} threads / 1 thread"
-                    limit = "0.6" if threads == 2 else ""
-                    print_row([what, f"{ratio(times, JUDGED, ALONE):.2f}", limit])
+                what = f"{measure}, {kind} scores: {threads} threads / 1 thread, {JUDGED}"
+                limit = "0.6" if threads == 2 else ""
+                print_row([what, f"{ratio(times, 'all threads', 'one thread'):.2f}", limit])
+
+
+def print_ratios_to_lightgbm(tables):
+    for measure, limits in LIMITS.items():
+        for kind, limit in limits.items():
+            times = tables[measure][kind]
+            theirs = starting_with(times, "LightGBM")
+            for ours in (JUDGED, IN_LIGHTGBM):
+                what = f"{measure}, {kind} scores: {ours} / {theirs}, 1 thread"
+                print_row([what, f"{ratio(times, ours, theirs):.2f}", f"{limit}"])
+
+
+def print_ratios_to_argsort(times):
+    for ours in times:
+        if ours != "np.argsort":
+            what = f"{ours} / np.argsort of its scores, one query of 400,000 grades, 1 thread"
+            print_row([what, f"{ratio(times, ours, 'np.argsort'):.1f}", "20"])
 
 
 def print_memory(rows):
