@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold
 from sklearn.utils import _safe_indexing
 
 from skgraded.judgments import Judgments, check_judgments
@@ -220,6 +219,8 @@ def cross_evaluate(
 def _query_folds(cv, X, y, judgments):
     """Train and test rows of each fold, once it is seen that no query is torn or tested twice."""
     if isinstance(cv, numbers.Integral):
+        from sklearn.model_selection import GroupKFold  # it would double our import time
+
         cv = GroupKFold(cv)
     ids, query_of_row = judgments.query_ids, judgments.query_of_row
     # Folds are those of cv.split(X, y, qid), unless the ids are objects that have no order.

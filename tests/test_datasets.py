@@ -1,7 +1,6 @@
 """Made-up rankings, and the reader of LETOR files."""
 
 import gzip
-import time
 
 import lightgbm as lgb
 import numpy as np
@@ -293,19 +292,6 @@ def test_long_files_read_as_scikit_learn_does(write):
 def test_a_long_stretch_of_comments(write):
     data = read_letor(write("# c\n" * 25_000 + "1 qid:1 2:1\n" + "\n" * 25_000))
     assert data.y.tolist() == [1] and data.X.shape == (1, 2)
-
-
-def test_it_reads_as_fast_as_scikit_learn(write):
-    row = " ".join(f"{i}:0.{i:06d}" for i in range(1, 41))
-    path = str(write("".join(f"1 qid:{i // 50} {row} #docid = d{i}\n" for i in range(20_000))))
-    ratios = []
-    for _ in range(3):
-        start = time.perf_counter()
-        load_svmlight_file(path, zero_based=False)
-        middle = time.perf_counter()
-        read_letor(path)
-        ratios.append((time.perf_counter() - middle) / (middle - start))
-    assert min(ratios) < 2
 
 
 GOOD = "1 qid:1 1:1 2:2 #docid = a\n"

@@ -33,9 +33,6 @@ from tables import FRAMES, TABLES, toy_data
 
 import skgraded as sg
 
-# LightGBM 4.6 gives its own names to columns that have none, and then misses them.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-
 NDCNG = sg.NDCNG(k=10)
 FEATURES = [0, 2, 3]
 

@@ -23,9 +23,6 @@ from tables import FRAMES, TABLES, toy_data
 
 import skgraded as sg
 
-# LightGBM 4.6 gives its own names to columns that have none, and then misses them.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-
 FEATURES = [0, 2, 3]
 
 
