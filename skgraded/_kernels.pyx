@@ -137,6 +137,46 @@ cdef void sort_exactly(
         keys[i] = run[i].second
 
 
+# Numbering the queries --------------------------------------------------------------------------
+
+def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t span):
+    """Number whole values 0 ≤ v < span in the order in which they first appear.
+
+    Returns
+    -------
+    codes : (n,) array
+        The number of each value.
+    first_rows : (n_distinct,) array
+        Where each number first appears.
+    """
+    cdef Py_ssize_t row, n = values.shape[0]
+    cdef vector[Py_ssize_t] number_of = vector[Py_ssize_t](span, -1)
+    cdef vector[Py_ssize_t] first
+    codes_array = np.empty(n, dtype=np.intp)
+    cdef Py_ssize_t[::1] codes = codes_array
+    with nogil:
+        for row in range(n):
+            if number_of[values[row]] < 0:
+                number_of[values[row]] = <Py_ssize_t>first.size()
+                first.push_back(row)
+            codes[row] = number_of[values[row]]
+    return codes_array, np.array(first, dtype=np.intp)
+
+
+def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
+    """Rows code by code, each code's in their order; `starts` is where each code begins."""
+    cdef Py_ssize_t row
+    cdef vector[Py_ssize_t] at
+    order_array = np.empty(codes.shape[0], dtype=np.intp)
+    cdef Py_ssize_t[::1] order = order_array
+    with nogil:
+        at.assign(&starts[0], &starts[0] + starts.shape[0])
+        for row in range(codes.shape[0]):
+            order[at[codes[row]]] = row
+            at[codes[row]] += 1
+    return order_array
+
+
 # Laying out the truth --------------------------------------------------------------------------
 
 cdef void code_whole_grades(

@@ -4,7 +4,7 @@ import numbers
 
 import numpy as np
 
-from skgraded._kernels import first_bad
+from skgraded._kernels import first_bad, number_by_appearance, order_by_code
 
 
 def is_missing(value):
@@ -148,6 +148,12 @@ def query_codes(qid, n, expected="y_true"):
         raise ValueError(f"qid has {len(array)} rows, but {expected} has {n}.")
     if array.dtype.kind == "O":
         return _hash_codes(array)
+    if array.dtype.kind in "iu":
+        low, high = int(array.min()), int(array.max())
+        if high - low <= 4 * n + 1000:  # a table of all of them is small
+            from_zero = array.astype(np.intp) - np.asarray(low, array.dtype).astype(np.intp)
+            codes, first = number_by_appearance(from_zero, high - low + 1)
+            return codes, array[first]
     missing = np.isnat(array) if array.dtype.kind in "mM" else array != array
     if missing.any():
         row = int(np.argmax(missing))
@@ -160,6 +166,28 @@ def query_codes(qid, n, expected="y_true"):
     rank[by_appearance] = np.arange(len(ids))
     codes = np.repeat(rank[inverse.ravel()], np.diff(heads, append=n))
     return codes, ids[by_appearance]
+
+
+def rows_by_query(codes, n_queries):
+    """Bring rows together by query.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,) of intp
+        The query of each row, 0 to ``n_queries - 1``.
+    n_queries : int
+
+    Returns
+    -------
+    order : ndarray of shape (n,) or None
+        The rows query by query, those of a query in their order; None if they are so already.
+    starts : ndarray of shape (n_queries + 1,)
+        Where each query begins in `order`.
+    """
+    starts = np.zeros(n_queries + 1, dtype=np.intp)
+    np.cumsum(np.bincount(codes, minlength=n_queries), out=starts[1:])
+    in_order = not (codes[1:] < codes[:-1]).any()
+    return None if in_order else order_by_code(codes, starts), starts
 
 
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}

@@ -12,6 +12,7 @@ from skgraded._validation import (
     query_codes,
     refuse_nan,
     refuse_negative_grades,
+    rows_by_query,
 )
 
 
@@ -81,16 +82,12 @@ class Judgments:
             sample_weight = _weights(sample_weight, n)
         self._refuse_bad_grades(grades)
         self.n_queries = len(self.query_ids)
-        self.sizes = np.bincount(codes, minlength=self.n_queries)
+        self.order, self.starts = rows_by_query(codes, self.n_queries)
+        self.sizes = np.diff(self.starts)
         self.weights = None
         if sample_weight is not None:
             sums = np.bincount(codes, sample_weight, minlength=self.n_queries)
             self.weights = sums / self.sizes
-        self.starts = np.zeros(self.n_queries + 1, dtype=np.intp)
-        np.cumsum(self.sizes, out=self.starts[1:])
-        self.order = None
-        if (codes[1:] < codes[:-1]).any():
-            self.order = np.argsort(codes, kind="stable")
         del codes
         self.codes, self.levels, self.counts, self.level_starts = lay_out(
             grades, self.order, self.starts

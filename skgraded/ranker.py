@@ -29,6 +29,7 @@ from skgraded._validation import (
     query_codes,
     refuse_nan,
     refuse_negative_grades,
+    rows_by_query,
 )
 from skgraded.judgments import Judgments
 from skgraded.measures import as_measures
@@ -156,8 +157,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         codes, ids = group_codes(group, n, "X") if group is not None else query_codes(
             queries, n, "X"
         )
-        starts = np.concatenate(([0], np.cumsum(np.bincount(codes))))
-        order = np.argsort(codes, kind="stable") if (codes[1:] < codes[:-1]).any() else None
+        order, starts = rows_by_query(codes, len(ids))
         # Numbers made of group sizes say nothing about which queries they are.
         self._fitted_queries = (
             FittedQueries(ids, grades, order, starts) if group is None else None
