@@ -14,6 +14,9 @@ import skgraded as sg
 from skgraded.datasets import make_ranking
 from skgraded.lightgbm import eval_metric
 
+JUDGED = "skgraded, measure of Judgments"
+IN_LIGHTGBM = "skgraded, LightGBM metric"
+
 
 @dataclass(frozen=True)
 class Family:
@@ -100,8 +103,8 @@ def our_calls(measure, data, valid_set, rounds):
     scorer = sg.make_ranking_scorer(measure)
     model, X, qid = FirstColumn(), data.scores[:, None], data.qid
     runs = {
-        "skgraded, measure of Judgments": lambda: measure(judgments, data.scores),
-        "skgraded, LightGBM metric": lambda: metric(data.scores, valid_set),
+        JUDGED: lambda: measure(judgments, data.scores),
+        IN_LIGHTGBM: lambda: metric(data.scores, valid_set),
         "skgraded, scorer with qid": lambda: scorer(model, X, data.y, qid=qid),
         "skgraded, measure with qid": lambda: measure(data.y, data.scores, qid=qid),
     }

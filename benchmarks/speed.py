@@ -4,26 +4,22 @@ python benchmarks/speed.py [--queries 10000] [--rounds 11] [--threads 1 2]
 """
 
 import argparse
-import gc
 import importlib.metadata
 import json
 import os
 import platform
 import subprocess
 import sys
-import time
 
 import numpy as np
+from calls import IN_LIGHTGBM, JUDGED
+from memory import measure_memory
+from timing import measure_times
 
-SLOW_QUERIES = 200  # for what takes microseconds a document
-SLOW_ROUNDS = 3
-KINDS = ("distinct", "tied")  # of scores; tied ones are rounded to one decimal
 PACKAGES = (
     "skgraded", "numpy", "scikit-learn", "lightgbm", "xgboost", "xgboost-cpu", "ranx",
     "pytrec_eval", "pytrec_eval-terrier",
 )
-JUDGED = "skgraded, measure of Judgments"
-IN_LIGHTGBM = "skgraded, LightGBM metric"
 # At most so many times LightGBM's own metric on the same scores, both on one thread
 LIMITS = {
     "NDCNG@10": {"distinct": 0.33, "tied": 0.4},
@@ -35,8 +31,6 @@ LIMITS = {
 def main():
     args = parse_arguments()
     if args.worker == "memory":
-        from memory import measure_memory
-
         print(json.dumps(measure_memory(args.queries)))
     elif args.worker:
         print(json.dumps(measure_times(args.queries, args.rounds, int(args.worker))))
@@ -51,110 +45,6 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     return parser.parse_args()
-
-
-# Measuring, in a process of its own for each number of threads -----------------------------------
-
-def measure_times(n_queries, rounds, threads):
-    """{"tables": {measure: {kind of scores: {name: ns a document in each round}}}, …}."""
-    from calls import FAMILIES, lightgbm_sets, make_data
-
-    result = {"tables": {}, "missing": {}, "long": {}, "alone": {}}
-    if threads > 1:
-        # at first, while no neighbour's threads wait in a loop for their next work
-        for kind in KINDS:
-            data = make_data(n_queries, tied=kind == "tied")
-            for family in FAMILIES:
-                times = time_in_turn(calls_with_threads(family.ours, data, rounds))
-                result["alone"].setdefault(family.ours.name, {})[kind] = times
-    for kind in KINDS:
-        data = make_data(n_queries, tied=kind == "tied")
-        sets = lightgbm_sets(data)
-        for family in FAMILIES:
-            calls = family_calls(family, data, sets, threads, rounds, result["missing"])
-            table = result["tables"].setdefault(family.ours.name, {})
-            table[kind] = time_in_turn(calls)
-    if threads == 1:
-        result["long"] = time_in_turn(long_query_calls(rounds))
-    return result
-
-
-def family_calls(family, data, sets, threads, rounds, missing):
-    """All that compute a family's measure; names and errors of those that cannot to `missing`."""
-    import calls as c
-
-    chosen = c.our_calls(family.ours, data, sets[1], rounds)
-    chosen.append(c.lightgbm_call(family, data, sets, threads, rounds))
-    few = data.head(SLOW_QUERIES)
-    neighbours = {
-        "XGBoost": lambda: c.xgboost_calls(family.xgboost, data, threads, rounds),
-        "ranx": lambda: c.ranx_calls(family.ranx, few, threads, SLOW_ROUNDS),
-    }
-    if threads == 1:
-        neighbours["scikit-learn"] = lambda: c.sklearn_calls(family.sklearn, few, SLOW_ROUNDS)
-        neighbours["pytrec_eval"] = lambda: c.pytrec_eval_calls(
-            family.pytrec_eval, few, SLOW_ROUNDS
-        )
-    for name, make in neighbours.items():
-        if name not in missing:
-            try:
-                chosen += make()
-            except Exception as error:  # whatever a neighbour stumbles over, the others go on
-                missing[name] = f"{type(error).__name__}: {error}".splitlines()[0]
-    return chosen
-
-
-def calls_with_threads(measure, data, rounds):
-    """Ours with all the threads of this process and with one."""
-    import calls as c
-
-    import skgraded as sg
-
-    judgments = sg.Judgments(data.y, group=data.sizes)
-
-    def run():
-        return measure(judgments, data.scores)
-
-    return [
-        c.Call("all threads", run, data.n, rounds),
-        c.Call("one thread", c.on_one_thread(run), data.n, rounds),
-    ]
-
-
-def long_query_calls(rounds):
-    """μAP of one query of 400,000 documents with a grade each, beside a sort of its scores."""
-    import calls as c
-
-    import skgraded as sg
-
-    long = c.make_long_query()
-    judgments = sg.Judgments(long.y)
-    return [
-        c.Call("np.argsort", lambda: np.argsort(long.scores), long.n, rounds),
-        c.Call("MuAP", lambda: sg.MuAP()(long.y, long.scores), long.n, rounds),
-        c.Call("MuAP of Judgments", lambda: sg.MuAP()(judgments, long.scores), long.n, rounds),
-    ]
-
-
-def time_in_turn(calls):
-    """{name: ns a document in each round}, after a first call that does not count.
-
-    In a round every call has its turn, in random order, so that what another leaves in the
-    processor's caches, and whatever else runs on the machine, meets all alike.
-    """
-    rng = np.random.default_rng(0)
-    for call in calls:
-        call.run()
-    times = {call.name: [] for call in calls}
-    gc.disable()
-    for i in range(max(call.rounds for call in calls)):
-        for call in rng.permutation(calls):
-            if i < call.rounds:
-                start = time.perf_counter()
-                call.run()
-                times[call.name].append((time.perf_counter() - start) / call.n * 1e9)
-    gc.enable()
-    return times
 
 
 # Reporting ---------------------------------------------------------------------------------------

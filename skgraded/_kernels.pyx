@@ -457,10 +457,11 @@ cdef struct Ranking:
     int32_t* ends
     Py_ssize_t n
     Py_ssize_t n_blocks
-    # room for n codes, and for two numbers a code
+    # room for n codes
     int32_t* spare_codes
-    double* sums
-    double* counts
+    # trees, if a query has many levels: two numbers a code
+    vector[double]* sums
+    int32_t* counts
 
 
 cdef Py_ssize_t top_keys(
@@ -731,19 +732,20 @@ cdef inline double block_sum(
 
 
 cdef inline void tree_add(
-    double* sums, double* counts, Py_ssize_t n, Py_ssize_t i, double w
+    double* sums, int32_t* counts, Py_ssize_t n, Py_ssize_t i, double w
 ) noexcept nogil:
     while i <= n:
         sums[i] += w
-        counts[i] += 1.0
+        counts[i] += 1
         i += i & -i
 
 
 cdef inline double tree_above(
-    const double* sums, const double* counts, Py_ssize_t i, double w, double n_added
+    const double* sums, const int32_t* counts, Py_ssize_t i, double w, Py_ssize_t n_added
 ) noexcept nogil:
     """Σ_j min(w_j, w) over the documents added so far, w being the weight of code i."""
-    cdef double total = 0.0, below = 0.0
+    cdef double total = 0.0
+    cdef Py_ssize_t below = 0
     while i > 0:
         total += sums[i]
         below += counts[i]
@@ -757,13 +759,14 @@ cdef double pair_tree(
 ) noexcept nogil:
     """The pair sum over many levels: binary indexed trees over the codes hold Σ w and counts."""
     cdef Py_ssize_t b, p, i, start = 0, end, top = n_levels - 1
-    cdef Py_ssize_t n_blocks = ranking.n_blocks if tied else depth
-    cdef double total = 0.0, above, own, pairs, w, n_added = 0.0
-    cdef double* sums = ranking.sums
-    cdef double* counts = ranking.counts
+    cdef Py_ssize_t n_blocks = ranking.n_blocks if tied else depth, n_added = 0
+    cdef double total = 0.0, above, own, pairs, w
+    cdef int32_t* counts = ranking.counts
     cdef int32_t* block = ranking.spare_codes
-    for i in range(top + 1):
-        sums[i] = counts[i] = 0.0
+    ranking.sums.assign(n_levels, 0.0)
+    cdef double* sums = ranking.sums.data()
+    for i in range(n_levels):
+        counts[i] = 0
     for b in range(n_blocks):
         if start >= depth:
             break
@@ -785,7 +788,7 @@ cdef double pair_tree(
             for p in range(start, end):
                 if block[p] > 0:
                     tree_add(sums, counts, top, block[p], values[block[p]])
-                    n_added += 1.0
+                    n_added += 1
             total += block_sum(start, end, depth, above, own, pairs)
         start = end
     return total
@@ -856,20 +859,19 @@ def sum_queries(
         sums.push_back(s)
     for q in range(first_query, last_query):
         size = max(size, starts[q + 1] - starts[q])
-    # The trees use the room of the keys, which are done with when the codes are ranked; they
-    # need a number a code, code 0 included.
-    cdef vector[uint64_t] keys = vector[uint64_t](size + 1)
-    cdef vector[uint64_t] spare = vector[uint64_t](size + 1)
-    cdef vector[int32_t] ranked = vector[int32_t](size)
-    cdef vector[int32_t] spare_codes = vector[int32_t](size)
-    cdef vector[int32_t] ends = vector[int32_t](size)
+    # The spare keys are done with when the keys are sorted, and the keys when the codes are
+    # ranked: their room serves again, so that a call adds little memory also to a long query.
+    size += 1  # a number a code, code 0 included
+    cdef vector[uint64_t] keys = vector[uint64_t](size)
+    cdef vector[uint64_t] spare = vector[uint64_t](size)
+    cdef vector[double] tree_sums
     cdef vector[double] gathered
     cdef Ranking ranking
-    ranking.codes = ranked.data()
-    ranking.spare_codes = spare_codes.data()
-    ranking.ends = ends.data()
-    ranking.sums = <double*>keys.data()
-    ranking.counts = <double*>spare.data()
+    ranking.codes = <int32_t*>spare.data()
+    ranking.ends = ranking.codes + size
+    ranking.spare_codes = <int32_t*>keys.data()
+    ranking.counts = ranking.spare_codes + size
+    ranking.sums = &tree_sums
     cdef const double* query
     if order is not None:
         gathered.resize(size)

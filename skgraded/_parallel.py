@@ -4,11 +4,11 @@ import multiprocessing
 import multiprocessing.dummy
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-ROWS_A_CHUNK = 50_000  # under a millisecond of work; a thread costs a tenth of that
+ROWS_A_THREAD = 50_000  # some tenths of a millisecond of work; a thread costs less than one
+ROWS_A_CHUNK = 20_000  # at least, where there are several threads
 
 
 def n_threads():
@@ -46,21 +46,39 @@ def run_chunks(work, starts):
     list
         What the calls returned.
     """
-    n_queries = len(starts) - 1
-    n_chunks = min(int(starts[-1]) // ROWS_A_CHUNK, n_queries)
-    threads = min(n_threads(), n_chunks) if n_chunks > 1 else 1
-    if threads == 1:
+    n_queries, n_rows = len(starts) - 1, int(starts[-1])
+    threads = min(n_threads(), n_rows // ROWS_A_THREAD, n_queries)
+    if threads <= 1:
         return [work(0, n_queries)]
-    cuts = np.unique(np.searchsorted(starts, np.linspace(0, starts[-1], n_chunks + 1)))
-    chunks = iter(list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)))
+    chunks = iter(_chunks(starts, threads))
+    results, errors = [], []
 
     def work_off():
-        # a list's iterator hands each chunk to one thread only
-        return [work(first, last) for first, last in chunks]
+        try:
+            for first, last in chunks:  # a list's iterator gives a chunk to one thread only
+                results.append(work(first, last))
+        except BaseException as error:
+            errors.append(error)
 
     # Threads are started by each call, which costs little and, unlike a lasting pool, is none
     # the worse for a fork; the calling thread does its share.
-    with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(work_off) for _ in range(threads - 1)]
-        done = work_off()
-        return sum((other.result() for other in others), done)
+    others = [threading.Thread(target=work_off) for _ in range(threads - 1)]
+    for thread in others:
+        thread.start()
+    work_off()
+    for thread in others:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results
+
+
+def _chunks(starts, threads):
+    """Ranges of queries, large ones first, so that all threads end at about the same time."""
+    n_rows = int(starts[-1])
+    row, rows = 0, [0]
+    while row < n_rows:
+        row = min(n_rows, row + max(ROWS_A_CHUNK, (n_rows - row) // (2 * threads)))
+        rows.append(row)
+    cuts = np.unique(np.searchsorted(starts, rows)).tolist()
+    return list(zip(cuts[:-1], cuts[1:], strict=True))

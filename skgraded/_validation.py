@@ -143,10 +143,10 @@ def query_codes(qid, n, expected="y_true"):
     ids : ndarray of shape (n_queries,)
         The ids, of object dtype unless they are numbers or dates.
     """
-    array = _id_array(qid)
+    array = _ids(qid)
     if len(array) != n:
         raise ValueError(f"qid has {len(array)} rows, but {expected} has {n}.")
-    if array.dtype.kind == "O":
+    if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
         return _hash_codes(array)
     if array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
@@ -193,8 +193,11 @@ def rows_by_query(codes, n_queries):
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
-def _id_array(qid):
-    """A 1-D array of ids: numbers and dates as they are, all else as Python objects."""
+def _ids(qid):
+    """The ids as an array of numbers or dates, or else as a sequence of Python's own values.
+
+    Tuples stay ids so, and 1 is not "1".
+    """
     _refuse_unordered(qid, "qid")
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         raise TypeError(f"qid must be an array with the query of each row; got {qid!r}.")
@@ -203,30 +206,19 @@ def _id_array(qid):
     dtype = getattr(qid, "dtype", None)
     if isinstance(dtype, np.dtype):
         array = np.asarray(unmasked(qid))
-        return array if array.dtype.kind in "buifmMO" else _objects(array)
+        return array if array.dtype.kind in "buifmMO" else array.tolist()
     # Of pandas' and polars' own types only whole numbers without gaps keep their values in NumPy.
     if str(dtype).lower() in WHOLE_NUMBERS:
         array = np.asarray(qid)
         if array.dtype.kind in "iu":
             return array
-    return _objects(qid)
+    return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # else pyarrow's own scalars
 
 
-def _objects(values):
-    """An object array of the elements, so that tuples stay ids and 1 is not "1"."""
-    # pyarrow's, polars' and NumPy's or pandas' ways to Python's own values
-    ways = (getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist"))
-    items = next((way() for way in ways if way is not None), None)
-    items = list(values) if items is None else items
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array
-
-
-def _hash_codes(array):
-    numbers_of = {}
-    codes = np.empty(len(array), dtype=np.intp)
-    for row, query in enumerate(array):
+def _hash_codes(values):
+    numbers_of: dict = {}
+    codes = np.empty(len(values), dtype=np.intp)
+    for row, query in enumerate(values):
         try:
             code = numbers_of.get(query)
         except TypeError:

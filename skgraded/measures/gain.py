@@ -48,12 +48,18 @@ def _discounts(discount, depth):
 def _relative_gains(gain, grades, judgments):
     """Gain of each level divided by the gain of its query's top level; 0 where that is 0."""
     tops = grades[judgments.level_starts[1:] - 1]
+    tops = np.where(tops > 0, tops, 1.0)
     if gain == "exp2":
-        # (2^g - 1) / (2^G - 1), true for grades of 900 as for 1e-300
-        top = judgments.by_level(np.where(tops > 0, tops, 1.0))
-        return np.exp2(grades - top) * np.expm1(-grades * LN2) / np.expm1(-top * LN2)
+        # (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2), true for grades of
+        # 900 as for 1e-300; step by step, since levels may be as many as rows
+        gains = np.expm1(-LN2 * grades)
+        gains /= judgments.by_level(np.expm1(-LN2 * tops))
+        below_top = judgments.by_level(tops)
+        np.subtract(grades, below_top, out=below_top)
+        gains *= np.exp2(below_top, out=below_top)
+        return gains
     if gain == "linear":
-        return grades / judgments.by_level(np.where(tops > 0, tops, 1.0))
+        return grades / judgments.by_level(tops)
     gains = _called(gain, "gain", grades)
     falls = np.diff(gains) < 0
     falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
@@ -94,8 +100,10 @@ class _CumulatedGain(Measure):
         return Plan(LINEAR, gains, ties, depth, discount)
 
     def _undefined(self, judgments):
-        top_gains = self._gains(judgments)[judgments.level_starts[1:] - 1]
-        return (judgments.top_grades <= 0) | (top_gains <= 0)
+        irrelevant = judgments.top_grades <= 0
+        if not callable(self.gain):
+            return irrelevant
+        return irrelevant | (self._gains(judgments)[judgments.level_starts[1:] - 1] <= 0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -189,8 +197,16 @@ class NDCNG(_CumulatedGain):
     undefined: float = 0.0
 
     def _gained_grades(self, judgments):
+        self._check_scale(judgments)
         if self.max_grade is not None:
-            refuse_grades_above(self.max_grade, judgments)
             return judgments.levels / self.max_grade
         tops = judgments.top_grades
         return judgments.levels / judgments.by_level(np.where(tops > 0, tops, 1.0))
+
+    def _undefined(self, judgments):
+        self._check_scale(judgments)
+        return super()._undefined(judgments)
+
+    def _check_scale(self, judgments):
+        if self.max_grade is not None:
+            refuse_grades_above(self.max_grade, judgments)

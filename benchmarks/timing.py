@@ -1,0 +1,106 @@
+"""The times of all calls, in a process that has its number of threads."""
+
+import gc
+import time
+
+import calls as c
+import numpy as np
+
+import skgraded as sg
+
+SLOW_QUERIES = 200  # for what takes microseconds a document
+SLOW_ROUNDS = 3
+KINDS = ("distinct", "tied")  # of scores; tied ones are rounded to one decimal
+
+
+def measure_times(n_queries, rounds, threads):
+    """{"tables": {measure: {kind of scores: {name: ns a document in each round}}}, …}."""
+    result = {"tables": {}, "missing": {}, "long": {}, "alone": {}}
+    if threads > 1:
+        # at first, while no neighbour's threads wait in a loop for their next work
+        for kind in KINDS:
+            data = c.make_data(n_queries, tied=kind == "tied")
+            for family in c.FAMILIES:
+                times = time_in_turn(calls_with_threads(family.ours, data, 3 * rounds))
+                result["alone"].setdefault(family.ours.name, {})[kind] = times
+    for kind in KINDS:
+        data = c.make_data(n_queries, tied=kind == "tied")
+        sets = c.lightgbm_sets(data)
+        for family in c.FAMILIES:
+            calls = family_calls(family, data, sets, threads, rounds, result["missing"])
+            table = result["tables"].setdefault(family.ours.name, {})
+            table[kind] = time_in_turn(calls)
+    if threads == 1:
+        result["long"] = time_in_turn(long_query_calls(rounds))
+    return result
+
+
+def family_calls(family, data, sets, threads, rounds, missing):
+    """All that compute a family's measure; names and errors of those that cannot to `missing`."""
+    chosen = c.our_calls(family.ours, data, sets[1], rounds)
+    chosen.append(c.lightgbm_call(family, data, sets, threads, rounds))
+    few = data.head(SLOW_QUERIES)
+    neighbours = {
+        "XGBoost": lambda: c.xgboost_calls(family.xgboost, data, threads, rounds),
+        "ranx": lambda: c.ranx_calls(family.ranx, few, threads, SLOW_ROUNDS),
+    }
+    if threads == 1:
+        neighbours["scikit-learn"] = lambda: c.sklearn_calls(family.sklearn, few, SLOW_ROUNDS)
+        neighbours["pytrec_eval"] = lambda: c.pytrec_eval_calls(
+            family.pytrec_eval, few, SLOW_ROUNDS
+        )
+    for name, make in neighbours.items():
+        if name not in missing:
+            try:
+                made = make()
+                for call in made:
+                    call.run()
+                chosen += made
+            except Exception as error:  # whatever a neighbour stumbles over, the others go on
+                missing[name] = f"{type(error).__name__}: {error}".splitlines()[0]
+    return chosen
+
+
+def calls_with_threads(measure, data, rounds):
+    """Ours with all the threads of this process and with one."""
+    judgments = sg.Judgments(data.y, group=data.sizes)
+
+    def run():
+        return measure(judgments, data.scores)
+
+    return [
+        c.Call("all threads", run, data.n, rounds),
+        c.Call("one thread", c.on_one_thread(run), data.n, rounds),
+    ]
+
+
+def long_query_calls(rounds):
+    """μAP of one query of 400,000 documents with a grade each, beside a sort of its scores."""
+    long = c.make_long_query()
+    judgments = sg.Judgments(long.y)
+    return [
+        c.Call("np.argsort", lambda: np.argsort(long.scores), long.n, rounds),
+        c.Call("MuAP", lambda: sg.MuAP()(long.y, long.scores), long.n, rounds),
+        c.Call("MuAP of Judgments", lambda: sg.MuAP()(judgments, long.scores), long.n, rounds),
+    ]
+
+
+def time_in_turn(calls):
+    """{name: ns a document in each round}, after a first call that does not count.
+
+    In a round every call has its turn, in random order, so that what another leaves in the
+    processor's caches, and whatever else runs on the machine, meets all alike.
+    """
+    rng = np.random.default_rng(0)
+    for call in calls:
+        call.run()
+    times = {call.name: [] for call in calls}
+    gc.disable()
+    for i in range(max(call.rounds for call in calls)):
+        for call in rng.permutation(calls):
+            if i < call.rounds:
+                start = time.perf_counter()
+                call.run()
+                times[call.name].append((time.perf_counter() - start) / call.n * 1e9)
+    gc.enable()
+    return times
