@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from skgraded._query_source import queries_of
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
 
@@ -150,7 +151,8 @@ def cross_evaluate(
     X: Any,
     y: ArrayLike,
     *,
-    qid: Any,
+    qid: Any = None,
+    group: ArrayLike | None = None,
     measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
     cv: Any = 5,
 ) -> CrossEvaluation:
@@ -167,8 +169,10 @@ def cross_evaluate(
         Rows in any order.
     y : array-like of shape (n,)
         Grades ≥ 0, 0 = irrelevant.
-    qid : array-like of shape (n,)
-        The query of each row.
+    qid : array-like of shape (n,), optional
+        The query of each row, unless the ranker is a `QueryRanker` that was told where in X it is.
+    group : array-like of shape (n_queries,), optional
+        Sizes of consecutive queries, in place of `qid`.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
     cv : int or scikit-learn splitter, default=5
         An int is the number of folds of ``GroupKFold``. A splitter gets the queries as groups
@@ -193,7 +197,12 @@ def cross_evaluate(
     (30, [0, 1, 2])
     """
     measures = as_measures(measures)
-    judgments = Judgments(y, qid=qid)
+    source = getattr(ranker, "qid", None)
+    if qid is None and group is None:
+        if source is None:
+            raise ValueError("cross_evaluate needs the query of each row: give qid or group.")
+        qid = queries_of(X, source)
+    judgments = Judgments(y, qid=qid, group=group)
     query_of_row = judgments.query_of_row
     folds = _query_folds(cv, X, y, judgments)
     with config_context(enable_metadata_routing=True):

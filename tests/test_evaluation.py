@@ -177,10 +177,27 @@ def test_a_frame_of_folds_names_them(ranking):
     assert sorted(frame["fold"].unique()) == [0, 1, 2, 3]
 
 
-def test_the_query_as_a_column_of_x(ranking):
+def test_the_query_as_a_column_of_x_or_by_its_index(ranking):
     pd = pytest.importorskip("pandas")
     X, y, qid = ranking
-    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]).assign(query=qid)
-    found = sg.cross_evaluate(sg.QueryRanker(Ridge(), qid="query"), frame, y, qid=qid, cv=4)
-    expected = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4)
-    np.testing.assert_allclose(found.mean()["MuAP"], expected.mean()["MuAP"], atol=1e-6)
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    expected = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4).mean()["MuAP"]
+    by_column = sg.QueryRanker(Ridge(), qid="query")
+    by_index = sg.QueryRanker(Ridge(), qid=pd.Series(qid))
+    for ranker, X in ((by_column, frame.assign(query=qid)), (by_index, frame)):
+        for given in (qid, None):
+            found = sg.cross_evaluate(ranker, X, y, qid=given, cv=4)
+            assert found.mean()["MuAP"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_group_sizes_serve_as_queries_of_consecutive_rows():
+    X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
+    found = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, group=np.bincount(qid), cv=3)
+    expected = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=3)
+    assert found.mean() == expected.mean()
+
+
+def test_without_queries_there_is_one_clear_error(ranking):
+    X, y, _ = ranking
+    with pytest.raises(ValueError, match="needs the query of each row: give qid or group"):
+        sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y)
