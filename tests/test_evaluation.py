@@ -84,7 +84,7 @@ def out_of_fold_by_hand(X, y, qid, cv, n_queries=40):
     for fold, (train, test) in enumerate(cv.split(X, y, qid)):
         train = train[np.argsort(qid[train], kind="stable")]
         sizes = np.unique(qid[train], return_counts=True)[1]
-        model = LGBMRanker(n_estimators=10, verbose=-1).fit(X[train], y[train], group=sizes)
+        model = LGBMRanker(n_estimators=10, verbose=-1, n_jobs=1).fit(X[train], y[train], group=sizes)
         scores = model.predict(X[test])
         for query in np.unique(qid[test]):
             of_query = qid[test] == query
@@ -99,7 +99,7 @@ def test_out_of_fold_values_are_those_of_a_loop_by_hand(ranking, cv):
     if isinstance(cv, LeaveOneGroupOut):
         few = qid < 4
         X, y, qid = X[few], y[few], qid[few]
-    ranker = sg.QueryRanker(LGBMRanker(n_estimators=10, verbose=-1))
+    ranker = sg.QueryRanker(LGBMRanker(n_estimators=10, verbose=-1, n_jobs=1))
     found = sg.cross_evaluate(ranker, X, y, qid=qid, measures=["ap", "rr"], cv=cv)
     values, folds = out_of_fold_by_hand(X, y, qid, GroupKFold(cv) if cv == 5 else cv)
     np.testing.assert_allclose(found.per_query["AP"], values[found.query_ids], atol=1e-9)
