@@ -15,7 +15,7 @@ Under ties="average" each is the exact expectation over all orders of the tied d
 holds position by position, so that a cut-off inside a tie needs nothing more.
 """
 
-from libc.math cimport INFINITY, floor, isnan
+from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport nth_element, sort
@@ -139,8 +139,8 @@ cdef void sort_exactly(
 
 # Numbering the queries --------------------------------------------------------------------------
 
-def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t span):
-    """Number whole values 0 ≤ v < span in the order in which they first appear.
+def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_t span):
+    """Number whole values low ≤ v < low + span in the order in which they first appear.
 
     Returns
     -------
@@ -149,17 +149,19 @@ def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t span):
     first_rows : (n_distinct,) array
         Where each number first appears.
     """
-    cdef Py_ssize_t row, n = values.shape[0]
+    cdef Py_ssize_t row, number, n = values.shape[0]
     cdef vector[Py_ssize_t] number_of = vector[Py_ssize_t](span, -1)
     cdef vector[Py_ssize_t] first
     codes_array = np.empty(n, dtype=np.intp)
     cdef Py_ssize_t[::1] codes = codes_array
     with nogil:
         for row in range(n):
-            if number_of[values[row]] < 0:
-                number_of[values[row]] = <Py_ssize_t>first.size()
+            number = number_of[values[row] - low]
+            if number < 0:
+                number = <Py_ssize_t>first.size()
+                number_of[values[row] - low] = number
                 first.push_back(row)
-            codes[row] = number_of[values[row]]
+            codes[row] = number
     return codes_array, np.array(first, dtype=np.intp)
 
 
@@ -266,7 +268,7 @@ def lay_out(const double[::1] grades, const Py_ssize_t[::1] order, const Py_ssiz
                 row = starts[q] + i
                 g = grades[row if order is None else order[row]]
                 query[i] = g
-                if 0 <= g < 64 and g == floor(g):
+                if 0 <= g < 64 and g == <double><int32_t>g:
                     present |= <uint64_t>1 << <int32_t>g
                 else:
                     whole = False

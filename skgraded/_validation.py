@@ -149,10 +149,11 @@ def query_codes(qid, n, expected="y_true"):
     if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
         return _hash_codes(array)
     if array.dtype.kind in "iu":
-        low, high = int(array.min()), int(array.max())
-        if high - low <= 4 * n + 1000:  # a table of all of them is small
-            from_zero = array.astype(np.intp) - np.asarray(low, array.dtype).astype(np.intp)
-            codes, first = number_by_appearance(from_zero, high - low + 1)
+        low = array.min()
+        span = int(array.max()) - int(low) + 1
+        if span <= 4 * n + 1000:  # a table of all of them is small
+            whole = np.ascontiguousarray(array, dtype=np.intp)
+            codes, first = number_by_appearance(whole, int(low.astype(np.intp)), span)
             return codes, array[first]
     missing = np.isnat(array) if array.dtype.kind in "mM" else array != array
     if missing.any():

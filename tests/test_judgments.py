@@ -249,3 +249,19 @@ def test_judgments_pickle():
     twin = pickle.loads(pickle.dumps(judgments))
     assert sg.MuAP()(twin, queries.y_score) == before
     assert sg.NDCG()(twin, queries.y_score) == sg.NDCG()(judgments, queries.y_score)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        np.array([2**64 - 1, 2**64 - 2, 2**64 - 1, 2**64 - 900], dtype=np.uint64),
+        np.array([2**63 - 1, 2**63, 2**63 - 1, 2**63 + 5], dtype=np.uint64),
+        np.array([-(2**63), -(2**63) + 2, -(2**63), 5]),
+        np.array([-128, 127, -128, 5], dtype=np.int8),
+    ],
+    ids=["top of uint64", "around 2**63", "bottom of int64", "all of int8"],
+)
+def test_whole_query_ids_at_the_ends_of_their_type(ids):
+    judgments = sg.Judgments([1, 2, 3, 4], qid=ids)
+    assert judgments.query_ids.tolist() == ids[[0, 1, 3]].tolist()
+    assert judgments.sizes.tolist() == [2, 1, 1]
