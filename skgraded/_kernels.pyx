@@ -4,12 +4,17 @@
 """Every loop over documents: lay out the truth, rank the scores, sum up a measure.
 
 A query's documents carry a *code*: 0 for grade 0, else 1, 2, … for the grades > 0 that the query
-uses, ascending. A measure is a table of one number a code and one of three sums over the ranked
+uses, ascending. A measure is a table of one number a code and one of five sums over the ranked
 list r_1, r_2, … of codes, to depth k:
 
 - LINEAR: Σ_p discount(p) · value(r_p)                        DCG, precision, recall
 - PAIR:   Σ_p (1/p) · Σ_{j≤p} min(value(r_j), value(r_p))     AP and μAP, `value` never falling
 - FIRST:  1/p of the first document with value > 0            reciprocal rank
+- ABOVE:  Σ_p value(r_p) · (#{j < p: r_j > r_p}, tied documents counting `prior`)        EDRC
+- TAU:    Σ_{p≥2} (1/(p-1)) · #{j < p: r_j > r_p}, equal codes counting 1/2            τ_ap
+
+The last two are of the whole list, with the documents that were not retrieved as one tie at its
+end; the others leave these out.
 
 Under ties="average" each is the exact expectation over all orders of the tied documents, which
 holds position by position, so that a cut-off inside a tie needs nothing more.
@@ -24,10 +29,10 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-LINEAR, PAIR, FIRST = 0, 1, 2
+LINEAR, PAIR, FIRST, ABOVE, TAU = 0, 1, 2, 3, 4
 AVERAGE, ORDINAL, BEST, WORST = 0, 1, 2, 3
 cdef enum:
-    _LINEAR, _PAIR, _FIRST
+    _LINEAR, _PAIR, _FIRST, _ABOVE, _TAU
 cdef enum:
     _AVERAGE, _ORDINAL, _BEST, _WORST
 
@@ -411,7 +416,7 @@ cdef class Plan:
 
     Parameters
     ----------
-    kind : LINEAR, PAIR or FIRST
+    kind : LINEAR, PAIR, FIRST, ABOVE or TAU
     values : (n_levels,) array
         One number a level of each query.
     ties : AVERAGE, ORDINAL, BEST or WORST
@@ -422,15 +427,22 @@ cdef class Plan:
     by_row : bool
     per_retrieved : bool
         Divide the sum by the number of retrieved documents; `k` must be no cut-off then.
+    prior : float
+        What a tied document counts in ABOVE.
+    scale, shift : (n_queries,) arrays or None
+        Each query's value is scale · sum + shift, for `score_queries` to compute.
     """
 
     cdef readonly int kind, ties
     cdef readonly bint by_row, per_retrieved
     cdef readonly Py_ssize_t k
+    cdef readonly double prior
+    cdef readonly object scale, shift
     cdef const double[::1] values, discount
 
     def __init__(
-        self, kind, values, ties, k, discount=None, by_row=False, per_retrieved=False
+        self, kind, values, ties, k, discount=None, by_row=False, per_retrieved=False,
+        prior=0.0, scale=None, shift=None,
     ):
         self.kind = kind
         self.values = values
@@ -439,6 +451,9 @@ cdef class Plan:
         self.discount = discount
         self.by_row = by_row
         self.per_retrieved = per_retrieved
+        self.prior = prior
+        self.scale = scale
+        self.shift = shift
 
 
 cdef struct Sum:
@@ -447,18 +462,23 @@ cdef struct Sum:
     bint by_row
     bint per_retrieved
     Py_ssize_t k
+    double prior
     const double* values
     const double* discount
     double* out
 
 
 cdef struct Ranking:
-    # codes of the n retrieved documents, best score first, to the depth that is needed
+    # codes of the n retrieved documents, best score first, to the depth that is needed, and then
+    # of those that were not retrieved
     int32_t* codes
     # where each block of tied documents ends
     int32_t* ends
     Py_ssize_t n
     Py_ssize_t n_blocks
+    # the same with those that were not retrieved, one block
+    Py_ssize_t n_all
+    Py_ssize_t n_all_blocks
     # room for n codes
     int32_t* spare_codes
     # trees, if a query has many levels: two numbers a code
@@ -533,7 +553,7 @@ cdef bint rank_query(
     Returns whether a score is NaN.
     """
     cdef uint64_t mask = position_mask(n), not_retrieved = ascending_bits(INFINITY)
-    cdef Py_ssize_t i, start = 0, end, m = n, n_blocks = 0
+    cdef Py_ssize_t i, start = 0, end, m = n, n_keys, n_blocks = 0
     cdef uint64_t has_nan = 0  # as wide as a score, for the compiler's sake
     for i in range(n):
         has_nan |= <uint64_t>(scores[i] != scores[i])
@@ -542,6 +562,7 @@ cdef bint rank_query(
         m = top_keys(keys, spare, n, depth, mask)
     else:
         sort_in_place(keys, spare, n)
+    n_keys = m
     while m > 0 and keys[m - 1] >= not_retrieved:
         m -= 1
     while start < m:
@@ -551,10 +572,14 @@ cdef bint rank_query(
         ranking.ends[n_blocks] = <int32_t>end
         n_blocks += 1
         start = end
-    for i in range(m):
+    ranking.n = ranking.n_all = m
+    ranking.n_blocks = ranking.n_all_blocks = n_blocks
+    if m < n_keys:
+        ranking.n_all = n_keys
+        ranking.ends[n_blocks] = <int32_t>n_keys
+        ranking.n_all_blocks += 1
+    for i in range(n_keys):
         ranking.codes[i] = codes[keys[i] & mask]
-    ranking.n = m
-    ranking.n_blocks = n_blocks
     return has_nan != 0
 
 
@@ -562,8 +587,8 @@ cdef const int32_t* order_ties(const Ranking* ranking, int ties) noexcept nogil:
     """Codes with each tie block in its best or worst order."""
     cdef Py_ssize_t b, i, j, start = 0, end
     cdef int32_t* codes = ranking.spare_codes
-    memcpy(codes, ranking.codes, ranking.n * sizeof(int32_t))
-    for b in range(ranking.n_blocks):
+    memcpy(codes, ranking.codes, ranking.n_all * sizeof(int32_t))
+    for b in range(ranking.n_all_blocks):
         end = ranking.ends[b]
         if end - start > 1:
             sort(codes + start, codes + end)
@@ -796,6 +821,83 @@ cdef double pair_tree(
     return total
 
 
+cdef inline void count_add(int32_t* counts, Py_ssize_t n_levels, int32_t code) noexcept nogil:
+    cdef Py_ssize_t i = code + 1
+    while i <= n_levels:
+        counts[i] += 1
+        i += i & -i
+
+
+cdef inline Py_ssize_t count_to(const int32_t* counts, int32_t code) noexcept nogil:
+    """How many documents of the tree have a code ≤ `code`."""
+    cdef Py_ssize_t i = code + 1, total = 0
+    while i > 0:
+        total += counts[i]
+        i -= i & -i
+    return total
+
+
+cdef double above(
+    const Ranking* ranking, const double* values, Py_ssize_t n_levels, double prior
+) noexcept nogil:
+    """A document of code -1, whose grade is unknown, is above none and below none."""
+    cdef Py_ssize_t b, p, i, start = 0, end, n_added = 0, n_tied
+    cdef double total = 0.0
+    cdef int32_t code
+    cdef int32_t* counts = ranking.counts
+    for i in range(n_levels + 1):
+        counts[i] = 0
+    for b in range(ranking.n_all_blocks):
+        end = ranking.ends[b]
+        for p in range(start, end):
+            code = ranking.codes[p]
+            if code >= 0:
+                total += values[code] * (1.0 - prior) * (n_added - count_to(counts, code))
+        n_tied = 0
+        for p in range(start, end):
+            if ranking.codes[p] >= 0:
+                count_add(counts, n_levels, ranking.codes[p])
+                n_tied += 1
+        n_added += n_tied
+        # with the block added, its own documents count for their prior, the others for the rest
+        for p in range(start, end):
+            code = ranking.codes[p]
+            if code >= 0:
+                total += values[code] * prior * (n_added - count_to(counts, code))
+        start = end
+    return total
+
+
+cdef double tau(
+    const Ranking* ranking, const int32_t* codes, bint tied, Py_ssize_t n_levels
+) noexcept nogil:
+    """Position a+i of a block of n after a documents: (ā + (i-1)/2) / (a+i-1).
+
+    ā is the mean over the block of the documents before it that belong above, equal ones
+    counting 1/2; of two documents of the block, each is the upper one half of the time.
+    """
+    cdef Py_ssize_t b, p, i, start = 0, end, upto, below
+    cdef Py_ssize_t n_blocks = ranking.n_all_blocks if tied else ranking.n_all
+    cdef double total = 0.0, mean_above
+    cdef int32_t* counts = ranking.counts
+    for i in range(n_levels + 1):
+        counts[i] = 0
+    for b in range(n_blocks):
+        end = ranking.ends[b] if tied else start + 1
+        mean_above = 0.0
+        for p in range(start, end):
+            upto = count_to(counts, codes[p])
+            below = count_to(counts, codes[p] - 1)
+            mean_above += start - 0.5 * (upto + below)
+        mean_above /= end - start
+        for p in range(start, end):
+            count_add(counts, n_levels, codes[p])
+            if p > 0:
+                total += (mean_above + 0.5 * (p - start)) / p
+        start = end
+    return total
+
+
 cdef double sum_query(
     const Sum* plan, const Ranking* ranking, Py_ssize_t row, Py_ssize_t level, Py_ssize_t n_levels
 ) noexcept nogil:
@@ -806,8 +908,13 @@ cdef double sum_query(
     cdef bint tied = ranking.n_blocks < ranking.n and plan.ties == _AVERAGE
     if plan.by_row:
         discount += row
-    if ranking.n_blocks < ranking.n and (plan.ties == _BEST or plan.ties == _WORST):
+    if plan.kind == _ABOVE:
+        return above(ranking, values, n_levels, plan.prior)
+    if ranking.n_all_blocks < ranking.n_all and (plan.ties == _BEST or plan.ties == _WORST):
         codes = order_ties(ranking, plan.ties)
+    if plan.kind == _TAU:
+        tied = ranking.n_all_blocks < ranking.n_all and plan.ties == _AVERAGE
+        return tau(ranking, codes, tied, n_levels)
     if plan.kind == _LINEAR:
         if tied:
             return linear_tied(ranking, depth, values, discount)
@@ -851,7 +958,7 @@ def sum_queries(
     for i in range(len(plans)):
         plan = plans[i]
         s.kind, s.ties, s.k = plan.kind, plan.ties, plan.k
-        s.by_row, s.per_retrieved = plan.by_row, plan.per_retrieved
+        s.by_row, s.per_retrieved, s.prior = plan.by_row, plan.per_retrieved, plan.prior
         s.values = &plan.values[0]
         s.discount = NULL
         if plan.discount is not None:
@@ -863,7 +970,7 @@ def sum_queries(
         size = max(size, starts[q + 1] - starts[q])
     # The spare keys are done with when the keys are sorted, and the keys when the codes are
     # ranked: their room serves again, so that a call adds little memory also to a long query.
-    size += 1  # a number a code, code 0 included
+    size += 2  # the trees need a number a code, code 0 included, and begin at 1
     cdef vector[uint64_t] keys = vector[uint64_t](size)
     cdef vector[uint64_t] spare = vector[uint64_t](size)
     cdef vector[double] tree_sums
@@ -897,6 +1004,4 @@ def sum_queries(
                 )
                 if sums[i].per_retrieved and ranking.n > 0:
                     sums[i].out[q] /= ranking.n
-                # every measure ends at 1, which rounding must not pass
-                sums[i].out[q] = min(sums[i].out[q], 1.0)
     return has_nan

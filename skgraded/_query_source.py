@@ -1,6 +1,6 @@
 """Where the query of each row is found, in a column of X or by X's row index; tables by column.
 
-A table is a 2-D array, a CSR or CSC matrix, or a pandas or polars frame.
+A table is a 2-D array, a CSR matrix, or a pandas or polars frame.
 """
 
 import difflib
@@ -76,7 +76,7 @@ def look_up(X, series):
 def as_table(X):
     """`X` as a table; no copy unless it is another kind of sparse matrix or a list."""
     if sparse.issparse(X):
-        return X if X.format in ("csr", "csc") else X.tocsr()
+        return X.tocsr()  # itself if it is one; rows taken from CSC come unsorted
     if not (_is_pandas_frame(X) or is_polars_frame(X)):
         X = np.asarray(X)
     if len(X.shape) != 2:
@@ -142,6 +142,34 @@ def take_rows(table, rows):
 def plain(value):
     """A NumPy number as Python's, which messages show as it is written."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def hash_rows(table):
+    """A hash of each row's values, (n,) of uint64; the same for rows that are the same."""
+    if _is_pandas_frame(table):
+        return sys.modules["pandas"].util.hash_pandas_object(table, index=False).to_numpy()
+    if is_polars_frame(table):
+        return table.hash_rows().to_numpy()
+    factors = mix_bits(np.arange(1, table.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    if sparse.issparse(table):
+        bits = mix_bits((table.data + 0.0).view(np.uint64)) * factors[table.indices]
+        upto = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(bits, dtype=np.uint64)))
+        return upto[table.indptr[1:]] - upto[table.indptr[:-1]]
+    hashes = np.zeros(table.shape[0], dtype=np.uint64)
+    if table.dtype.kind not in "buif":
+        return hashes
+    for column, factor in zip(table.T, factors, strict=True):
+        hashes += mix_bits((column.astype(float) + 0.0).view(np.uint64)) * factor
+    return hashes
+
+
+def mix_bits(bits):
+    """Spread each number's bits over all 64 (splitmix64); the array itself, changed."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return bits
 
 
 def _is_pandas_frame(X):

@@ -70,6 +70,8 @@ def column(values, name, n=None, expected="y_true"):
     array = as_array(values, name)
     if n is not None and len(array) != n:
         raise ValueError(f"{name} has {len(array)} rows, but {expected} has {n}.")
+    if array.dtype.kind in "US" and not hasattr(values, "dtype"):
+        array = as_array(np.array(list(values), dtype=object), name)  # a list, numbers among it
     if array.dtype.kind not in "buif":
         array = _numbers(array, name)
     with np.errstate(over="ignore"):  # a long double becomes infinite, which is refused later
@@ -80,7 +82,7 @@ def _numbers(array, name):
     """float64 of an object array of numbers; missing values become NaN."""
     if array.dtype.kind != "O":
         raise TypeError(
-            f"{name} must hold numbers; got {array.dtype} values, the first is {array[0]!r}."
+            f"{name} must hold numbers; it has {array.dtype}, row 0 is {array[0].item()!r}."
         )
     out = np.empty(len(array))
     for row, value in enumerate(array):
@@ -104,14 +106,33 @@ def refuse_nan(array, name, allow_infinity=False, hint=""):
         raise ValueError(f"{name} {rule}: row {row} is {array[row]}.{hint}")
 
 
-def refuse_negative_grades(grades, name):
-    """Raise a ValueError if a grade is below 0; NaN passes."""
-    if np.fmin.reduce(grades) < 0:
-        row = int(np.argmax(grades < 0))
-        raise ValueError(
-            f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
-            "irrelevant level from all grades, so that irrelevant documents have grade 0."
-        )
+def check_grades(y, name, n=None, expected="X", allow_nan=False):
+    """Check a column of grades: finite and ≥ 0, or NaN where that is allowed; float64."""
+    grades = column(y, name, n, expected)
+    if np.fmin.reduce(grades) < 0 or not np.isfinite(grades.max()):
+        good = (grades >= 0) & (grades < np.inf)
+        good |= np.isnan(grades) & allow_nan
+        if not good.all():
+            row = int(np.argmin(good))
+            if grades[row] < 0:
+                raise ValueError(
+                    f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
+                    "irrelevant level from all grades, so that irrelevant documents have grade 0."
+                )
+            raise ValueError(f"{name} must be finite: row {row} is {grades[row]}.")
+    return grades
+
+
+def check_weights(sample_weight, n, expected):
+    """Check weights of rows: finite, ≥ 0 and not all 0; float64."""
+    weights = column(sample_weight, "sample_weight", n, expected)
+    good = (weights >= 0) & (weights < np.inf)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(f"sample_weight must be finite and ≥ 0: row {row} is {weights[row]:g}.")
+    if weights.max() == 0:
+        raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
+    return weights
 
 
 def whole_number(value, name, minimum):

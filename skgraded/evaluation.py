@@ -3,7 +3,7 @@
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +11,13 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from skgraded._query_source import queries_of
+from skgraded._query_source import as_table, queries_of
+from skgraded._validation import check_grades
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -44,7 +48,7 @@ class Evaluation:
             for name, values in self.per_query.items()
         }
 
-    def to_frame(self):
+    def to_frame(self) -> "pandas.DataFrame":
         """Tabulate the values, a row a query.
 
         Returns
@@ -174,7 +178,7 @@ def cross_evaluate(
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, in place of `qid`.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-    cv : int or scikit-learn splitter, default=5
+    cv : int, scikit-learn splitter or list of splits, default=5
         An int is the number of folds of ``GroupKFold``. A splitter gets the queries as groups
         and must keep the rows of a query together. Queries that it never tests are left out.
 
@@ -202,7 +206,10 @@ def cross_evaluate(
         if source is None:
             raise ValueError("cross_evaluate needs the query of each row: give qid or group.")
         qid = queries_of(X, source)
-    judgments = Judgments(y, qid=qid, group=group)
+    X = as_table(X)
+    judgments = Judgments(check_grades(y, "y", X.shape[0]), qid=qid, group=group)
+    for measure in measures:  # what they refuse, they refuse before any fit
+        measure.plan(judgments)
     query_of_row = judgments.query_of_row
     folds = _query_folds(cv, X, y, judgments)
     with config_context(enable_metadata_routing=True):
@@ -227,14 +234,18 @@ def cross_evaluate(
 
 def _query_folds(cv, X, y, judgments):
     """Train and test rows of each fold, once it is seen that no query is torn or tested twice."""
-    if isinstance(cv, numbers.Integral):
-        from sklearn.model_selection import GroupKFold  # it would double our import time
+    from sklearn.model_selection import GroupKFold, check_cv  # they would double our import time
 
-        cv = GroupKFold(cv)
+    if cv is None or isinstance(cv, numbers.Integral):
+        cv = GroupKFold(5 if cv is None else cv)
+    cv = check_cv(cv)
     ids, query_of_row = judgments.query_ids, judgments.query_of_row
-    # Folds are those of cv.split(X, y, qid), unless the ids are objects that have no order.
-    ordered = ids.dtype != object or all(isinstance(q, str) for q in ids)
-    groups = ids[query_of_row] if ordered else query_of_row
+    # Folds are those of cv.split(X, y, qid), unless the ids have no order.
+    try:
+        np.unique(ids)
+        groups = ids[query_of_row]
+    except TypeError:
+        groups = query_of_row
     folds = list(cv.split(X, y, groups))
     tested = np.zeros(judgments.n_queries, dtype=int)
     for fold, (train, test) in enumerate(folds):

@@ -7,11 +7,10 @@ from numpy.typing import ArrayLike
 
 from skgraded._kernels import lay_out
 from skgraded._validation import (
-    column,
+    check_grades,
+    check_weights,
     group_codes,
     query_codes,
-    refuse_nan,
-    refuse_negative_grades,
     rows_by_query,
 )
 
@@ -75,36 +74,28 @@ class Judgments:
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ):
-        grades = column(y_true, "y_true")
+        grades = check_grades(y_true, "y_true", allow_nan=True)
         n = self.n_rows = len(grades)
         codes, self.query_ids = _queries(qid, group, n)
         if sample_weight is not None:
-            sample_weight = _weights(sample_weight, n)
-        self._refuse_bad_grades(grades)
+            sample_weight = check_weights(sample_weight, n, "y_true")
+        unknown = np.isnan(grades)
+        self.n_unknown = int(unknown.sum())
+        self.first_unknown = int(np.argmax(unknown))  # where there is one
+        del unknown
         self.n_queries = len(self.query_ids)
         self.order, self.starts = rows_by_query(codes, self.n_queries)
         self.sizes = np.diff(self.starts)
         self.weights = None
         if sample_weight is not None:
-            sums = np.bincount(codes, sample_weight, minlength=self.n_queries)
-            self.weights = sums / self.sizes
+            largest = sample_weight.max()  # divided by it, no sum overflows
+            sums = np.bincount(codes, sample_weight / largest, minlength=self.n_queries)
+            self.weights = sums / self.sizes * largest
         del codes
         self.codes, self.levels, self.counts, self.level_starts = lay_out(
             grades, self.order, self.starts
         )
         self._memory: dict = {}
-
-    def _refuse_bad_grades(self, grades):
-        refuse_negative_grades(grades, "y_true")
-        if np.fmax.reduce(grades) == np.inf:
-            row = int(np.argmax(grades == np.inf))
-            raise ValueError(f"y_true must be finite: row {row} is {grades[row]}.")
-        self.n_unknown = 0
-        self.first_unknown = None
-        if np.isnan(grades.min()):
-            unknown = np.isnan(grades)
-            self.n_unknown = int(unknown.sum())
-            self.first_unknown = int(np.argmax(unknown))
 
     def __getstate__(self):
         return self.__dict__ | {"_memory": {}}
@@ -168,17 +159,6 @@ def _queries(qid, group, n):
     if group is not None:
         return group_codes(group, n)
     return np.zeros(n, dtype=np.intp), np.zeros(1, dtype=np.intp)
-
-
-def _weights(sample_weight, n):
-    weights = column(sample_weight, "sample_weight", n)
-    refuse_nan(weights, "sample_weight")
-    if weights.min() < 0:
-        row = int(np.argmax(weights < 0))
-        raise ValueError(f"sample_weight must be ≥ 0: row {row} is {weights[row]:g}.")
-    if weights.max() == 0:
-        raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
-    return weights
 
 
 def check_judgments(y_true, *, qid=None, group=None, sample_weight=None):

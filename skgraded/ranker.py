@@ -24,11 +24,11 @@ from skgraded._query_source import (
 )
 from skgraded._torn import FittedQueries, warn_if_torn
 from skgraded._validation import (
+    check_grades,
+    check_weights,
     column,
     group_codes,
     query_codes,
-    refuse_nan,
-    refuse_negative_grades,
     rows_by_query,
 )
 from skgraded.judgments import Judgments
@@ -140,14 +140,14 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         ------
         ValueError, TypeError
             If there is no qid, or two; if a grade is negative or not finite, or fractional for a
-            ranker that takes whole grades only; if lengths differ; if `estimator` takes no
-            `sample_weight`.
+            ranker that takes whole grades only; if lengths differ; if weights are negative or
+            all 0, or `estimator` takes none.
         """
         as_measures(self.measure)
         query_argument = _query_argument(self.estimator)
         X = as_table(X)
         n = X.shape[0]
-        grades = _checked_grades(y, n)
+        grades = check_grades(y, "y", n)
         if _wants_whole_grades(self.estimator):
             _refuse_fractions(grades, self.estimator)
         by_row = _checked_by_row(self.estimator, sample_weight, fit_params, n)
@@ -158,11 +158,11 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             queries, n, "X"
         )
         order, starts = rows_by_query(codes, len(ids))
+        X = self._take_out(X)
         # Numbers made of group sizes say nothing about which queries they are.
         self._fitted_queries = (
-            FittedQueries(ids, grades, order, starts) if group is None else None
+            FittedQueries(ids, grades, order, starts, X) if group is None else None
         )
-        X = self._take_out(X)
         self._remember_features(X)
         X = _readable(X, self.estimator)
 
@@ -220,10 +220,12 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             By measure if `measure` is a list.
         """
         check_is_fitted(self, "estimator_")
-        queries = self._queries(as_table(X), qid, group, "score")
-        judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
+        table = as_table(X)
+        queries = self._queries(table, qid, group, "score")
+        grades = check_grades(y, "y", table.shape[0])
+        judgments = Judgments(grades, qid=queries, group=group, sample_weight=sample_weight)
         if group is None:
-            warn_if_torn(self, judgments)
+            warn_if_torn(self, X, judgments)
         return mean_scores(self.measure, judgments, self.predict(X))
 
     # Queries -------------------------------------------------------------------------------------
@@ -344,13 +346,6 @@ def _fit_parameters(estimator):
     return inspect.signature(estimator.fit).parameters
 
 
-def _checked_grades(y, n):
-    grades = column(y, "y", n, "X")
-    refuse_nan(grades, "y")
-    refuse_negative_grades(grades, "y")
-    return grades
-
-
 def _checked_by_row(estimator, sample_weight, fit_params, n):
     """Collect the arguments of fit that follow the rows, by name."""
     by_row = {}
@@ -364,7 +359,7 @@ def _checked_by_row(estimator, sample_weight, fit_params, n):
                 f"The fit of {type(estimator).__name__} takes no sample_weight: leave it out, or "
                 "wrap an estimator that does."
             )
-        by_row["sample_weight"] = column(sample_weight, "sample_weight", n, "X")
+        by_row["sample_weight"] = check_weights(sample_weight, n, "X")
     return by_row
 
 

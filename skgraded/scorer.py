@@ -118,7 +118,7 @@ class RankingScorer:
             By measure if the scorer was made of a list.
         """
         judgments = Judgments(y_true, qid=self._queries(X, qid), sample_weight=sample_weight)
-        warn_if_torn(estimator, judgments)
+        warn_if_torn(estimator, X, judgments)
         return mean_scores(
             self._measure, judgments, _document_scores(estimator, X, self._response_method)
         )

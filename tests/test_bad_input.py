@@ -457,3 +457,17 @@ def test_bad_input_is_found_before_any_work():
 def test_the_first_of_several_faults_is_reported():
     with pytest.raises(ValueError, match="y_true"):
         sg.NDCG()([-1, 1], [np.nan, 1], qid=[1, 1])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, 2, "a", 0], r"y_true must hold numbers; row 2 is 'a'"),
+        (["a", "b"], r"y_true must hold numbers; row 0 is 'a'"),
+        (np.array(["a", "b"]), r"y_true must hold numbers; it has <U1, row 0 is 'a'"),
+        ([np.inf, -1], r"y_true must be finite: row 0 is inf"),
+    ],
+)
+def test_the_first_bad_row_is_named(values, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        sg.AP()(values, range(len(values)))

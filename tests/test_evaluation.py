@@ -84,7 +84,8 @@ def out_of_fold_by_hand(X, y, qid, cv, n_queries=40):
     for fold, (train, test) in enumerate(cv.split(X, y, qid)):
         train = train[np.argsort(qid[train], kind="stable")]
         sizes = np.unique(qid[train], return_counts=True)[1]
-        model = LGBMRanker(n_estimators=10, verbose=-1, n_jobs=1).fit(X[train], y[train], group=sizes)
+        model = LGBMRanker(n_estimators=10, verbose=-1, n_jobs=1)
+        model.fit(X[train], y[train], group=sizes)
         scores = model.predict(X[test])
         for query in np.unique(qid[test]):
             of_query = qid[test] == query
@@ -201,3 +202,44 @@ def test_without_queries_there_is_one_clear_error(ranking):
     X, y, _ = ranking
     with pytest.raises(ValueError, match="needs the query of each row: give qid or group"):
         sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, lambda ids: [f"q{i:03}" for i in ids],
+                                  lambda ids: [(i // 7, i % 7) for i in ids]],
+                         ids=["list", "tuple", "text", "pairs"])
+def test_the_folds_do_not_depend_on_the_kind_of_ids(ranking, kind):
+    X, y, qid = ranking
+    expected = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=5)
+    found = sg.cross_evaluate(Ridge(), X, y, qid=kind(qid.tolist()), cv=5)
+    np.testing.assert_array_equal(found.fold, expected.fold)
+    np.testing.assert_array_equal(found.per_query["MuAP"], expected.per_query["MuAP"])
+
+
+def test_splits_may_be_given_as_a_list(ranking):
+    X, y, qid = ranking
+    splits = list(GroupKFold(5).split(X, y, qid))
+    found = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splits)
+    assert found.mean() == sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=None).mean()
+    with pytest.raises(ValueError, match="cv"):
+        sg.cross_evaluate(Ridge(), X, y, qid=qid, cv="five")
+
+
+class NeverFitted(Ridge):
+    def fit(self, X, y):
+        raise AssertionError("bad input must be refused before any fit")
+
+
+@pytest.mark.parametrize(
+    ("grade", "measures", "message"),
+    [
+        (np.nan, "ap", r"^y must be finite: row 3 is nan"),
+        (-1, "ap", r"^y must hold grades ≥ 0: row 3 is -1"),
+        (9, "ndcng(max_grade=4)", r"max_grade is 4, but y_true has 9 in row 3"),
+    ],
+)
+def test_bad_grades_are_refused_before_any_fit(ranking, grade, measures, message):
+    X, y, qid = ranking
+    y = y.astype(float)
+    y[3] = grade
+    with pytest.raises(ValueError, match=message):
+        sg.cross_evaluate(NeverFitted(), X, y, qid=qid, measures=measures)

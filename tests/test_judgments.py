@@ -265,3 +265,12 @@ def test_whole_query_ids_at_the_ends_of_their_type(ids):
     judgments = sg.Judgments([1, 2, 3, 4], qid=ids)
     assert judgments.query_ids.tolist() == ids[[0, 1, 3]].tolist()
     assert judgments.sizes.tolist() == [2, 1, 1]
+
+
+def test_weights_of_any_size_scale_away():
+    y, scores, qid = [1, 0, 0, 1], [2, 1, 2, 1], [1, 1, 2, 2]
+    weights = np.array([1.0, 0.5, 0.25, 0.25])
+    expected = sg.RR()(y, scores, qid=qid, sample_weight=weights)
+    for scale in (1e-300, 1e308):
+        found = sg.RR()(y, scores, qid=qid, sample_weight=weights * scale)
+        assert found == pytest.approx(expected, rel=1e-12)

@@ -162,3 +162,15 @@ class TestLists:
 
         with pytest.raises(TypeError, match="measure"):
             as_measures(measures)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("AP(Threshold=2)", sg.AP(threshold=2)),
+        ("ndcng(MaxGrade=4)@5", sg.NDCNG(max_grade=4, k=5)),
+        ("nd_cng(max_grade=4)@5", sg.NDCNG(max_grade=4, k=5)),
+    ],
+)
+def test_letter_case_and_underscores_of_names_do_not_matter(text, expected):
+    assert sg.measure(text) == expected

@@ -564,12 +564,60 @@ def test_the_warning_is_a_user_warning():
     assert [warning.category for warning in record] == [sg.TornQueryWarning]
 
 
-def test_sparse_arrays_keep_their_class():
+def test_sparse_rows_keep_their_class_and_sparse_columns_become_rows():
     class Recorder(BaseEstimator):
         def fit(self, X, y, group):
             self.seen_ = type(X)
             return self
 
     X, y, _ = toy_data()
-    for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix):
-        assert sg.QueryRanker(Recorder(), qid=1).fit(kind(X), y).estimator_.seen_ is kind
+    seen = {sparse.csr_matrix: sparse.csr_matrix, sparse.csr_array: sparse.csr_array,
+            sparse.csc_matrix: sparse.csr_matrix, sparse.csc_array: sparse.csr_array}
+    for given, expected in seen.items():
+        fitted = sg.QueryRanker(Recorder(), qid=1).fit(given(X), y)
+        assert fitted.estimator_.seen_ is expected
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix])
+def test_sparse_matrices_of_any_kind_give_the_model_of_the_dense_rows(kind):
+    X, y, qid = toy_data()
+    rows = np.random.default_rng(0).permutation(len(y))
+    X, y, qid = X[rows], y[rows], qid[rows]
+    dense = sg.QueryRanker(lambdarank()).fit(X, y, qid=qid).predict(X)
+    found = sg.QueryRanker(lambdarank()).fit(kind(X), y, qid=qid).predict(kind(X))
+    np.testing.assert_allclose(found, dense, atol=1e-9)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_test_rows_with_the_grades_of_the_training_rows_warn_all_the_same(table):
+    # every query has its two grades five times in either half
+    qid, y = np.arange(200) % 10, (np.arange(200) // 10) % 2
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    half = np.arange(200) < 100
+    make = TABLES[table]
+    ranker = sg.QueryRanker(Ridge()).fit(make(X[half]), y[half], qid=qid[half])
+    scorer = sg.make_ranking_scorer("ap")
+    for score in (scorer, sg.QueryRanker.score):
+        with pytest.warns(sg.TornQueryWarning, match="10 of the 10"):
+            score(ranker, make(X[~half]), y[~half], qid=qid[~half])
+        mixed = np.random.default_rng(1).permutation(100)  # the very rows, in another order
+        score(ranker, make(X[half][mixed]), y[half][mixed], qid=qid[half][mixed])
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, -1.0, 1.0], r"sample_weight must be finite and ≥ 0: row 1 is -1"),
+        ([1.0, 1.0, np.nan], r"sample_weight must be finite and ≥ 0: row 2 is nan"),
+        ([0.0, 0.0, 0.0], r"sample_weight is 0 in all rows"),
+    ],
+)
+def test_bad_weights_are_refused_before_the_fit(weight, message):
+    with pytest.raises(ValueError, match=message):
+        sg.QueryRanker(Ridge()).fit([[1], [2], [3]], [0, 1, 2], qid=[1, 1, 1], sample_weight=weight)
+
+
+def test_grades_are_called_y_and_checked_before_anything_warns():
+    ranker = sg.QueryRanker(Ridge()).fit([[1], [2], [3]], [0, 1, 2], qid=[1, 1, 1])
+    with pytest.raises(ValueError, match=r"^y must be finite: row 1 is nan"):
+        ranker.score([[1], [2]], [0, np.nan], qid=[1, 1])

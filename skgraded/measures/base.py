@@ -306,7 +306,11 @@ def score_queries(
     if any(has_nan):
         hint = " Give documents that were not retrieved the score -inf."
         refuse_nan(scores, "y_score", allow_infinity=True, hint=hint)
-    for measure, values in zip(measures, sums, strict=True):
+    for measure, plan, values in zip(measures, plans, sums, strict=True):
+        if plan.scale is not None:
+            values *= plan.scale
+            values += plan.shift
+        np.minimum(values, 1.0, out=values)  # every measure ends at 1, rounding must not pass it
         values[measure.undefined_queries(judgments)] = measure.undefined
     return list(sums)
 
@@ -352,7 +356,7 @@ def measure(text: str | Measure) -> Measure:
     ----------
     text : str or Measure
         ``Name(parameter=value,…)@k`` with Python literals and the word nan as values, ``@mean``
-        for the mean over all cut-offs. Letter case and underscores of the name do not matter.
+        for the mean over all cut-offs. Letter case and underscores of names do not matter.
         Aliases: map, mu_map, p, r, mrr, mean_ndcg, mean_ndcng. A measure is returned as it is.
 
     Returns
@@ -395,8 +399,12 @@ def measure(text: str | Measure) -> Measure:
         raise ValueError(f"Cannot read the measure {text!r}: {error}") from None
 
 
+def _plain(name):
+    return name.lower().replace("_", "")
+
+
 def _class_named(name):
-    plain = name.lower().replace("_", "")
+    plain = _plain(name)
     classes = {known.lower(): (cls, None) for known, cls in MEASURES.items()}
     for alias, (known, k) in ALIASES.items():
         classes[alias] = (MEASURES[known], k)
@@ -414,16 +422,18 @@ def _parameters_of(text, inside, cls):
         call = None
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
-    known = list(_fields(cls))
+    known = {_plain(name): name for name in _fields(cls)}
     parameters = {}
     for keyword in call.keywords:
-        if keyword.arg not in known:
+        name = known.get(_plain(keyword.arg or "**"))
+        if name is None:
             raise ValueError(
-                f"{cls.__name__} has no parameter {keyword.arg!r}; it has {', '.join(known)}."
+                f"{cls.__name__} has no parameter {keyword.arg!r}; it has "
+                f"{', '.join(known.values())}."
             )
-        if keyword.arg in parameters:
-            raise ValueError(f"The measure {text!r} has {keyword.arg} twice.")
-        parameters[keyword.arg] = _literal(text, keyword)
+        if name in parameters:
+            raise ValueError(f"The measure {text!r} has {name} twice.")
+        parameters[name] = _literal(text, keyword)
     return parameters
 
 
