@@ -77,8 +77,9 @@ class Judgments:
         grades = check_grades(y_true, "y_true", allow_nan=True)
         n = self.n_rows = len(grades)
         codes, self.query_ids = _queries(qid, group, n)
+        row_weights = None
         if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, n, "y_true")
+            row_weights = check_weights(sample_weight, n, "y_true")
         unknown = np.isnan(grades)
         self.n_unknown = int(unknown.sum())
         self.first_unknown = int(np.argmax(unknown))  # where there is one
@@ -87,9 +88,9 @@ class Judgments:
         self.order, self.starts = rows_by_query(codes, self.n_queries)
         self.sizes = np.diff(self.starts)
         self.weights = None
-        if sample_weight is not None:
-            largest = sample_weight.max()  # divided by it, no sum overflows
-            sums = np.bincount(codes, sample_weight / largest, minlength=self.n_queries)
+        if row_weights is not None:
+            largest = row_weights.max()  # divided by it, no sum overflows
+            sums = np.bincount(codes, row_weights / largest, minlength=self.n_queries)
             self.weights = sums / self.sizes * largest
         del codes
         self.codes, self.levels, self.counts, self.level_starts = lay_out(
