@@ -4,7 +4,23 @@ from skgraded import datasets
 from skgraded.evaluation import CrossEvaluation, Evaluation, cross_evaluate, evaluate
 from skgraded.exceptions import TornQueryWarning
 from skgraded.judgments import Judgments
-from skgraded.measures import AP, NDCG, NDCNG, RR, MuAP, Precision, Recall, measure
+from skgraded.measures import (
+    AP,
+    EDRC,
+    NDCG,
+    NDCNG,
+    RR,
+    GeneralizedPrecision,
+    GeneralizedRecall,
+    KendallTau,
+    MuAP,
+    Precision,
+    Recall,
+    SpearmanRho,
+    TauAP,
+    measure,
+)
+from skgraded.preferences import edrc_per_query, edrc_score
 from skgraded.ranker import QueryRanker
 from skgraded.scorer import make_ranking_scorer
 
@@ -12,19 +28,27 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AP",
+    "EDRC",
     "NDCG",
     "NDCNG",
     "RR",
     "CrossEvaluation",
     "Evaluation",
+    "GeneralizedPrecision",
+    "GeneralizedRecall",
     "Judgments",
+    "KendallTau",
     "MuAP",
     "Precision",
     "QueryRanker",
     "Recall",
+    "SpearmanRho",
+    "TauAP",
     "TornQueryWarning",
     "cross_evaluate",
     "datasets",
+    "edrc_per_query",
+    "edrc_score",
     "evaluate",
     "make_ranking_scorer",
     "measure",

@@ -2,8 +2,11 @@
 
 import inspect
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import RegressorTags, get_tags
@@ -32,7 +35,7 @@ from skgraded._validation import (
     rows_by_query,
 )
 from skgraded.judgments import Judgments
-from skgraded.measures import as_measures
+from skgraded.measures import Measure, as_measures
 from skgraded.scorer import mean_scores
 
 NO_QID = (
@@ -107,12 +110,27 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     __metadata_request__fit = {"qid": True, "group": UNUSED}
     __metadata_request__score = {"qid": True, "group": UNUSED}
 
-    def __init__(self, estimator, *, qid=None, measure="ndcng@10"):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        qid: Any = None,
+        measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
+    ):
         self.estimator = estimator
         self.qid = qid
         self.measure = measure
 
-    def fit(self, X, y, *, qid=None, group=None, sample_weight=None, **fit_params) -> "QueryRanker":
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> "QueryRanker":
         """Fit the ranker.
 
         Parameters
@@ -178,7 +196,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = clone(self.estimator).fit(X, grades, **by_query, **fit_params | by_row)
         return self
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Score documents.
 
         Parameters
@@ -197,7 +215,13 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.predict(_readable(X, self.estimator_))
 
     def score(
-        self, X, y, *, qid=None, group=None, sample_weight=None
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float | dict[str, float]:
         """Mean of `measure` over the queries.
 

@@ -17,26 +17,30 @@ import numpy as np
 # --- orders ----------------------------------------------------------------------------------
 
 
-def tie_blocks(grades, scores):
-    """Grades of the retrieved documents, a list for each distinct score, highest score first."""
-    levels = sorted({score for score in scores if score > -inf}, reverse=True)
+def tie_blocks(grades, scores, unretrieved_last=False):
+    """Grades of the retrieved documents, a list for each distinct score, highest score first.
+
+    With ``unretrieved_last`` the others are one more block, at the end.
+    """
+    levels = sorted({s for s in scores if s > -inf or unretrieved_last}, reverse=True)
     return [[g for g, s in zip(grades, scores, strict=True) if s == level] for level in levels]
 
 
-def orders(grades, scores):
+def orders(grades, scores, unretrieved_last=False):
     """Every ranked list that the scores allow, as rows of grades; the first is in row order."""
-    choices = product(*(permutations(block) for block in tie_blocks(grades, scores)))
+    blocks = tie_blocks(grades, scores, unretrieved_last)
+    choices = product(*(permutations(block) for block in blocks))
     lists = [list(chain.from_iterable(order)) for order in choices]
     return np.array(lists, dtype=float).reshape(len(lists), -1)
 
 
-def one_order(grades, scores, ties):
+def one_order(grades, scores, ties, unretrieved_last=False):
     """Return the single ranked list of ``ties`` "ordinal", "best" or "worst", as a one-row array.
 
     Every measure here falls, or stays, when a higher grade moves down, so the best order of tied
     documents is by falling grade; that is itself checked against `orders` on short queries.
     """
-    blocks = tie_blocks(grades, scores)
+    blocks = tie_blocks(grades, scores, unretrieved_last)
     if ties != "ordinal":
         blocks = [sorted(block, reverse=ties == "best") for block in blocks]
     return np.array(list(chain.from_iterable(blocks)), dtype=float).reshape(1, -1)
@@ -141,6 +145,34 @@ def reciprocal_rank(ranked, grades, k=None, threshold=None):
     return np.array(values)
 
 
+def generalized_precision(ranked, grades, k=None, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    n_retrieved = ranked.shape[1]
+    gains = ranked / (max(grades) if max_grade is None else max_grade)
+    divisor = n_retrieved if k is None else k
+    return gains[:, :k].sum(axis=1) / divisor if divisor else np.zeros(len(ranked))
+
+
+def generalized_recall(ranked, grades, k=None):
+    if max(grades) <= 0:
+        return None
+    gains, total = ranked / max(grades), sum(grade / max(grades) for grade in grades)
+    return gains[:, :k].sum(axis=1) / total
+
+
+def tau_ap(ranked, grades):
+    """AP correlation of orders of all documents."""
+    if len(set(grades)) < 2:
+        return None
+    n = ranked.shape[1]
+    total = 0.0
+    for i in range(2, n + 1):
+        above, this = ranked[:, : i - 1], ranked[:, i - 1 : i]
+        total = total + ((above > this).sum(axis=1) + (above == this).sum(axis=1) / 2) / (i - 1)
+    return 2 / (n - 1) * total - 1
+
+
 # --- expectations under ties, for long queries -------------------------------------------------
 
 
@@ -239,3 +271,98 @@ def average_mu_average_precision(grades, scores, k=None):
         total += (level - previous) / levels[-1] * value
         previous = level
     return total
+
+
+def average_generalized_precision(grades, scores, k=None, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    top = max(grades) if max_grade is None else max_grade
+    expected = mean_in_blocks(
+        one_order(grades, scores, "ordinal")[0] / top, tie_blocks(grades, scores)
+    )
+    divisor = len(expected) if k is None else k
+    return expected[:k].sum() / divisor if divisor else 0.0
+
+
+def average_generalized_recall(grades, scores, k=None):
+    top = max(grades)
+    if top <= 0:
+        return None
+    gains = one_order(grades, scores, "ordinal")[0] / top
+    expected = mean_in_blocks(gains, tie_blocks(grades, scores))
+    return expected[:k].sum() / sum(grade / top for grade in grades)
+
+
+def average_tau_ap(grades, scores):
+    """Position a + i expects the pairs with the a documents before, and half of the i - 1 tied."""
+    if len(set(grades)) < 2:
+        return None
+    total, before = 0.0, np.array([])
+    for block in tie_blocks(grades, scores, unretrieved_last=True):
+        block, a = np.array(block), len(before)
+        above, equal = np.greater.outer(before, block), np.equal.outer(before, block)
+        with_earlier = (above + equal / 2).sum() / len(block)
+        for i in range(1, len(block) + 1):
+            if a + i > 1:
+                total += (with_earlier + (i - 1) / 2) / (a + i - 1)
+        before = np.concatenate([before, block])
+    return 2 / (len(grades) - 1) * total - 1
+
+
+# --- measures that have their own answer to ties -----------------------------------------------
+
+
+def signs(values):
+    """1 where the row's document has the higher value, -1 where the column's has; (n, n)."""
+    values = np.asarray(values, dtype=float)
+    return np.greater.outer(values, values).astype(int) - np.less.outer(values, values)
+
+
+def kendall_tau(grades, scores):
+    of_grades, of_scores = signs(grades), signs(scores)
+    if not of_grades.any():
+        return None
+    if not of_scores.any():
+        return 0.0
+    n_untied = (of_grades != 0).sum() * (of_scores != 0).sum()
+    return (of_grades * of_scores).sum() / np.sqrt(n_untied)
+
+
+def spearman_rho(grades, scores):
+    # Twice a document's mean rank, less the mean of all, is how many are below less how many above.
+    of_grades, of_scores = signs(grades).sum(axis=1), signs(scores).sum(axis=1)
+    if not of_grades.any():
+        return None
+    if not of_scores.any():
+        return 0.0
+    return (of_grades @ of_scores) / np.sqrt((of_grades @ of_grades) * (of_scores @ of_scores))
+
+
+RANK_DISCOUNTS = {
+    "linear": lambda rank: rank,
+    "log2": lambda rank: np.log2(1 + rank),
+    "exp2": lambda rank: 2.0**rank,
+}
+
+
+def edrc(grades, scores, discount="linear", prior=0.5):
+    """EDRC as it is defined, pair by pair; a grade of nan is in no preference."""
+    discount = RANK_DISCOUNTS.get(discount, discount)
+    n = len(grades)
+    prefers = [[grades[v] > grades[w] for w in range(n)] for v in range(n)]
+    total, z = 0.0, 0.0
+    rank = {}
+    for v in sorted(range(n), key=lambda v: -np.nan_to_num(grades[v], nan=-1.0)):
+        preferred = [w for w in range(n) if prefers[w][v]]
+        rank[v] = 1 + max((rank[w] for w in preferred), default=0)
+        if rank[v] == 1:
+            continue
+        compared = [w for w in range(n) if w != v and not prefers[v][w]]
+        expected = [
+            (scores[w] > scores[v]) * 1.0 if prefers[w][v] and scores[w] != scores[v] else prior
+            for w in compared
+        ]
+        divisor = discount(np.array([rank[v]], dtype=float))[0]
+        total += sum(expected) / divisor
+        z += len(compared) / divisor
+    return 2 / z * total - 1 if z else None

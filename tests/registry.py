@@ -5,6 +5,7 @@ A measure that the package exports and that is missing here fails `test_no_measu
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import signature
 from itertools import product
 
 import numpy as np
@@ -25,14 +26,32 @@ def reciprocal(ranks):
     return 1.0 / ranks
 
 
+def rank_less_1(ranks):
+    return ranks - 1.0
+
+
 @dataclass(frozen=True)
 class Entry:
-    """A measure class: ``settings`` are its parameters beside ``ties`` and ``undefined``."""
+    """A measure class: ``settings`` are its parameters beside ``ties`` and ``undefined``.
+
+    A measure without tie rules has no ``of_orders``, and ``on_average`` is its value.
+    """
 
     cls: type
-    of_orders: Callable  # (ranked, grades, **setting) -> a value for each order, or None
+    of_orders: Callable | None  # (ranked, grades, **setting) -> a value for each order, or None
     on_average: Callable  # (grades, scores, **setting) -> the expectation under ties, or None
     settings: list = field(default_factory=list)
+    unretrieved_last: bool = False  # the documents of score -inf are ranked, tied at the end
+
+    @property
+    def tie_rules(self):
+        return TIES if self.of_orders else (None,)
+
+    def by_orders(self, orders, grades, scores, ties, **setting):
+        """Value from the values of all the orders, or from the scores where there is no rule."""
+        if ties is None:
+            return self.on_average(grades, scores, **setting)
+        return oracle.over_ties(self.of_orders(orders, grades, **setting), ties)
 
 
 def _grid(**choices):
@@ -85,6 +104,29 @@ REGISTRY = {
         oracle.average_reciprocal_rank,
         _grid(k=CUTOFFS, threshold=THRESHOLDS),
     ),
+    "GeneralizedPrecision": Entry(
+        sg.GeneralizedPrecision,
+        oracle.generalized_precision,
+        oracle.average_generalized_precision,
+        _grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
+    ),
+    "GeneralizedRecall": Entry(
+        sg.GeneralizedRecall,
+        oracle.generalized_recall,
+        oracle.average_generalized_recall,
+        _grid(k=CUTOFFS),
+    ),
+    "TauAP": Entry(
+        sg.TauAP, oracle.tau_ap, oracle.average_tau_ap, _grid(), unretrieved_last=True
+    ),
+    "KendallTau": Entry(sg.KendallTau, None, oracle.kendall_tau, _grid()),
+    "SpearmanRho": Entry(sg.SpearmanRho, None, oracle.spearman_rho, _grid()),
+    "EDRC": Entry(
+        sg.EDRC,
+        None,
+        oracle.edrc,
+        _grid(discount=("linear", "log2", "exp2", rank_less_1), prior=(0.5, 0, 0.3, 1)),
+    ),
 }
 
 
@@ -102,8 +144,8 @@ ALL_SETTINGS = [(name, setting) for name, entry in REGISTRY.items() for setting 
 ALL_IDS = [_label(name, setting) for name, setting in ALL_SETTINGS]
 
 
-def build(name, setting, **more):
-    return REGISTRY[name].cls(**setting, **more)
+def build(name, setting, ties=None, **more):
+    return with_ties(REGISTRY[name].cls(**setting, **more), ties)
 
 
 # A handful of settings of each measure, for the properties that do not depend on all of them.
@@ -124,25 +166,45 @@ FEW = [
     sg.Recall(k=2, threshold=2),
     sg.RR(),
     sg.RR(k=3, threshold=2),
+    sg.GeneralizedPrecision(),
+    sg.GeneralizedPrecision(k=3, max_grade=TOP_GRADE),
+    sg.GeneralizedRecall(k=3),
+    sg.TauAP(),
+    sg.KendallTau(),
+    sg.SpearmanRho(),
+    sg.EDRC(),
+    sg.EDRC(discount="exp2", prior=0.25),
+    sg.EDRC(discount=rank_less_1),
 ]
 
 
+def tie_rules(measure):
+    """The tie rules that a measure knows; (None,) of one that has its own answer to ties."""
+    return REGISTRY[type(measure).__name__].tie_rules
+
+
 def with_ties(measure, ties):
-    """The same measure with another tie rule."""
-    return rebuilt(measure, ties=ties)
+    """The same measure with another tie rule; with None, the measure itself."""
+    return measure if ties is None else rebuilt(measure, ties=ties)
 
 
 def rebuilt(measure, **changes):
     """The same measure with some parameters changed."""
-    names = ("k", "ties", "undefined", "threshold", "gain", "discount", "max_grade")
-    kept = {name: getattr(measure, name) for name in names if hasattr(measure, name)}
+    kept = {name: getattr(measure, name) for name in signature(type(measure)).parameters}
     return type(measure)(**(kept | changes))
 
 
 # Properties, and why a measure lacks one.
 
+# The lowest value is -1, of the reversed list; all others end at 0.
+CORRELATIONS = (sg.TauAP, sg.KendallTau, sg.SpearmanRho, sg.EDRC)
+
+# One measure with each of its tie rules. The correlations but τ_ap have their own answer to ties.
+FEW_WITH_TIES = [(measure, ties) for measure in FEW for ties in tie_rules(measure)]
+
 # No grade decides but by its size relative to the top grade of the query. AP, Precision, Recall
-# and RR have it without a threshold; NDCG not with the exponential gain, NDCNG not with max_grade.
+# and RR have it without a threshold; NDCG not with the exponential gain, NDCNG and gP not with
+# max_grade. The correlations see the order of the grades only.
 SCALE_INVARIANT = [
     sg.MuAP(),
     sg.MuAP(k=3),
@@ -155,10 +217,19 @@ SCALE_INVARIANT = [
     sg.Precision(k=3),
     sg.Recall(k=3),
     sg.RR(),
+    sg.GeneralizedPrecision(),
+    sg.GeneralizedPrecision(k=3),
+    sg.GeneralizedRecall(k=3),
+    sg.TauAP(),
+    sg.KendallTau(),
+    sg.SpearmanRho(),
+    sg.EDRC(),
+    sg.EDRC(discount="exp2", prior=0.25),
 ]
 
-# The list sorted by grade scores 1 at every cut-off. Not Precision (too few relevant documents),
-# nor Recall under a cut-off (too few places).
+# The list sorted by grade scores 1 at every cut-off. Not Precision and gP (too few relevant
+# documents), nor Recall and gR under a cut-off (too few places); nor τ_ap and EDRC where grades
+# are equal (such pairs count 1/2, or the prior). τ_b and ρ do when the scores tie as the grades do.
 IDEAL_IS_ONE = [
     sg.AP(),
     sg.AP(k=1),
@@ -176,4 +247,7 @@ IDEAL_IS_ONE = [
     sg.Recall(),
     sg.RR(),
     sg.RR(k=1),
+    sg.GeneralizedRecall(),
+    sg.KendallTau(),
+    sg.SpearmanRho(),
 ]

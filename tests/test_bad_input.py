@@ -336,6 +336,13 @@ def test_weights_that_are_all_zero(argument, caller):
 every_class = pytest.mark.parametrize("name", REGISTRY)
 
 
+def every_class_with(parameter):
+    """Parametrize by the names of the classes that have a parameter."""
+    names = [name for name, entry in REGISTRY.items() if hasattr(entry.cls(), parameter)]
+    return pytest.mark.parametrize("name", names)
+
+
+
 def refused(cls, words, **parameters):
     with pytest.raises((ValueError, TypeError)) as raised:
         cls(**parameters)
@@ -343,13 +350,13 @@ def refused(cls, words, **parameters):
         assert word in str(raised.value)
 
 
-@every_class
+@every_class_with("k")
 @pytest.mark.parametrize("k", [0, -1, 2.5, np.nan, np.inf, "10", "all", [10], True, False, 1j])
 def test_cut_offs_below_1_or_not_whole(name, k):
     refused(REGISTRY[name].cls, [repr(k)], k=k)
 
 
-@every_class
+@every_class_with("k")
 def test_the_mean_over_cut_offs_is_for_ndcg_and_ndcng(name):
     if name in ("NDCG", "NDCNG"):
         assert REGISTRY[name].cls(k="mean").k == "mean"
@@ -357,7 +364,7 @@ def test_the_mean_over_cut_offs_is_for_ndcg_and_ndcng(name):
         refused(REGISTRY[name].cls, ["mean"], k="mean")
 
 
-@every_class
+@every_class_with("ties")
 @pytest.mark.parametrize("ties", ["random", "Average", "", None, 1, ["average"]])
 def test_unknown_tie_rules(name, ties):
     refused(REGISTRY[name].cls, [repr(ties), "average", "ordinal", "best", "worst"], ties=ties)
@@ -382,13 +389,15 @@ def test_thresholds_that_are_no_numbers(cls, threshold):
     refused(cls, [repr(threshold)], threshold=threshold)
 
 
+@pytest.mark.parametrize("cls", [sg.NDCNG, sg.GeneralizedPrecision])
 @pytest.mark.parametrize("max_grade", [0, -1, np.nan, np.inf, "4", [4]])
-def test_max_grades_that_are_no_grades(max_grade):
-    refused(sg.NDCNG, [repr(max_grade)], max_grade=max_grade)
+def test_max_grades_that_are_no_grades(cls, max_grade):
+    refused(cls, [repr(max_grade)], max_grade=max_grade)
 
 
-def test_max_grade_below_a_grade():
-    measure, grades, scores = sg.NDCNG(max_grade=3), [0, 1, 4, 3, 5], [5, 4, 3, 2, 1]
+@pytest.mark.parametrize("cls", [sg.NDCNG, sg.GeneralizedPrecision])
+def test_max_grade_below_a_grade(cls):
+    measure, grades, scores = cls(max_grade=3), [0, 1, 4, 3, 5], [5, 4, 3, 2, 1]
     qid = [1, 1, 1, 2, 2]
     judgments = sg.Judgments(grades, qid=qid)
     calls = [
@@ -404,7 +413,7 @@ def test_max_grade_below_a_grade():
     interleaved = [2, 1, 2, 1, 1]  # the first row counts, not the first query
     with pytest.raises(ValueError, match=r"row 2\b"):
         measure(grades, scores, qid=interleaved)
-    assert sg.NDCNG(max_grade=5)(grades, scores, qid=qid) > 0
+    assert cls(max_grade=5)(grades, scores, qid=qid) > 0
 
 
 @pytest.mark.parametrize(

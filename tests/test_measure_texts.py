@@ -4,6 +4,7 @@ from math import nan
 
 import numpy as np
 import pytest
+from registry import REGISTRY
 
 import skgraded as sg
 
@@ -85,14 +86,21 @@ def test_a_callable_shows_its_name():
 
 @pytest.mark.parametrize(
     ("text", "near"),
-    [("ndgc@10", "NDCG"), ("NCDNG", "NDCNG"), ("muapp", "MuAP"), ("recal", "Recall")],
+    [
+        ("ndgc@10", "NDCG"),
+        ("NCDNG", "NDCNG"),
+        ("muapp", "MuAP"),
+        ("recal", "Recall"),
+        ("kendal", "KendallTau"),
+        ("taupa", "TauAP"),
+    ],
 )
 def test_an_unknown_name_lists_the_known_and_the_nearest(text, near):
     with pytest.raises(ValueError, match="(?i)unknown measure") as error:
         sg.measure(text)
     message = str(error.value)
     assert text.split("@")[0] in message
-    for name in ("AP", "MuAP", "NDCG", "NDCNG", "Precision", "Recall", "RR"):
+    for name in REGISTRY:
         assert name in message
     assert f"mean {near}?" in message
 

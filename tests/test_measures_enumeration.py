@@ -8,31 +8,43 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from queries import GRADES, SCORES, random_queries
-from registry import ALL_IDS, ALL_SETTINGS, REGISTRY, TIES, build
+from registry import ALL_IDS, ALL_SETTINGS, REGISTRY, build
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-13}
 
 
 @cache
 def small_queries():
-    """Return 300 queries of 1 to 6 documents, and all orders of each."""
+    """Return 300 queries of 1 to 6 documents, and each of them with all its orders."""
     queries = random_queries(seed=20, n_queries=300, sizes=(1, 6))
-    return queries, [(oracle.orders(*part), part[0]) for part in queries.parts]
+    return queries, [with_orders(*part) for part in queries.parts]
+
+
+def with_orders(grades, scores):
+    """Return all orders of the retrieved documents and of all documents, grades and scores."""
+    return [oracle.orders(grades, scores, last) for last in (False, True)], grades, scores
 
 
 def expected_of(name, setting, ties, all_orders):
-    formula = REGISTRY[name].of_orders
-    values = [oracle.over_ties(formula(o, grades, **setting), ties) for o, grades in all_orders]
-    return np.array([0.0 if value is None else value for value in values])
+    """Values of the queries, None where there is none."""
+    entry = REGISTRY[name]
+    return [
+        entry.by_orders(both[entry.unretrieved_last], grades, scores, ties, **setting)
+        for both, grades, scores in all_orders
+    ]
+
+
+def or_undefined(values, undefined=0.0):
+    return np.array([undefined if value is None else value for value in values])
 
 
 @pytest.mark.parametrize(("name", "setting"), ALL_SETTINGS, ids=ALL_IDS)
 def test_equal_to_enumeration_of_all_orders(name, setting):
     queries, all_orders = small_queries()
-    for ties in TIES:
+    for ties in REGISTRY[name].tie_rules:
         measure = build(name, setting, ties=ties)
         values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
-        expected = expected_of(name, setting, ties, all_orders)
+        expected = or_undefined(expected_of(name, setting, ties, all_orders))
         np.testing.assert_allclose(values, expected, **TOLERANCE, err_msg=str(measure))
 
 
@@ -47,12 +59,14 @@ def small_query():
 
 
 @settings(max_examples=600, deadline=None, derandomize=True, database=None)
-@given(st.sampled_from(ALL_SETTINGS), st.sampled_from(TIES), small_query())
-def test_equal_to_enumeration_of_all_orders_for_any_query(chosen, ties, rows):
+@given(st.sampled_from(ALL_SETTINGS), st.integers(0, 3), small_query())
+def test_equal_to_enumeration_of_all_orders_for_any_query(chosen, rule, rows):
     name, setting = chosen
+    rules = REGISTRY[name].tie_rules
+    ties = rules[rule % len(rules)]
     grades, scores = (list(column) for column in zip(*rows, strict=True))
     value = build(name, setting, ties=ties)(grades, scores)
-    [expected] = expected_of(name, setting, ties, [(oracle.orders(grades, scores), grades)])
+    expected = or_undefined(expected_of(name, setting, ties, [with_orders(grades, scores)]))
     np.testing.assert_allclose(value, expected, **TOLERANCE)
 
 
@@ -65,10 +79,9 @@ def test_undefined_queries_get_the_value_asked_for(name, undefined):
     ids = list(dict.fromkeys(queries.qid.tolist()))
     row_weights = np.array([weights[ids.index(one)] for one in queries.qid])
     for setting in REGISTRY[name].settings[::4]:
-        formula = REGISTRY[name].of_orders
-        expected = [oracle.over_ties(formula(o, g, **setting), "average") for o, g in all_orders]
+        expected = expected_of(name, setting, REGISTRY[name].tie_rules[0], all_orders)
         n_undefined = expected.count(None)
-        expected = np.array([undefined if value is None else value for value in expected])
+        expected = or_undefined(expected, undefined)
 
         measure = build(name, setting, undefined=undefined)
         values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
@@ -87,9 +100,10 @@ def test_undefined_queries_get_the_value_asked_for(name, undefined):
 
 def test_the_random_queries_hold_the_hard_cases():
     queries, all_orders = small_queries()
-    sizes = [len(grades) for _, grades in all_orders]
+    sizes = [len(grades) for _, grades, _ in all_orders]
+    retrieved = [of_retrieved for (of_retrieved, _), _, _ in all_orders]
     assert min(sizes) == 1 and max(sizes) == 6
-    assert sum(max(grades) == 0 for _, grades in all_orders) >= 10, "undefined queries"
-    assert sum(ranked.shape[1] == 0 for ranked, _ in all_orders) >= 3, "nothing retrieved"
-    assert sum(len(ranked) >= 24 for ranked, _ in all_orders) >= 20, "many ties"
+    assert sum(max(grades) == 0 for _, grades, _ in all_orders) >= 10, "undefined queries"
+    assert sum(ranked.shape[1] == 0 for ranked in retrieved) >= 3, "nothing retrieved"
+    assert sum(len(ranked) >= 24 for ranked in retrieved) >= 20, "many ties"
     assert (np.diff(queries.qid) != 0).mean() > 0.9, "rows are interleaved"

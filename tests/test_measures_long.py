@@ -10,7 +10,7 @@ import numpy as np
 import oracle
 import pytest
 from queries import Queries, random_queries
-from registry import REGISTRY, TIES, build, reciprocal
+from registry import REGISTRY, build, rank_less_1, reciprocal
 
 import skgraded as sg
 
@@ -21,29 +21,30 @@ def reference(name, setting, ties, parts):
     entry = REGISTRY[name]
     values = []
     for grades, scores in parts:
-        if ties == "average":
+        if ties in ("average", None):
             value = entry.on_average(grades, scores, **setting)
         else:
-            ranked = oracle.one_order(grades, scores, ties)
+            ranked = oracle.one_order(grades, scores, ties, entry.unretrieved_last)
             value = oracle.over_ties(entry.of_orders(ranked, grades, **setting), "ordinal")
         values.append(0.0 if value is None else value)
     return np.array(values)
 
 
 def check(name, setting, queries):
-    for ties in TIES:
+    for ties in REGISTRY[name].tie_rules:
         measure = build(name, setting, ties=ties)
         values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
         expected = reference(name, setting, ties, queries.parts)
         np.testing.assert_allclose(values, expected, **TOLERANCE, err_msg=str(measure))
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.of_orders])
 def test_the_expectations_in_closed_form_agree_with_enumeration(name):
     entry, parts = REGISTRY[name], random_queries(seed=1, n_queries=30, sizes=(1, 6)).parts
     for setting in entry.settings:
         for grades, scores in parts:
-            of_orders = entry.of_orders(oracle.orders(grades, scores), grades, **setting)
+            orders = oracle.orders(grades, scores, entry.unretrieved_last)
+            of_orders = entry.of_orders(orders, grades, **setting)
             closed = entry.on_average(grades, scores, **setting)
             expected = oracle.over_ties(of_orders, "average")
             assert closed == (expected if expected is None else pytest.approx(expected, rel=1e-9))
@@ -83,6 +84,31 @@ def interleaved(columns, rng):
 @pytest.mark.parametrize("k", [None, 40])
 def test_mu_ap_of_many_levels(n_levels, k):
     check("MuAP", {"k": k}, queries_with_levels(n_levels))
+
+
+@pytest.mark.parametrize("n_levels", LEVELS)
+def test_tau_ap_of_many_levels(n_levels):
+    check("TauAP", {}, queries_with_levels(n_levels))
+
+
+@pytest.mark.parametrize("n_levels", LEVELS)
+@pytest.mark.parametrize(
+    ("discount", "prior"), [("linear", 0.5), ("log2", 0), ("exp2", 0.3), (rank_less_1, 1)]
+)
+def test_edrc_of_many_levels(n_levels, discount, prior):
+    check("EDRC", {"discount": discount, "prior": prior}, queries_with_levels(n_levels))
+
+
+@pytest.mark.parametrize("n_levels", [1, 5, 200])
+@pytest.mark.parametrize("name", ["KendallTau", "SpearmanRho"])
+def test_scipys_correlations_of_many_levels(name, n_levels):
+    check(name, {}, queries_with_levels(n_levels))
+
+
+@pytest.mark.parametrize("k", [None, 1, 10, 100, 300, 5000])
+@pytest.mark.parametrize("name", ["GeneralizedPrecision", "GeneralizedRecall"])
+def test_generalized_measures_of_long_queries(name, k):
+    check(name, {"k": k}, queries_with_levels(17))
 
 
 @pytest.mark.parametrize("k", [None, 1, 10, 100, 300, 5000])
@@ -175,7 +201,11 @@ def test_cut_offs_inside_tie_blocks(scoring, k):
 
 @pytest.mark.parametrize("scoring", [s for s in SCORINGS if s not in (rising, falling)])
 @pytest.mark.parametrize("k", [1, 32, 400])
-@pytest.mark.parametrize("name", ["MuAP", "AP", "NDCNG", "Precision", "Recall", "RR"])
+@pytest.mark.parametrize(
+    "name",
+    ["MuAP", "AP", "NDCNG", "Precision", "Recall", "RR", "GeneralizedPrecision"]
+    + ["GeneralizedRecall"],
+)
 def test_cut_offs_of_the_other_measures(name, k, scoring):
     check(name, {"k": k}, top_k_queries(scoring))
 
@@ -191,3 +221,17 @@ def test_a_hundred_thousand_levels_take_no_quadratic_time():
     relevant = np.arange(1, n + 1)
     by_level = (harmonic + (n - harmonic) * (relevant - 1) / (n - 1)) / n
     assert sg.MuAP()(grades, np.zeros(n)) == pytest.approx(by_level.mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_tau_ap_of_long_queries(scoring):
+    check("TauAP", {}, top_k_queries(scoring))
+
+
+def test_correlations_of_a_hundred_thousand_levels_take_no_quadratic_time():
+    n = 100_000
+    grades = np.arange(n, 0, -1) / n
+    for measure in (sg.TauAP(), sg.EDRC(), sg.EDRC(discount="exp2")):
+        assert measure(grades, grades) == pytest.approx(1, abs=1e-9)
+        assert measure(grades, -grades) == pytest.approx(-1, abs=1e-9)
+        assert measure(grades, np.zeros(n)) == pytest.approx(0, abs=1e-9)

@@ -66,12 +66,13 @@ def test_one_judgments_serves_several_threads_at_once():
     measures = [sg.measure(text) for text in manyrows.MEASURES] * 2
     alone = {m: m.per_query(y_true, y_score, qid=qid) for m in set(measures)}
     for _ in range(3):
-        judgments, start = sg.Judgments(y_true, qid=qid), threading.Barrier(8)
+        judgments = sg.Judgments(y_true, qid=qid)
+        start = threading.Barrier(len(measures))  # all begin at once
 
         def score(measure, judgments=judgments, start=start):
             start.wait(timeout=30)
             return measure.per_query(judgments, y_score)
 
-        with ThreadPoolExecutor(8) as pool:
+        with ThreadPoolExecutor(len(measures)) as pool:
             for measure, values in zip(measures, pool.map(score, measures), strict=True):
                 np.testing.assert_array_equal(values, alone[measure])

@@ -8,20 +8,39 @@ from skgraded.measures.base import (
     measure,
     score_queries,
 )
+from skgraded.measures.correlation import EDRC, KendallTau, SpearmanRho, TauAP
 from skgraded.measures.gain import NDCG, NDCNG
-from skgraded.measures.precision import AP, RR, MuAP, Precision, Recall
+from skgraded.measures.precision import (
+    AP,
+    RR,
+    GeneralizedPrecision,
+    GeneralizedRecall,
+    MuAP,
+    Precision,
+    Recall,
+)
 
-base.MEASURES.update({cls.__name__: cls for cls in (AP, MuAP, NDCG, NDCNG, Precision, Recall, RR)})
+CLASSES = (
+    AP, MuAP, NDCG, NDCNG, Precision, Recall, RR, GeneralizedPrecision, GeneralizedRecall,
+    TauAP, KendallTau, SpearmanRho, EDRC,
+)
+base.MEASURES.update({cls.__name__: cls for cls in CLASSES})
 
 __all__ = [
     "AP",
+    "EDRC",
     "NDCG",
     "NDCNG",
     "RR",
+    "GeneralizedPrecision",
+    "GeneralizedRecall",
+    "KendallTau",
     "Measure",
     "MuAP",
     "Precision",
     "Recall",
+    "SpearmanRho",
+    "TauAP",
     "as_measures",
     "mean_over_queries",
     "measure",

@@ -29,7 +29,8 @@ TIES = {
 
 # Parameters --------------------------------------------------------------------------------------
 
-def _one_of(name, known, or_callable=False):
+def one_of(name, known, or_callable=False):
+    """Make a check of one of the known words, or of a callable where that is allowed."""
     def check(value):
         if or_callable and callable(value):
             return value
@@ -47,7 +48,8 @@ def _check_k(value):
     return whole_number(value, "k", 1)
 
 
-def _check_undefined(value):
+def check_undefined(value):
+    """Return `undefined` as a float if it is 0.0, 1.0 or nan, else raise a ValueError."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if is_number and math.isnan(value):
         return math.nan  # always the same object, so that it equals itself in a tuple
@@ -56,30 +58,52 @@ def _check_undefined(value):
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
-def _number(name, low, strict):
+def number(name, low, high=math.inf, above=False, optional=False):
+    """Make a check of a finite number from `low` (or `above` it) to `high`."""
     def check(value):
-        if value is None:
+        if value is None and optional:
             return None
         is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-        if not is_number or not math.isfinite(value) or value < low or (strict and value == low):
-            sign = ">" if strict else "≥"
-            raise ValueError(f"{name} must be a finite number {sign} {low}; got {value!r}.")
+        if not is_number or not math.isfinite(value) or not low <= value <= high or (
+            above and value == low
+        ):
+            upto = f" and ≤ {high}" if high < math.inf else ""
+            raise ValueError(
+                f"{name} must be a finite number {'>' if above else '≥'} {low}{upto}; "
+                f"got {value!r}."
+            )
         # 2.0 and 2 are one value and have one text
         return int(value) if value == int(value) and value < 2**53 else float(value)
 
     return check
 
 
+def called(function, name, arguments, above_0=False):
+    """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
+    given = function(arguments.copy())
+    try:
+        values = np.ascontiguousarray(given, dtype=float)
+        good = np.shape(given) == arguments.shape and np.isfinite(values).all()
+    except (TypeError, ValueError):
+        good = False
+    if not good or values.min() < 0 or (above_0 and values.min() == 0):
+        raise ValueError(
+            f"{name} must give a finite number {'>' if above_0 else '≥'} 0 for each element of "
+            f"its argument; for {arguments!r} it gave {given!r}."
+        )
+    return values
+
+
 GAINS = ("exp2", "linear")
 DISCOUNTS = ("log2", "letor")
 _CHECKS = {
     "k": _check_k,
-    "ties": _one_of("ties", TIES),
-    "undefined": _check_undefined,
-    "threshold": _number("threshold", 0, strict=False),
-    "max_grade": _number("max_grade", 0, strict=True),
-    "gain": _one_of("gain", GAINS, or_callable=True),
-    "discount": _one_of("discount", DISCOUNTS, or_callable=True),
+    "ties": one_of("ties", TIES),
+    "undefined": check_undefined,
+    "threshold": number("threshold", 0, optional=True),
+    "max_grade": number("max_grade", 0, above=True, optional=True),
+    "gain": one_of("gain", GAINS, or_callable=True),
+    "discount": one_of("discount", DISCOUNTS, or_callable=True),
 }
 
 
@@ -100,18 +124,21 @@ class Measure:
     """A measure of ranked lists: an immutable value that is also a score function.
 
     Subclasses are frozen dataclasses. Their fields are the parameters; `_plan` says what the
-    kernel has to sum, and `_undefined` which queries have no value.
+    kernel has to sum, or None if the measure computes its own `values`, and `_undefined` which
+    queries have no value.
     """
 
     undefined: float
 
     def __post_init__(self):
+        checks = _CHECKS | self._own_checks
         for name, value in self._parameters.items():
-            object.__setattr__(self, name, _CHECKS[name](value))
+            object.__setattr__(self, name, checks[name](value))
         if getattr(self, "k", None) == "mean" and not self._has_mean:
             raise ValueError(f"k='mean' is for NDCG and NDCNG; {type(self).__name__} has none.")
 
     _has_mean = False
+    _own_checks: dict = {}  # of parameters that mean something else than in other measures
 
     def __call__(
         self,
@@ -206,9 +233,13 @@ class Measure:
         return judgments.remember(("plan", *self._key), lambda: self._plan(judgments))
 
     def _plan(self, judgments):
-        raise NotImplementedError
+        return None
 
     def _undefined(self, judgments):
+        raise NotImplementedError
+
+    def values(self, judgments, scores) -> np.ndarray:
+        """Values of the queries that have one, (n_queries,), of a measure without a plan."""
         raise NotImplementedError
 
     def _refuse_unknown(self, judgments):
@@ -295,24 +326,30 @@ def score_queries(
     """
     plans = [measure.plan(judgments) for measure in measures]
     scores = column(y_score, "y_score", judgments.n_rows)
-    sums = np.empty((len(plans), judgments.n_queries))
+    planned = [plan for plan in plans if plan is not None]
+    sums = np.empty((len(planned), judgments.n_queries))
     has_nan = run_chunks(
         lambda first, last: _kernels.sum_queries(
             scores, judgments.order, judgments.starts, judgments.codes, judgments.level_starts,
-            plans, sums, first, last,
+            planned, sums, first, last,
         ),
         judgments.starts,
     )
     if any(has_nan):
         hint = " Give documents that were not retrieved the score -inf."
         refuse_nan(scores, "y_score", allow_infinity=True, hint=hint)
-    for measure, plan, values in zip(measures, plans, sums, strict=True):
-        if plan.scale is not None:
+    rows = iter(sums)
+    found = [
+        measure.values(judgments, scores) if plan is None else next(rows)
+        for measure, plan in zip(measures, plans, strict=True)
+    ]
+    for measure, plan, values in zip(measures, plans, found, strict=True):
+        if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
         np.minimum(values, 1.0, out=values)  # every measure ends at 1, rounding must not pass it
         values[measure.undefined_queries(judgments)] = measure.undefined
-    return list(sums)
+    return found
 
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
@@ -391,6 +428,8 @@ def measure(text: str | Measure) -> Measure:
         if given is not None:
             if "k" in parameters:
                 raise ValueError(f"The measure {text!r} has two cut-offs.")
+            if "k" not in _fields(cls):
+                raise ValueError(f"{cls.__name__} has no cut-off k; got {text!r}.")
             given = given.lower()
             parameters["k"] = int(given) if given.isascii() and given.isdecimal() else given
     try:

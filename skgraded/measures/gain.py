@@ -7,26 +7,10 @@ from typing import Literal
 import numpy as np
 
 from skgraded._kernels import LINEAR, Plan, ideal_sums, mean_discounts
-from skgraded.measures.base import TIES, Measure
-from skgraded.measures.grades import refuse_grades_above
+from skgraded.measures.base import TIES, Measure, called
+from skgraded.measures.grades import normalized_levels, refuse_grades_above
 
 LN2 = np.log(2.0)
-
-
-def _called(function, name, arguments):
-    """What a user's function gives for an array: finite numbers ≥ 0, as many."""
-    given = function(arguments.copy())
-    try:
-        values = np.ascontiguousarray(given, dtype=float)
-        good = np.shape(given) == arguments.shape and np.isfinite(values).all()
-    except (TypeError, ValueError):
-        good = False
-    if not good or values.min() < 0:
-        raise ValueError(
-            f"{name} must give a finite number ≥ 0 for each element of its argument; for "
-            f"{arguments!r} it gave {given!r}."
-        )
-    return values
 
 
 def _discounts(discount, depth):
@@ -36,7 +20,7 @@ def _discounts(discount, depth):
         return 1.0 / np.log2(ranks + 1)
     if discount == "letor":
         return 1.0 / np.log2(np.maximum(ranks, 2))
-    values = _called(discount, "discount", ranks)
+    values = called(discount, "discount", ranks)
     # An ideal list is ordered by grade only if discounts do not rise.
     if values[0] == 0 or (np.diff(values) > 0).any():
         raise ValueError(
@@ -60,7 +44,7 @@ def _relative_gains(gain, grades, judgments):
         return gains
     if gain == "linear":
         return grades / judgments.by_level(tops)
-    gains = _called(gain, "gain", grades)
+    gains = called(gain, "gain", grades)
     falls = np.diff(gains) < 0
     falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
     if falls.any():
@@ -197,16 +181,9 @@ class NDCNG(_CumulatedGain):
     undefined: float = 0.0
 
     def _gained_grades(self, judgments):
-        self._check_scale(judgments)
-        if self.max_grade is not None:
-            return judgments.levels / self.max_grade
-        tops = judgments.top_grades
-        return judgments.levels / judgments.by_level(np.where(tops > 0, tops, 1.0))
+        return normalized_levels(judgments, self.max_grade)
 
     def _undefined(self, judgments):
-        self._check_scale(judgments)
-        return super()._undefined(judgments)
-
-    def _check_scale(self, judgments):
         if self.max_grade is not None:
             refuse_grades_above(self.max_grade, judgments)
+        return super()._undefined(judgments)

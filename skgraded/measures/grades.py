@@ -18,6 +18,15 @@ def share(relevant, judgments, n):
     return relevant / judgments.by_level(np.maximum(n, 1))
 
 
+def normalized_levels(judgments, max_grade):
+    """Each level's grade divided by `max_grade`, or by its query's top grade if that is None."""
+    if max_grade is not None:
+        refuse_grades_above(max_grade, judgments)
+        return judgments.levels / max_grade
+    tops = judgments.top_grades
+    return judgments.levels / judgments.by_level(np.where(tops > 0, tops, 1.0))
+
+
 def refuse_grades_above(max_grade, judgments):
     """Raise a ValueError that names the first row whose grade is above `max_grade`."""
     # As a 32-bit float, which is what LightGBM has, the top itself may be a little above it.

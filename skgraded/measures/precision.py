@@ -6,7 +6,13 @@ import numpy as np
 
 from skgraded._kernels import FIRST, LINEAR, PAIR, Plan, level_weights
 from skgraded.measures.base import TIES, Measure
-from skgraded.measures.grades import n_relevant, relevant_levels, share
+from skgraded.measures.grades import (
+    n_relevant,
+    normalized_levels,
+    refuse_grades_above,
+    relevant_levels,
+    share,
+)
 
 
 class _Thresholded(Measure):
@@ -14,6 +20,15 @@ class _Thresholded(Measure):
 
     def _undefined(self, judgments):
         return n_relevant(judgments, relevant_levels(judgments, self.threshold)) == 0
+
+
+class _Graded(Measure):
+    """A measure of grades, of which a query needs one above 0."""
+
+    def _undefined(self, judgments):
+        if getattr(self, "max_grade", None) is not None:
+            refuse_grades_above(self.max_grade, judgments)
+        return judgments.top_grades <= 0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -62,7 +77,7 @@ class AP(_Thresholded):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MuAP(Measure):
+class MuAP(_Graded):
     r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, t_1 < … < t_m the distinct grades > 0 that the query uses,
@@ -106,9 +121,6 @@ class MuAP(Measure):
             judgments.levels, judgments.counts, judgments.level_starts, depth
         )
         return Plan(PAIR, weights, TIES[self.ties], depth)
-
-    def _undefined(self, judgments):
-        return judgments.top_grades <= 0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -229,3 +241,80 @@ class RR(_Thresholded):
     def _plan(self, judgments):
         relevant = relevant_levels(judgments, self.threshold).astype(float)
         return Plan(FIRST, relevant, TIES[self.ties], self._depth(judgments))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GeneralizedPrecision(_Graded):
+    r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
+
+    gP@k = Σ_{i≤k} (r_i / r_max) / k, r_i the grade at rank i. It divides by k even when fewer
+    documents were retrieved; without k by the number retrieved. With one grade > 0 it is
+    precision. A query with no grade > 0 has no gP.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all retrieved documents.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    max_grade : float, optional
+        r_max: None is the query's own top grade; a number is the top of the data set's scale.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.GeneralizedPrecision(k=2)([2, 0, 1], [0.9, 0.1, 0.8]), (2/2 + 1/2) / 2
+    (0.75, 0.75)
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    max_grade: float | None = None
+    undefined: float = 0.0
+
+    def _plan(self, judgments):
+        values = normalized_levels(judgments, self.max_grade)
+        if self.k is None:
+            return Plan(LINEAR, values, TIES[self.ties], judgments.max_size, per_retrieved=True)
+        return Plan(LINEAR, values / self.k, TIES[self.ties], self._depth(judgments))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GeneralizedRecall(_Graded):
+    r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
+
+    gR@k = Σ_{i≤k} r_i / Σ r, r_i the grade at rank i, the divisor over all documents of the
+    query. With one grade > 0 it is recall. A query with no grade > 0 has no gR.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all retrieved documents.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> round(sg.GeneralizedRecall(k=1)([2, 0, 1], [0.9, 0.1, 0.8]), 3), round(2 / 3, 3)
+    (0.667, 0.667)
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    undefined: float = 0.0
+
+    def _plan(self, judgments):
+        # relative to the top grade, so that no sum overflows
+        values = normalized_levels(judgments, None)
+        totals = judgments.sum_levels(values * judgments.counts)
+        values = values / judgments.by_level(np.where(totals > 0, totals, 1.0))
+        return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))
