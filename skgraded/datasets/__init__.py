@@ -1,6 +1,6 @@
 """Ranking data: made up, and read from files."""
 
-from skgraded.datasets._generators import make_ranking
+from skgraded.datasets._generators import make_ranking, make_swapped_rankings
 from skgraded.datasets._readers import read_letor
 
-__all__ = ["make_ranking", "read_letor"]
+__all__ = ["make_ranking", "make_swapped_rankings", "read_letor"]

@@ -103,3 +103,103 @@ def _grades(relevance, n_levels):
     shares = np.arange(n_levels - 1, 0, -1.0) ** 2
     below = IRRELEVANT + (1 - IRRELEVANT) * np.append(0, np.cumsum(shares[:-1])) / shares.sum()
     return np.searchsorted(np.quantile(relevance, below), relevance)
+
+
+def make_swapped_rankings(
+    n_documents: int = 100,
+    n_levels: int = 10,
+    n_swaps: int = 50,
+    n_rankings: int = 100,
+    uniform: bool = True,
+    random_state: Any = None,
+) -> np.ndarray:
+    """Make rankings that are worse than the ideal one by a known number of swaps.
+
+    The test rankings of Scheel, Lommatzsch, Albayrak 2011, section 2.1: the ideal order of one
+    list of grades, and in every ranking pairs of documents that change places.
+
+    Parameters
+    ----------
+    n_documents : int, default=100
+        Documents of each ranking, at least 2.
+    n_levels : int, default=10
+        Number of grades, at least 2: 0, 1, …, ``n_levels - 1``; at most `n_documents` if `uniform`.
+    n_swaps : int, default=50
+        Swaps in each ranking, one after the other: two distinct positions, drawn at random,
+        exchange their documents, whatever was swapped before. 0 leaves the ideal order.
+    n_rankings : int, default=100
+        Number of rankings.
+    uniform : bool, default=True
+        Whether every grade has equally many documents. Where `n_levels` does not divide
+        `n_documents` they differ by one at most. If False, the probabilities of the grades are
+        drawn at random, every distribution being equally likely, and the documents' grades from
+        them; some grades may be unused, but never all but one (it is drawn anew then, since there
+        would be nothing to rank). This happens once a call: all rankings have the same grades,
+        and values of measures depend on them, so average over calls.
+    random_state : int, RandomState instance or None, default=None
+        Determines the rankings; pass an int for the same rankings at every call. With one int the
+        grades of ``uniform=False`` are the same for every `n_swaps` and `n_rankings`.
+
+    Returns
+    -------
+    ndarray of shape (n_rankings, n_documents), int
+        The grades of the ranked documents, the first position first.
+
+    Raises
+    ------
+    ValueError
+        If a number is not whole, too small, or `n_levels` too large, or `random_state` cannot
+        seed a generator.
+    TypeError
+        If `uniform` is not True or False.
+
+    Examples
+    --------
+    To measure them, give each ranking a falling score:
+
+    >>> import numpy as np
+    >>> import skgraded as sg
+    >>> for n_swaps in (0, 10, 50):
+    ...     grades = sg.datasets.make_swapped_rankings(n_swaps=n_swaps, random_state=0)
+    ...     n_rankings, n_documents = grades.shape
+    ...     scores = np.tile(-np.arange(n_documents), n_rankings)
+    ...     value = sg.MuAP()(grades.ravel(), scores, group=[n_documents] * n_rankings)
+    ...     print(f"{n_swaps:2} swaps: {value:.2f}")
+     0 swaps: 1.00
+    10 swaps: 0.88
+    50 swaps: 0.65
+    """
+    n_documents = whole_number(n_documents, "n_documents", 2)
+    n_levels = whole_number(n_levels, "n_levels", 2)
+    n_swaps = whole_number(n_swaps, "n_swaps", 0)
+    n_rankings = whole_number(n_rankings, "n_rankings", 1)
+    if not isinstance(uniform, (bool, np.bool_)):
+        raise TypeError(f"uniform must be True or False; got {uniform!r}.")
+    if uniform and n_levels > n_documents:
+        raise ValueError(
+            f"n_levels must be at most n_documents = {n_documents} if uniform, so that every grade "
+            f"has a document; got {n_levels}."
+        )
+    rng = check_random_state(random_state)
+
+    if uniform:
+        ideal = np.arange(n_documents)[::-1] * n_levels // n_documents
+    else:
+        ideal = _unevenly_graded(n_documents, n_levels, rng)
+    first = rng.randint(n_documents, size=(n_swaps, n_rankings))
+    second = rng.randint(n_documents - 1, size=(n_swaps, n_rankings))
+    second += second >= first  # any position but the first
+    # One ranking after the other in a single row: faster to index than a table.
+    grades = np.tile(ideal, n_rankings)
+    starts = np.arange(n_rankings) * n_documents
+    for a, b in zip(first + starts, second + starts, strict=True):
+        grades[a], grades[b] = grades[b], grades[a]
+    return grades.reshape(n_rankings, n_documents)
+
+
+def _unevenly_graded(n_documents, n_levels, rng):
+    """Grades in ideal order, of a distribution drawn from all, at least two of them in use."""
+    counts = np.array([n_documents])
+    while counts.max() == n_documents:
+        counts = rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels)))
+    return np.repeat(np.arange(n_levels), counts)[::-1]

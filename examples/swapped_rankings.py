@@ -1,0 +1,215 @@
+"""How measures of graded rankings depend on the number of grades.
+
+    python examples/swapped_rankings.py
+    python examples/swapped_rankings.py --runs 20 --output quick.png
+
+The experiment of Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance"
+(2011): tables 1 and 2, one ranked list of eight documents, are printed, and figures 4 and 5 drawn,
+100 documents that are ranked ideally until 0 to 99 random pairs of them are swapped. A measure that
+can be compared between data sets does not ask how many grades there are: its lines coincide.
+"""
+
+import argparse
+import sys
+import time
+
+import matplotlib
+
+matplotlib.use("Agg")  # a picture in a file needs no screen
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import skgraded as sg
+from skgraded.datasets import make_swapped_rankings
+
+EXAMPLE = [1, 0, 3, 3, 2, 0, 1, 4]  # the grades of tables 1 and 2, in ranked order
+N_DOCUMENTS = 100
+N_SWAPS = range(100)
+PANELS = {
+    "MAP, threshold 1": sg.AP(threshold=1),
+    "μMAP": sg.MuAP(),
+    "mean NDCG": sg.NDCG(k="mean"),
+    "mean NDCNG": sg.NDCNG(k="mean"),
+}
+# Colours of Okabe and Ito, which the colour-blind can tell apart, and line styles for grey print.
+LINES = {
+    2: {"color": "#000000", "linestyle": "-"},
+    10: {"color": "#D55E00", "linestyle": "--"},
+    20: {"color": "#0072B2", "linestyle": "-."},
+    50: {"color": "#009E73", "linestyle": ":"},
+}
+
+
+def of_ranked(measure, grades):
+    """Value of a measure for the grades of one ranked list."""
+    return measure(grades, -np.arange(len(grades)))
+
+
+def print_table_1():
+    """AP for each threshold, and μAP: the mean over the thresholds that tell documents apart."""
+    print("Table 1: average precision of one list by threshold\n")
+    print(f"{'i':<10}" + "".join(f"{i:>4}" for i in "ABCDEFGH") + f"{'AP':>9}")
+    print(f"{'rel(i)':<10}" + "".join(f"{grade:>4}" for grade in EXAMPLE))
+    values = []
+    for t in range(5, -1, -1):
+        signs = "".join(f"{'+' if grade >= t else '-':>4}" for grade in EXAMPLE)
+        values.append(of_ranked(sg.AP(threshold=t), EXAMPLE))
+        print(f"{f't = {t}':<10}{signs}{values[-1]:>9.3f}")
+    print(f"{'mean':<42}{np.mean(values):>9.3f}")
+    print(f"{'mean of 5 > t > 0, which is μAP':<42}{of_ranked(sg.MuAP(), EXAMPLE):>9.3f}")
+
+
+def print_table_2():
+    """NDCG falls when all grades are doubled, NDCNG does not change."""
+    print("\nTable 2: NDCG@n of the same list, and what doubling the grades does\n")
+    print(f"{'n':<24}" + "".join(f"{n:>6}" for n in range(1, 9)) + f"{'mean':>7}")
+    doubled = 2 * np.array(EXAMPLE)
+    for name, measure, grades in [
+        ("NDCG", sg.NDCG, EXAMPLE), ("NDCG, grades doubled", sg.NDCG, doubled),
+        ("NDCNG", sg.NDCNG, EXAMPLE), ("NDCNG, grades doubled", sg.NDCNG, doubled),
+    ]:
+        values = [of_ranked(measure(k=k), grades) for k in [*range(1, 9), "mean"]]
+        print(f"{name:<24}" + "".join(f"{v:>6.2f}" for v in values[:-1]) + f"{values[-1]:>7.2f}")
+
+
+def swapped(n_levels, uniform, runs, progress):
+    """Grades in ranked order, `runs` rankings for each number of swaps."""
+    rankings = []
+    for n_swaps in N_SWAPS:
+        progress(n_swaps)
+        if uniform:  # the same swaps for every number of levels
+            rankings.append(make_swapped_rankings(
+                N_DOCUMENTS, n_levels, n_swaps, runs, random_state=n_swaps
+            ))
+        else:  # every run has a distribution of its own, the same for every number of swaps
+            rankings += [
+                make_swapped_rankings(N_DOCUMENTS, n_levels, n_swaps, 1, False, random_state=run)
+                for run in range(runs)
+            ]
+    return np.concatenate(rankings)
+
+
+def curves(grades, runs):
+    """Means of the measures over the runs for each number of swaps: panel to values."""
+    scores = np.tile(-np.arange(N_DOCUMENTS), len(grades))
+    ev = sg.evaluate(
+        grades.ravel(), scores, group=np.full(len(grades), N_DOCUMENTS),
+        measures=list(PANELS.values()),
+    )
+    return {
+        panel: ev.per_query[measure.name].reshape(-1, runs).mean(axis=1)
+        for panel, measure in PANELS.items()
+    }
+
+
+def experiment(uniform, runs, quiet):
+    """One figure: number of levels to panel to values by number of swaps."""
+    show = sys.stderr.isatty() and not quiet
+    found = {}
+    for n_levels in LINES:
+        def progress(n_swaps, n_levels=n_levels):
+            if show:
+                print(f"\r{n_levels:>3} levels, {n_swaps:>2} swaps", end="", file=sys.stderr)
+
+        found[n_levels] = curves(swapped(n_levels, uniform, runs, progress), runs)
+    if show:
+        print("\r" + " " * 22, end="\r", file=sys.stderr)
+    return found
+
+
+def print_spread(title, found):
+    """Values at the most swaps, by number of levels, and how far apart they are."""
+    print(f"\n{title}\n")
+    print(f"{f'after {N_SWAPS[-1]} swaps':<18}" + "".join(f"{panel:>18}" for panel in PANELS))
+    last = {n_levels: [values[p][-1] for p in PANELS] for n_levels, values in found.items()}
+    for n_levels, values in last.items():
+        print(f"{f'{n_levels} levels':<18}" + "".join(f"{value:>18.3f}" for value in values))
+    print(f"{'spread':<18}" + "".join(f"{v:>18.3f}" for v in np.ptp(list(last.values()), axis=0)))
+
+
+def print_one_by_one(n_draws):
+    """What figure 5 does not show: the value depends on which distribution was drawn."""
+    last = np.array([
+        [
+            list(curves(grades, len(grades)).values())
+            for grades in (
+                make_swapped_rankings(
+                    N_DOCUMENTS, n_levels, N_SWAPS[-1], uniform=False, random_state=draw
+                )
+                for draw in range(n_draws)
+            )
+        ]
+        for n_levels in LINES
+    ])[..., 0]  # (levels, draws, panels), each the mean of 100 rankings
+    print(f"\nOf {n_draws} distributions drawn, each by itself, 100 rankings of each\n")
+    print(f"{f'after {N_SWAPS[-1]} swaps':<18}" + "".join(f"{panel:>18}" for panel in PANELS))
+    for n_levels, values in zip(LINES, last, strict=True):
+        ranges = zip(values.min(axis=0), values.max(axis=0), strict=True)
+        print(f"{f'{n_levels} levels':<18}" + "".join(
+            f"{f'{low:.2f} to {high:.2f}':>18}" for low, high in ranges
+        ))
+    spreads = np.median(np.ptp(last, axis=0), axis=0)
+    print(f"{'spread, median':<18}" + "".join(f"{value:>18.3f}" for value in spreads))
+    print(
+        "\nSo figure 5 holds on average over draws and not for each: the value of μMAP depends on\n"
+        "how rare the top grades are, that of NDCNG as well, and with few levels most of all."
+    )
+
+
+def draw(figures, output):
+    """Draw a row a figure and a column a measure."""
+    grid, axes = plt.subplots(
+        len(figures), len(PANELS), figsize=(13, 7.2), sharex=True, sharey=True,
+        layout="constrained", squeeze=False,
+    )
+    for row, (title, found) in zip(axes, figures.items(), strict=True):
+        for ax, panel in zip(row, PANELS, strict=True):
+            for n_levels, values in found.items():
+                ax.plot(
+                    N_SWAPS, values[panel], label=f"{n_levels} levels", linewidth=1.8,
+                    **LINES[n_levels],
+                )
+            ax.set_title(panel)
+            ax.grid(alpha=0.3)
+        row[0].set_ylabel(f"{title}\nmean over the rankings")
+        row[0].set_ylim(0, 1.02)
+    for ax in axes[-1]:
+        ax.set_xlabel("swapped pairs of documents")
+    grid.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(LINES),
+        title="grades of 100 documents", handlelength=4, frameon=False,
+    )
+    grid.savefig(output, dpi=120)
+    plt.close(grid)
+
+
+def main():
+    """Print the tables and the spreads, and save the picture."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=300, help="rankings for each number of swaps")
+    parser.add_argument("--output", default="swapped_rankings.png", help="the picture's file")
+    parser.add_argument("--quiet", action="store_true", help="no progress in the terminal")
+    args = parser.parse_args()
+    if args.runs < 1:
+        parser.error(f"--runs must be at least 1; got {args.runs}")
+
+    print_table_1()
+    print_table_2()
+    start = time.perf_counter()
+    uniform = experiment(True, args.runs, args.quiet)
+    print_spread(f"Figure 4: equally many documents of each grade, {args.runs} rankings", uniform)
+    uneven = experiment(False, args.runs, args.quiet)
+    print_spread(
+        "Figure 5: documents spread unevenly over the grades, a distribution drawn for each of "
+        f"{args.runs} rankings", uneven,
+    )
+    print_one_by_one(min(args.runs, 100))
+    draw({"Figure 4: uniform": uniform, "Figure 5: not uniform": uneven}, args.output)
+    print(f"\n{time.perf_counter() - start:.0f} s; picture saved to {args.output}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The figures in the documents are those that the code gives."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skgraded as sg
+
+MEASURES_PAGE = Path(__file__).parent.parent / "docs" / "measures.md"
+
+
+@pytest.fixture(scope="module")
+def page():
+    return MEASURES_PAGE.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def ohsumed(data_dir):
+    data = sg.datasets.read_letor(data_dir / "ohsumed" / "OHSUMED.txt.gz")
+    return data, {feature: data.X[:, [feature - 1]].toarray().ravel() for feature in (5, 11, 21)}
+
+
+def shown(value):
+    return f"{value + 0.0:.3f}".replace("-0.000", "0.000")
+
+
+def test_the_page_names_all_measures(page):
+    for cls in sg.measures.CLASSES:
+        assert f"{cls.__name__}" in page
+
+
+def test_the_table_of_measures(page, ohsumed):
+    data, features = ohsumed
+    texts = [
+        line.split("|")[1].strip()
+        for line in page.split("| measure | 5")[1].split("\n\n")[0].splitlines()[2:]
+    ]
+    assert len(texts) == 15
+    systems = [(1, features[5]), (1, features[11]), (1, features[21]), (3, features[11])]
+    columns = [
+        sg.evaluate(scale * data.y, scores, qid=data.qid, measures=texts).mean()
+        for scale, scores in systems
+    ]
+    for text in texts:
+        row = [text, *(shown(means[text]) for means in columns)]
+        assert f"| {' | '.join(row)} |" in page
+
+
+@pytest.mark.parametrize("ties", ["average", "ordinal", "best", "worst"])
+def test_the_table_of_ties(page, ohsumed, ties):
+    data, features = ohsumed
+    values = [shown(sg.AP(ties=ties)(data.y, features[f], qid=data.qid)) for f in (5, 11)]
+    assert f'| ties="{ties}" | {values[0]} | {values[1]} |' in page
+
+
+def test_what_the_undefined_query_changes(page, ohsumed):
+    data, features = ohsumed
+    found = [shown(sg.AP(undefined=u)(data.y, features[11], qid=data.qid)) for u in (0, np.nan, 1)]
+    assert found == ["0.339", "0.343", "0.349"]
+    assert "from 0.339\n(`undefined=0.0`) to 0.343 (`nan`) or 0.349 (`1.0`)" in page
