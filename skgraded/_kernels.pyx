@@ -307,24 +307,6 @@ def lay_out(const double[::1] grades, const Py_ssize_t[::1] order, const Py_ssiz
     return codes_array, levels_array, counts_array, level_starts_array
 
 
-def first_bad(const double[::1] x, bint allow_infinity):
-    """Index of the first NaN (or, unless allowed, infinite) element, -1 if there is none."""
-    cdef Py_ssize_t i, j, n = x.shape[0]
-    cdef double total
-    with nogil:
-        for i in range(0, n, 1024):
-            total = 0.0
-            for j in range(i, min(i + 1024, n)):
-                # x - x is 0 of every finite number, NaN of the others
-                total += x[j] - x[j]
-            if isnan(total):
-                for j in range(i, min(i + 1024, n)):
-                    if isnan(x[j]) or (not allow_infinity and isnan(x[j] - x[j])):
-                        with gil:
-                            return j
-    return -1
-
-
 # Tables of one number a level ------------------------------------------------------------------
 
 def level_weights(

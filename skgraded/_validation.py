@@ -4,7 +4,7 @@ import numbers
 
 import numpy as np
 
-from skgraded._kernels import first_bad, number_by_appearance, order_by_code
+from skgraded._kernels import number_by_appearance, order_by_code
 
 
 def is_missing(value):
@@ -96,14 +96,6 @@ def _numbers(array, name):
         else:
             raise TypeError(f"{name} must hold numbers; row {row} is {value!r}.")
     return out
-
-
-def refuse_nan(array, name, allow_infinity=False, hint=""):
-    """Raise a ValueError if a number is NaN (or, unless allowed, infinite)."""
-    row = first_bad(array, allow_infinity)
-    if row >= 0:
-        rule = "must not be NaN" if allow_infinity else "must be finite"
-        raise ValueError(f"{name} {rule}: row {row} is {array[row]}.{hint}")
 
 
 def check_grades(y, name, n=None, expected="X", allow_nan=False):

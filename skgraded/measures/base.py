@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from skgraded import _kernels
 from skgraded._parallel import run_chunks
-from skgraded._validation import column, refuse_nan, whole_number
+from skgraded._validation import column, whole_number
 from skgraded.judgments import Judgments, check_judgments
 
 TIES = {
@@ -336,8 +336,10 @@ def score_queries(
         judgments.starts,
     )
     if any(has_nan):
-        hint = " Give documents that were not retrieved the score -inf."
-        refuse_nan(scores, "y_score", allow_infinity=True, hint=hint)
+        raise ValueError(
+            f"y_score must not be NaN: row {int(np.argmax(np.isnan(scores)))} is nan. Give "
+            "documents that were not retrieved the score -inf."
+        )
     rows = iter(sums)
     found = [
         measure.values(judgments, scores) if plan is None else next(rows)
