@@ -7,8 +7,11 @@ from skgraded.judgments import Judgments
 from skgraded.measures import (
     AP,
     EDRC,
+    ERR,
+    GAP,
     NDCG,
     NDCNG,
+    RBP,
     RR,
     GeneralizedPrecision,
     GeneralizedRecall,
@@ -29,8 +32,11 @@ __version__ = "0.1.0"
 __all__ = [
     "AP",
     "EDRC",
+    "ERR",
+    "GAP",
     "NDCG",
     "NDCNG",
+    "RBP",
     "RR",
     "CrossEvaluation",
     "Evaluation",

@@ -4,7 +4,7 @@
 """Every loop over documents: lay out the truth, rank the scores, sum up a measure.
 
 A query's documents carry a *code*: 0 for grade 0, else 1, 2, … for the grades > 0 that the query
-uses, ascending. A measure is a table of one number a code and one of five sums over the ranked
+uses, ascending. A measure is a table of one number a code and one of six sums over the ranked
 list r_1, r_2, … of codes, to depth k:
 
 - LINEAR: Σ_p discount(p) · value(r_p)                        DCG, precision, recall
@@ -12,15 +12,16 @@ list r_1, r_2, … of codes, to depth k:
 - FIRST:  1/p of the first document with value > 0            reciprocal rank
 - ABOVE:  Σ_p value(r_p) · (#{j < p: r_j > r_p}, tied documents counting `prior`)        EDRC
 - TAU:    Σ_{p≥2} (1/(p-1)) · #{j < p: r_j > r_p}, equal codes counting 1/2            τ_ap
+- CASCADE: Σ_p (1/p) · value(r_p) · Π_{j<p} (1 - value(r_j)), values from 0 to below 1      ERR
 
-The last two are of the whole list, with the documents that were not retrieved as one tie at its
+ABOVE and TAU are of the whole list, with the documents that were not retrieved as one tie at its
 end; the others leave these out.
 
 Under ties="average" each is the exact expectation over all orders of the tied documents, which
 holds position by position, so that a cut-off inside a tie needs nothing more.
 """
 
-from libc.math cimport INFINITY, isnan
+from libc.math cimport INFINITY, ceil, isnan, log, log1p
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport nth_element, sort
@@ -29,10 +30,10 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-LINEAR, PAIR, FIRST, ABOVE, TAU = 0, 1, 2, 3, 4
+LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE = 0, 1, 2, 3, 4, 5
 AVERAGE, ORDINAL, BEST, WORST = 0, 1, 2, 3
 cdef enum:
-    _LINEAR, _PAIR, _FIRST, _ABOVE, _TAU
+    _LINEAR, _PAIR, _FIRST, _ABOVE, _TAU, _CASCADE
 cdef enum:
     _AVERAGE, _ORDINAL, _BEST, _WORST
 
@@ -398,7 +399,7 @@ cdef class Plan:
 
     Parameters
     ----------
-    kind : LINEAR, PAIR, FIRST, ABOVE or TAU
+    kind : LINEAR, PAIR, FIRST, ABOVE, TAU or CASCADE
     values : (n_levels,) array
         One number a level of each query.
     ties : AVERAGE, ORDINAL, BEST or WORST
@@ -880,6 +881,84 @@ cdef double tau(
     return total
 
 
+cdef double cascade(const int32_t* codes, Py_ssize_t depth, const double* values) noexcept nogil:
+    cdef Py_ssize_t p
+    cdef double total = 0.0, going_on = 1.0, stop
+    for p in range(depth):
+        stop = values[codes[p]]
+        total += going_on * stop / (p + 1)
+        going_on *= 1.0 - stop
+    return total
+
+
+cdef double cascade_tied(
+    const Ranking* ranking, Py_ssize_t depth, const double* values
+) noexcept nogil:
+    """In a block, the i-th is where the user stops with the probability `stop_in_block` gives."""
+    cdef Py_ssize_t b, p, i, start = 0, end, reach
+    cdef double total = 0.0, going_on = 1.0
+    cdef const double* stops
+    for b in range(ranking.n_blocks):
+        if start >= depth:
+            break
+        end = ranking.ends[b]
+        if end - start == 1:
+            total += going_on * values[ranking.codes[start]] / end
+        else:
+            reach = stop_in_block(ranking, start, end, depth - start, values)
+            stops = ranking.sums.data()
+            for i in range(1, reach + 1):
+                total += going_on * stops[i] / (start + i)
+        for p in range(start, end):
+            going_on *= 1.0 - values[ranking.codes[p]]
+        start = end
+    return total
+
+
+cdef Py_ssize_t stop_in_block(
+    const Ranking* ranking, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth,
+    const double* values,
+) noexcept nogil:
+    """Probability S_i, over all orders of a block, to stop at its i-th document, in ranking.sums.
+
+    S_i = E[value(x_i) · Π_{j<i} (1 - value(x_j))]. Let G_i be the expected Π over i documents of
+    the block. One more document of value v beside m others is among i of them with probability
+    i/(m+1), and the i-th with 1/(m+1):
+
+    G_i ← ((m+1-i) G_i + i (1-v) G_{i-1}) / (m+1)
+    S_i ← ((m+1-i) S_i + (i-1) (1-v) S_{i-1} + v G_{i-1}) / (m+1)
+
+    Returns how far S reaches, at most to `depth`: by Maclaurin's inequality G_i ≤ (1 - mean
+    value)^i, so that all beyond are together less than the rounding of the sum.
+    """
+    cdef Py_ssize_t p, i, m = 0, n = end - start, reach
+    cdef double mean = 0.0, v, share
+    for p in range(start, end):
+        v = values[ranking.codes[p]]
+        mean += v / n
+        m += v <= 0.0
+    if m == n:
+        return 0
+    reach = <Py_ssize_t>min(<double>min(n, depth), ceil(log(1e-18) / log1p(-mean)) + 1.0)
+    ranking.sums.assign(2 * (reach + 1), 0.0)
+    cdef double* stops = ranking.sums.data()
+    cdef double* going_on = stops + reach + 1
+    for i in range(reach + 1):
+        going_on[i] = 1.0  # of the m documents of value 0
+    for p in range(start, end):
+        v = values[ranking.codes[p]]
+        if v <= 0.0:
+            continue
+        share = 1.0 / (m + 1)
+        for i in range(min(m + 1, reach), 0, -1):
+            stops[i] = share * (
+                (m + 1 - i) * stops[i] + (i - 1) * (1.0 - v) * stops[i - 1] + v * going_on[i - 1]
+            )
+            going_on[i] = share * ((m + 1 - i) * going_on[i] + i * (1.0 - v) * going_on[i - 1])
+        m += 1
+    return reach
+
+
 cdef double sum_query(
     const Sum* plan, const Ranking* ranking, Py_ssize_t row, Py_ssize_t level, Py_ssize_t n_levels
 ) noexcept nogil:
@@ -905,6 +984,10 @@ cdef double sum_query(
         if tied:
             return first_tied(ranking, depth, values)
         return first(codes, depth, values)
+    if plan.kind == _CASCADE:
+        if tied:
+            return cascade_tied(ranking, depth, values)
+        return cascade(codes, depth, values)
     if n_levels > FEW_LEVELS + 1:
         return pair_tree(ranking, codes, depth, tied, values, n_levels)
     if tied:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._validation import is_missing, query_codes, unmasked
-from skgraded.measures.base import called, check_undefined, mean_over_queries, one_of
+from skgraded.measures.base import check_undefined, mean_over_queries
+from skgraded.measures.correlation import CHECK_DISCOUNT, rank_weights
 
 # Closures are held for a block of items at a time, so many bits a side: 128 MB each.
 BITS = 2**30
 SMALLEST_BLOCK = 1024
-CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
 
 
 def edrc_score(
@@ -206,7 +206,8 @@ def _edrc(truth, prediction, items, discount, prior, undefined):
         in_block = _count_block(truth, prediction, mentioned[start : start + size], lower, prior)
         C += in_block[0]
         W += in_block[1]
-    weights = _weights(discount, np.array([ranks[v] for v in lower]))
+    distinct, inverse = np.unique([ranks[v] for v in lower], return_inverse=True)
+    weights = rank_weights(discount, distinct.astype(float))[inverse]
     return float(2 * (weights @ C) / (weights @ W) - 1)
 
 
@@ -248,20 +249,6 @@ def _expected(prior, chosen, v):
             )
         total += float(probability)
     return total
-
-
-def _weights(discount, ranks):
-    """1 / D(R) of each rank."""
-    if discount == "linear":
-        return 1.0 / ranks
-    if discount == "log2":
-        return 1.0 / np.log2(1.0 + ranks)
-    if discount == "exp2":
-        return np.exp2(-ranks.astype(float))  # 2^R itself would overflow
-    distinct, inverse = np.unique(ranks, return_inverse=True)
-    divisors = called(discount, "discount", distinct.astype(float), above_0=True)
-    # Only their ratios count: so no weight of a reasonable discount overflows.
-    return (divisors.min() / divisors)[inverse]
 
 
 # The two sides -----------------------------------------------------------------------------------

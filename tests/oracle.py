@@ -161,6 +161,43 @@ def generalized_recall(ranked, grades, k=None):
     return gains[:, :k].sum(axis=1) / total
 
 
+def gap(ranked, grades, k=None, gain="linear"):
+    if max(grades) <= 0:
+        return None
+    gain = GAINS.get(gain, gain)
+    ideal = np.sort(np.asarray(grades, dtype=float))[::-1]
+    total = np.zeros(len(ranked))
+    for p in range(1, ranked[:, :k].shape[1] + 1):
+        above = np.minimum(gain(ranked[:, :p]), gain(ranked[:, p - 1 : p]))
+        total += above.sum(axis=1) / p
+    return total / gain(ideal[:k]).sum()
+
+
+def stops_at(grades, all_grades, max_grade=None):
+    """Probability to stop at a document of each grade, (2^g - 1) / 2^max as it is written."""
+    top = max(all_grades) if max_grade is None else max_grade
+    return np.expm1(np.asarray(grades) * np.log(2)) * 2.0**-top
+
+
+def err(ranked, grades, k=None, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    total, going_on = np.zeros(len(ranked)), np.ones(len(ranked))
+    for p, column in enumerate(stops_at(ranked, grades, max_grade).T[:k], start=1):
+        total += going_on * column / p
+        going_on *= 1 - column
+    return total
+
+
+def rbp(ranked, grades, k=None, persistence=0.8, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    gains = ranked / (max(grades) if max_grade is None else max_grade)
+    ranks = np.arange(1, ranked.shape[1] + 1)
+    seen = (1 - persistence) * float(persistence) ** (ranks - 1)
+    return (gains * seen)[:, :k].sum(axis=1)
+
+
 def tau_ap(ranked, grades):
     """AP correlation of orders of all documents."""
     if len(set(grades)) < 2:
@@ -291,6 +328,45 @@ def average_generalized_recall(grades, scores, k=None):
     gains = one_order(grades, scores, "ordinal")[0] / top
     expected = mean_in_blocks(gains, tie_blocks(grades, scores))
     return expected[:k].sum() / sum(grade / top for grade in grades)
+
+
+def average_gap(grades, scores, k=None, gain="linear"):
+    if max(grades) <= 0:
+        return None
+    gain = GAINS.get(gain, gain)
+    ideal = gain(np.sort(np.asarray(grades, dtype=float))[::-1])[:k].sum()
+    return average_pair_form(gain, grades, scores, k) / ideal
+
+
+def average_err(grades, scores, k=None, max_grade=None):
+    """After j of a block the user goes on with probability e_j / C(n, j) of its symmetric sums."""
+    if max(grades) <= 0:
+        return None
+    total, going_on, before = 0.0, 1.0, 0
+    for block in tie_blocks(grades, scores):
+        leaves = stops_at(block, grades, max_grade)
+        n = len(block)
+        symmetric = np.polynomial.Polynomial([1.0])
+        for leave in leaves:
+            symmetric *= np.polynomial.Polynomial([1.0, 1 - leave])
+        after = [e / comb(n, j) for j, e in enumerate(symmetric.coef.tolist())]
+        after += [0.0] * (n + 1 - len(after))
+        for i in range(1, n + 1):
+            if before + i <= (k or inf):
+                total += going_on * (after[i - 1] - after[i]) / (before + i)
+        going_on *= after[n]
+        before += n
+    return total
+
+
+def average_rbp(grades, scores, k=None, persistence=0.8, max_grade=None):
+    top = max(grades) if max_grade is None else max_grade
+    if max(grades) <= 0:
+        return None
+    gains = one_order(grades, scores, "ordinal")[0] / top
+    expected = mean_in_blocks(gains, tie_blocks(grades, scores))
+    seen = (1 - persistence) * float(persistence) ** np.arange(len(expected))
+    return (expected * seen)[:k].sum()
 
 
 def average_tau_ap(grades, scores):

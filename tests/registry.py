@@ -116,6 +116,17 @@ REGISTRY = {
         oracle.average_generalized_recall,
         _grid(k=CUTOFFS),
     ),
+    "GAP": Entry(
+        sg.GAP, oracle.gap, oracle.average_gap,
+        _grid(k=CUTOFFS, gain=("linear", "exp2", square_root)),
+    ),
+    "ERR": Entry(
+        sg.ERR, oracle.err, oracle.average_err, _grid(k=CUTOFFS, max_grade=(None, TOP_GRADE))
+    ),
+    "RBP": Entry(
+        sg.RBP, oracle.rbp, oracle.average_rbp,
+        _grid(k=CUTOFFS, persistence=(0.8, 0, 0.5), max_grade=(None, TOP_GRADE)),
+    ),
     "TauAP": Entry(
         sg.TauAP, oracle.tau_ap, oracle.average_tau_ap, _grid(), unretrieved_last=True
     ),
@@ -169,6 +180,12 @@ FEW = [
     sg.GeneralizedPrecision(),
     sg.GeneralizedPrecision(k=3, max_grade=TOP_GRADE),
     sg.GeneralizedRecall(k=3),
+    sg.GAP(),
+    sg.GAP(k=3, gain="exp2"),
+    sg.ERR(),
+    sg.ERR(k=3, max_grade=5),
+    sg.RBP(),
+    sg.RBP(k=3, persistence=0.5, max_grade=TOP_GRADE),
     sg.TauAP(),
     sg.KendallTau(),
     sg.SpearmanRho(),
@@ -203,8 +220,8 @@ CORRELATIONS = (sg.TauAP, sg.KendallTau, sg.SpearmanRho, sg.EDRC)
 FEW_WITH_TIES = [(measure, ties) for measure in FEW for ties in tie_rules(measure)]
 
 # No grade decides but by its size relative to the top grade of the query. AP, Precision, Recall
-# and RR have it without a threshold; NDCG not with the exponential gain, NDCNG and gP not with
-# max_grade. The correlations see the order of the grades only.
+# and RR have it without a threshold; NDCG and GAP not with the exponential gain, which ERR has;
+# NDCNG, gP and RBP not with max_grade. The correlations see the order of the grades only.
 SCALE_INVARIANT = [
     sg.MuAP(),
     sg.MuAP(k=3),
@@ -220,6 +237,9 @@ SCALE_INVARIANT = [
     sg.GeneralizedPrecision(),
     sg.GeneralizedPrecision(k=3),
     sg.GeneralizedRecall(k=3),
+    sg.GAP(),
+    sg.GAP(k=3),
+    sg.RBP(),
     sg.TauAP(),
     sg.KendallTau(),
     sg.SpearmanRho(),
@@ -228,8 +248,9 @@ SCALE_INVARIANT = [
 ]
 
 # The list sorted by grade scores 1 at every cut-off. Not Precision and gP (too few relevant
-# documents), nor Recall and gR under a cut-off (too few places); nor τ_ap and EDRC where grades
-# are equal (such pairs count 1/2, or the prior). τ_b and ρ do when the scores tie as the grades do.
+# documents), ERR and RBP (the user may leave first), nor Recall and gR under a cut-off (too few
+# places); nor τ_ap and EDRC where grades are equal (such pairs count 1/2, or the prior). τ_b and ρ
+# do when the scores tie as the grades do.
 IDEAL_IS_ONE = [
     sg.AP(),
     sg.AP(k=1),
@@ -248,6 +269,8 @@ IDEAL_IS_ONE = [
     sg.RR(),
     sg.RR(k=1),
     sg.GeneralizedRecall(),
+    sg.GAP(),
+    sg.GAP(k=3, gain="exp2"),
     sg.KendallTau(),
     sg.SpearmanRho(),
 ]

@@ -663,3 +663,10 @@ class TestWhereverAMeasureIs:
         ranker = sg.QueryRanker(LinearRegression(), measure=text).fit(X, y, qid=qid)
         value = ranker.score(X, y, qid=qid)
         assert value == sg.measure(text)(y, ranker.predict(X), qid=qid) > 0.1
+
+
+def test_edrc_of_discounts_as_small_as_floats_can_be():
+    # only the ratios of the discounts count
+    grades, scores = [3, 2, 1, 0], [1, 4, 2, 3]
+    tiny = sg.EDRC(discount=lambda ranks: ranks * 1e-310)
+    assert tiny(grades, scores) == pytest.approx(sg.EDRC()(grades, scores), rel=1e-6)

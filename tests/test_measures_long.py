@@ -87,6 +87,19 @@ def test_mu_ap_of_many_levels(n_levels, k):
 
 
 @pytest.mark.parametrize("n_levels", LEVELS)
+@pytest.mark.parametrize("k", [None, 40])
+def test_gap_of_many_levels(n_levels, k):
+    check("GAP", {"k": k}, queries_with_levels(n_levels))
+
+
+@pytest.mark.parametrize("n_levels", [1, 5, 17, 200])
+@pytest.mark.parametrize("k", [None, 1, 40, 5000])
+def test_err_and_rbp_of_many_levels(n_levels, k):
+    check("ERR", {"k": k}, queries_with_levels(n_levels))
+    check("RBP", {"k": k, "persistence": 0.95}, queries_with_levels(n_levels))
+
+
+@pytest.mark.parametrize("n_levels", LEVELS)
 def test_tau_ap_of_many_levels(n_levels):
     check("TauAP", {}, queries_with_levels(n_levels))
 

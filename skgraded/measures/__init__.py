@@ -12,6 +12,7 @@ from skgraded.measures.correlation import EDRC, KendallTau, SpearmanRho, TauAP
 from skgraded.measures.gain import NDCG, NDCNG
 from skgraded.measures.precision import (
     AP,
+    GAP,
     RR,
     GeneralizedPrecision,
     GeneralizedRecall,
@@ -19,18 +20,22 @@ from skgraded.measures.precision import (
     Precision,
     Recall,
 )
+from skgraded.measures.user_models import ERR, RBP
 
 CLASSES = (
     AP, MuAP, NDCG, NDCNG, Precision, Recall, RR, GeneralizedPrecision, GeneralizedRecall,
-    TauAP, KendallTau, SpearmanRho, EDRC,
+    TauAP, KendallTau, SpearmanRho, EDRC, GAP, ERR, RBP,
 )
 base.MEASURES.update({cls.__name__: cls for cls in CLASSES})
 
 __all__ = [
     "AP",
     "EDRC",
+    "ERR",
+    "GAP",
     "NDCG",
     "NDCNG",
+    "RBP",
     "RR",
     "GeneralizedPrecision",
     "GeneralizedRecall",

@@ -58,16 +58,16 @@ def check_undefined(value):
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
-def number(name, low, high=math.inf, above=False, optional=False):
-    """Make a check of a finite number from `low` (or `above` it) to `high`."""
+def number(name, low, high=math.inf, above=False, below=False, optional=False):
+    """Make a check of a finite number from `low` (or `above` it) to `high` (or `below` it)."""
     def check(value):
         if value is None and optional:
             return None
         is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
         if not is_number or not math.isfinite(value) or not low <= value <= high or (
-            above and value == low
+            (above and value == low) or (below and value == high)
         ):
-            upto = f" and ≤ {high}" if high < math.inf else ""
+            upto = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
             raise ValueError(
                 f"{name} must be a finite number {'>' if above else '≥'} {low}{upto}; "
                 f"got {value!r}."

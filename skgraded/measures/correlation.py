@@ -8,6 +8,24 @@ import numpy as np
 from skgraded._kernels import ABOVE, TAU, Plan
 from skgraded.measures.base import TIES, Measure, called, number, one_of
 
+CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
+
+
+def rank_weights(discount, ranks):
+    """1/D(R) of distinct ranks R ≥ 2; for a callable D times its smallest value.
+
+    Only the ratios count in EDRC, and so no weight overflows.
+    """
+    if discount == "linear":
+        return 1.0 / ranks
+    if discount == "log2":
+        return 1.0 / np.log2(1.0 + ranks)
+    if discount == "exp2":
+        with np.errstate(under="ignore"):
+            return np.exp2(-ranks)  # 2^R itself would overflow
+    divisors = called(discount, "discount", ranks, above_0=True)
+    return divisors.min() / divisors
+
 
 class _Correlation(Measure):
     """A measure that needs a preference: two documents of a query with different grades."""
@@ -100,7 +118,7 @@ class EDRC(_Correlation):
     undefined: float = 0.0
 
     _own_checks = {
-        "discount": one_of("discount", ("linear", "log2", "exp2"), or_callable=True),
+        "discount": CHECK_DISCOUNT,
         "prior": number("prior", 0, 1),
     }
 
@@ -124,16 +142,7 @@ class EDRC(_Correlation):
         last = judgments.by_level(judgments.level_starts[1:] - 1)
         rank = last - np.arange(len(last)) + 1
         by_rank = np.zeros(max(rank.max(), 2) + 1)
-        ranks = np.arange(2, len(by_rank), dtype=float)
-        if self.discount == "linear":
-            by_rank[2:] = 1.0 / ranks
-        elif self.discount == "log2":
-            by_rank[2:] = 1.0 / np.log2(1.0 + ranks)
-        elif self.discount == "exp2":
-            with np.errstate(under="ignore"):
-                by_rank[2:] = np.exp2(-ranks)
-        else:
-            by_rank[2:] = 1.0 / called(self.discount, "discount", ranks, above_0=True)
+        by_rank[2:] = rank_weights(self.discount, np.arange(2, len(by_rank), dtype=float))
         return by_rank[rank]
 
     def _refuse_unknown(self, judgments):

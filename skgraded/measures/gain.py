@@ -8,9 +8,12 @@ import numpy as np
 
 from skgraded._kernels import LINEAR, Plan, ideal_sums, mean_discounts
 from skgraded.measures.base import TIES, Measure, called
-from skgraded.measures.grades import normalized_levels, refuse_grades_above
-
-LN2 = np.log(2.0)
+from skgraded.measures.grades import (
+    normalized_levels,
+    refuse_grades_above,
+    relative_gains,
+    without_gain,
+)
 
 
 def _discounts(discount, depth):
@@ -29,34 +32,6 @@ def _discounts(discount, depth):
     return values
 
 
-def _relative_gains(gain, grades, judgments):
-    """Gain of each level divided by the gain of its query's top level; 0 where that is 0."""
-    tops = grades[judgments.level_starts[1:] - 1]
-    tops = np.where(tops > 0, tops, 1.0)
-    if gain == "exp2":
-        # (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2), true for grades of
-        # 900 as for 1e-300; step by step, since levels may be as many as rows
-        gains = np.expm1(-LN2 * grades)
-        gains /= judgments.by_level(np.expm1(-LN2 * tops))
-        below_top = judgments.by_level(tops)
-        np.subtract(grades, below_top, out=below_top)
-        gains *= np.exp2(below_top, out=below_top)
-        return gains
-    if gain == "linear":
-        return grades / judgments.by_level(tops)
-    gains = called(gain, "gain", grades)
-    falls = np.diff(gains) < 0
-    falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
-    if falls.any():
-        i = int(np.argmax(falls))
-        raise ValueError(
-            f"gain must not fall where the grade rises: grade {grades[i]:g} has {gains[i]:g}, "
-            f"grade {grades[i + 1]:g} has {gains[i + 1]:g}."
-        )
-    tops = gains[judgments.level_starts[1:] - 1]
-    return gains / judgments.by_level(np.where(tops > 0, tops, 1.0))
-
-
 class _CumulatedGain(Measure):
     _has_mean = True
 
@@ -65,8 +40,7 @@ class _CumulatedGain(Measure):
         return judgments.levels
 
     def _gains(self, judgments):
-        with np.errstate(under="ignore"):  # beside a grade of 900, one of 1 gains nothing
-            return _relative_gains(self.gain, self._gained_grades(judgments), judgments)
+        return relative_gains(self.gain, self._gained_grades(judgments), judgments)
 
     def _plan(self, judgments):
         ties = TIES[self.ties]
@@ -84,10 +58,7 @@ class _CumulatedGain(Measure):
         return Plan(LINEAR, gains, ties, depth, discount)
 
     def _undefined(self, judgments):
-        irrelevant = judgments.top_grades <= 0
-        if not callable(self.gain):
-            return irrelevant
-        return irrelevant | (self._gains(judgments)[judgments.level_starts[1:] - 1] <= 0)
+        return without_gain(self.gain, self._gained_grades(judgments), judgments)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

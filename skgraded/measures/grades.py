@@ -1,6 +1,10 @@
-"""What several measures ask of the grades: which are relevant, and whether they fit a scale."""
+"""What several measures ask of the grades: which are relevant, what they gain, on which scale."""
 
 import numpy as np
+
+from skgraded.measures.base import called
+
+LN2 = np.log(2.0)
 
 
 def relevant_levels(judgments, threshold):
@@ -38,3 +42,41 @@ def refuse_grades_above(max_grade, judgments):
             f"max_grade is {max_grade}, but y_true has {grades[row]:g} in row {row}. Give the "
             "top of the data set's scale."
         )
+
+
+@np.errstate(under="ignore")  # beside a grade of 900, one of 1 gains nothing
+def relative_gains(gain, grades, judgments):
+    """Gain of each level divided by the gain of its query's top level; 0 where that is 0."""
+    tops = grades[judgments.level_starts[1:] - 1]
+    tops = np.where(tops > 0, tops, 1.0)
+    if gain == "exp2":
+        # (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2), true for grades of
+        # 900 as for 1e-300; step by step, since levels may be as many as rows
+        gains = np.expm1(-LN2 * grades)
+        gains /= judgments.by_level(np.expm1(-LN2 * tops))
+        below_top = judgments.by_level(tops)
+        np.subtract(grades, below_top, out=below_top)
+        gains *= np.exp2(below_top, out=below_top)
+        return gains
+    if gain == "linear":
+        return grades / judgments.by_level(tops)
+    gains = called(gain, "gain", grades)
+    falls = np.diff(gains) < 0
+    falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
+    if falls.any():
+        i = int(np.argmax(falls))
+        raise ValueError(
+            f"gain must not fall where the grade rises: grade {grades[i]:g} has {gains[i]:g}, "
+            f"grade {grades[i + 1]:g} has {gains[i + 1]:g}."
+        )
+    tops = gains[judgments.level_starts[1:] - 1]
+    return gains / judgments.by_level(np.where(tops > 0, tops, 1.0))
+
+
+def without_gain(gain, grades, judgments):
+    """Which queries have no grade > 0, or none that a callable `gain` gives one for."""
+    irrelevant = judgments.top_grades <= 0
+    if not callable(gain):
+        return irrelevant
+    gains = relative_gains(gain, grades, judgments)
+    return irrelevant | (gains[judgments.level_starts[1:] - 1] <= 0)

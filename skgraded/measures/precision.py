@@ -1,17 +1,20 @@
-"""Average precision and μAP, precision, recall, reciprocal rank."""
+"""Average precision, μAP and GAP, precision, recall, reciprocal rank."""
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from skgraded._kernels import FIRST, LINEAR, PAIR, Plan, level_weights
+from skgraded._kernels import FIRST, LINEAR, PAIR, Plan, ideal_sums, level_weights
 from skgraded.measures.base import TIES, Measure
 from skgraded.measures.grades import (
     n_relevant,
     normalized_levels,
     refuse_grades_above,
+    relative_gains,
     relevant_levels,
     share,
+    without_gain,
 )
 
 
@@ -22,7 +25,7 @@ class _Thresholded(Measure):
         return n_relevant(judgments, relevant_levels(judgments, self.threshold)) == 0
 
 
-class _Graded(Measure):
+class Graded(Measure):
     """A measure of grades, of which a query needs one above 0."""
 
     def _undefined(self, judgments):
@@ -77,7 +80,7 @@ class AP(_Thresholded):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MuAP(_Graded):
+class MuAP(Graded):
     r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, t_1 < … < t_m the distinct grades > 0 that the query uses,
@@ -121,6 +124,58 @@ class MuAP(_Graded):
             judgments.levels, judgments.counts, judgments.level_starts, depth
         )
         return Plan(PAIR, weights, TIES[self.ties], depth)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GAP(Measure):
+    r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
+
+    A user takes the documents of grade i and above for relevant with a probability G(i), which
+    does not fall; GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), r_p the grade at rank p,
+    the divisor over all documents of the query. It is μAP but for one thing: the sums of
+    precision are averaged over the thresholds, and then divided by the expected number of
+    relevant documents, so that a threshold which many documents reach counts more. Under a
+    cut-off k the sum stops at rank k and the divisor is that of the k best documents, so that an
+    ideal list scores 1. With one grade > 0 it is AP. A query with no grade > 0 has no GAP.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    gain : {"linear", "exp2"} or callable, default="linear"
+        G up to a factor: the grade r itself, all thresholds being equally probable, as where the
+        paper knows nothing of the users; 2^r - 1; or a function of an array of grades, which must
+        not fall as grades rise.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> round(sg.GAP()([3, 1, 2, 2], [4, 3, 2, 1]), 3)
+    0.927
+    >>> round((3/1 + (1 + 1)/2 + (2 + 1 + 2)/3 + (2 + 1 + 2 + 2)/4) / (3 + 1 + 2 + 2), 3)
+    0.927
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    gain: str | Callable = "linear"
+    undefined: float = 0.0
+
+    def _plan(self, judgments):
+        depth = self._depth(judgments)
+        gains = relative_gains(self.gain, judgments.levels, judgments)
+        ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, np.ones(depth))
+        gains /= judgments.by_level(np.where(ideal > 0, ideal, 1.0))
+        return Plan(PAIR, gains, TIES[self.ties], depth)
+
+    def _undefined(self, judgments):
+        return without_gain(self.gain, judgments.levels, judgments)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -244,7 +299,7 @@ class RR(_Thresholded):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class GeneralizedPrecision(_Graded):
+class GeneralizedPrecision(Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gP@k = Σ_{i≤k} (r_i / r_max) / k, r_i the grade at rank i. It divides by k even when fewer
@@ -284,7 +339,7 @@ class GeneralizedPrecision(_Graded):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class GeneralizedRecall(_Graded):
+class GeneralizedRecall(Graded):
     r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gR@k = Σ_{i≤k} r_i / Σ r, r_i the grade at rank i, the divisor over all documents of the

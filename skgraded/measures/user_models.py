@@ -1,0 +1,103 @@
+"""Measures of a user who reads down the list until something stops them: ERR and RBP."""
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from skgraded._kernels import CASCADE, LINEAR, Plan
+from skgraded.measures.base import TIES, number
+from skgraded.measures.grades import LN2, normalized_levels, refuse_grades_above
+from skgraded.measures.precision import Graded
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ERR(Graded):
+    r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
+
+    A user stops at a document of grade g with the probability R(g) = (2^g - 1) / 2^g_max.
+    ERR = Σ_{p≤k} (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), r_p the grade at rank p. From 0 to below 1,
+    also for an ideal list. A query with no grade > 0 has no ERR.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    max_grade : float, optional
+        g_max: None is the query's own top grade; a number is the top of the data set's scale,
+        which published values of ERR take.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> round(sg.ERR()([1, 2, 0], [3, 2, 1]), 4), 1 * (1/4) + (1/2) * (3/4) * (3/4)
+    (0.5312, 0.53125)
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    max_grade: float | None = None
+    undefined: float = 0.0
+
+    @np.errstate(under="ignore")  # beside a grade of 900, one of 1 stops nobody
+    def _plan(self, judgments):
+        grades = judgments.levels
+        if self.max_grade is None:
+            top = judgments.by_level(judgments.top_grades)
+        else:
+            refuse_grades_above(self.max_grade, judgments)
+            top = self.max_grade
+        # (2^g - 1) / 2^G without a power that overflows
+        stops = -np.exp2(np.minimum(grades - top, 0.0)) * np.expm1(-LN2 * grades)
+        return Plan(CASCADE, stops, TIES[self.ties], self._depth(judgments))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RBP(Graded):
+    r"""Rank-biased precision (Moffat & Zobel 2008, section 3.2), of grades.
+
+    A user goes on from each document to the next with the probability `persistence`, φ.
+    RBP = (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, r_p the grade at rank p. From 0 to below 1, also
+    for an ideal list. A query with no grade > 0 has no RBP.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order that is best or worst for the grades.
+    persistence : float, default=0.8
+        φ, from 0 to below 1; the paper takes 0.5, 0.8 and 0.95 for impatient to patient users.
+    max_grade : float, optional
+        r_max: None is the query's own top grade; a number is the top of the data set's scale.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of a query that has none; nan leaves it out of the mean.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.RBP(persistence=0.5)([1, 0, 2], [3, 2, 1]), (1 - 0.5) * (1/2 + 0.5**2 * 2/2)
+    (0.375, 0.375)
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    persistence: float = 0.8
+    max_grade: float | None = None
+    undefined: float = 0.0
+
+    _own_checks = {"persistence": number("persistence", 0, 1, below=True)}
+
+    @np.errstate(under="ignore")  # nobody gets to rank 10,000
+    def _plan(self, judgments):
+        depth = self._depth(judgments)
+        gains = (1.0 - self.persistence) * normalized_levels(judgments, self.max_grade)
+        discount = np.power(float(self.persistence), np.arange(depth))
+        return Plan(LINEAR, gains, TIES[self.ties], depth, discount)

@@ -1,0 +1,172 @@
+"""GAP, ERR and RBP beside published values and implementations that others wrote."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from catboost.utils import eval_metric
+from cwl.ruler.measures.cwl_rbp import RBPCWLMetric
+from cwl.ruler.ranking import Ranking
+from queries import random_queries
+from scipy.stats import hypergeom
+
+import skgraded as sg
+
+CLOSE = {"rtol": 1e-9, "atol": 1e-12}
+
+
+@pytest.fixture(scope="module")
+def queries():
+    return random_queries(seed=3, n_queries=40, sizes=(1, 30), grades=(0, 0, 1, 2, 3, 4))
+
+
+def test_gap_of_infer_net():
+    # the example in the tests of Infer.NET's learners, Metrics.GradedAveragePrecision
+    expected = (3 / 1 + (1 + 1) / 2 + (2 + 1 + 2) / 3 + (2 + 1 + 2 + 2) / 4) / (3 + 1 + 2 + 2)
+    assert sg.GAP()([3, 1, 2, 2], [4, 3, 2, 1]) == pytest.approx(expected, rel=1e-14)
+
+
+# What session_eval.pl prints, the evaluation script of TREC's 2011 Session track by E. Kanoulas,
+# one of GAP's authors, for trec_eval's example run with the grades above 3 taken for 3: its GAP has
+# three equally probable thresholds, its ERR has g_max = 3.
+SESSION_TRACK = {
+    "301": (0.031252, 0.062889, 0.036458),
+    "302": (0.417454, 0.933487, 0.933487),
+    "303": (0.082258, 0.034088, 0.000000),
+}
+
+
+def trec_example(data_dir):
+    folder = data_dir / "trec-eval"
+    qrels = pd.read_csv(
+        folder / "qrels.rel_level", sep=r"\s+", names=["query", "_", "document", "grade"]
+    )
+    run = pd.read_csv(
+        folder / "results.test", sep=r"\s+",
+        names=["query", "_", "document", "rank", "score", "name"],
+    )
+    both = qrels.merge(run, how="outer", on=["query", "document"])
+    both = both.sort_values("document", ascending=False, kind="stable")  # trec_eval's tie order
+    both["grade"] = both["grade"].fillna(0).clip(0, 3)
+    both["score"] = both["score"].fillna(-np.inf)
+    return both
+
+
+@pytest.mark.parametrize(
+    ("column", "measure"),
+    [
+        (0, sg.GAP(ties="ordinal")),
+        (1, sg.ERR(ties="ordinal", max_grade=3)),
+        (2, sg.ERR(k=10, ties="ordinal", max_grade=3)),
+    ],
+    ids=str,
+)
+def test_gap_and_err_of_the_session_track(data_dir, column, measure):
+    rows = trec_example(data_dir)
+    judgments = sg.Judgments(rows["grade"], qid=rows["query"].astype(str))
+    values = measure.per_query(judgments, rows["score"])
+    found = dict(zip(judgments.query_ids.tolist(), values, strict=True))
+    for query, printed in SESSION_TRACK.items():
+        assert found[query] == pytest.approx(printed[column], abs=5.1e-7)
+
+
+@pytest.mark.parametrize("gain", ["linear", "exp2"])
+def test_gap_is_the_papers_expectation_over_thresholds(queries, gain):
+    # Robertson et al.: Σ_t P(t) · (sum of precision at relevant ranks) / Σ_t P(t) · R_t
+    probability = {"linear": np.ones(4), "exp2": 2.0 ** np.arange(4)}[gain]
+    for grades, scores in queries.parts:
+        ranked = np.array(grades)[np.argsort(-np.array(scores), kind="stable")]
+        sums = numbers = 0.0
+        for t, p in zip(range(1, 5), probability, strict=True):
+            relevant = ranked >= t
+            precision = np.cumsum(relevant) / np.arange(1, len(ranked) + 1)
+            sums += p * precision[relevant].sum()
+            numbers += p * relevant.sum()
+        if numbers and np.isfinite(scores).all():
+            value = sg.GAP(ties="ordinal", gain=gain)(grades, scores)
+            assert value == pytest.approx(sums / numbers, rel=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["average", "ordinal", "best", "worst"])
+@pytest.mark.parametrize("k", [None, 3])
+def test_gap_of_one_grade_is_average_precision(queries, ties, k):
+    binary = (queries.y_true >= 2).astype(int) * 3
+    np.testing.assert_allclose(
+        sg.GAP(k=k, ties=ties).per_query(binary, queries.y_score, qid=queries.qid),
+        sg.AP(k=k, ties=ties).per_query(binary, queries.y_score, qid=queries.qid),
+        **CLOSE,
+    )
+
+
+@pytest.mark.parametrize("k", [None, 1, 5])
+def test_err_is_catboosts(k):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 20):
+        grades = rng.integers(0, 5, n)
+        grades[0] = 4
+        scores = rng.permutation(n)
+        stops = (2.0**grades - 1) / 2**4
+        name = "ERR" if k is None else f"ERR:top={k}"
+        (expected,) = eval_metric(stops.tolist(), scores.tolist(), name, group_id=[0] * n)
+        assert sg.ERR(k=k)(grades, scores) == pytest.approx(expected, abs=1e-7)  # of float32
+
+
+@pytest.mark.parametrize("persistence", [0.5, 0.8, 0.95])
+def test_rbp_is_that_of_cwl_eval(persistence):
+    rng = np.random.default_rng(1)
+    grades = rng.integers(0, 5, 60)
+    gains = (grades / 4).tolist()
+    ranking = Ranking("query", gains, np.ones(60).tolist(), max_n=60)
+    expected = RBPCWLMetric(persistence).measure(ranking)
+    scores = -np.arange(60)
+    # it divides by the Σ p^(i-1) of its 60 ranks, where RBP has the infinite sum 1 / (1 - p)
+    value = sg.RBP(persistence=persistence, max_grade=4)(grades, scores)
+    assert value == pytest.approx(expected * (1 - persistence**60), rel=1e-12)
+
+
+# Ties in long lists ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("grade", [1, 2])
+@pytest.mark.parametrize("n_relevant", [1, 7, 300])
+def test_err_of_a_long_tie_in_which_one_grade_is_relevant(grade, n_relevant):
+    n, k = 2000, 50
+    grades = np.zeros(n)
+    grades[:n_relevant] = grade
+    stop = (2**grade - 1) / 2**2
+    seen = np.arange(n_relevant + 1)
+    goes_on = [hypergeom.pmf(seen, n, n_relevant, j) @ (1 - stop) ** seen for j in range(k + 1)]
+    expected = (-np.diff(goes_on) / np.arange(1, k + 1)).sum()
+    value = sg.ERR(k=k, max_grade=2)(grades, np.ones(n))
+    assert value == pytest.approx(expected, rel=1e-9)
+
+
+def test_err_of_a_constant_score_and_a_constant_grade():
+    n, stop = 100_000, 3 / 4
+    ranks = np.arange(1, 200)
+    expected = (stop * (1 - stop) ** (ranks - 1) / ranks).sum()
+    assert sg.ERR()(np.full(n, 2), np.ones(n)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_err_of_tiny_probabilities_keeps_its_digits():
+    # Σ over both orders of two tied documents, R of 2^-60 and 2^-60 / 2^10 or so
+    grades = [1, 10]
+    low, high = ((2.0**g - 1) / 2.0**60 for g in grades)
+    expected = ((low + (1 - low) * high / 2) + (high + (1 - high) * low / 2)) / 2
+    assert sg.ERR(max_grade=60)(grades, [1, 1]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_err_of_grades_far_above_what_a_power_of_two_holds():
+    # (2^g - 1) / 2^2000 is 2^-1 and 1
+    expected = 1 / 2 + (1 - 1 / 2) * 1 / 2
+    assert sg.ERR()([1999, 2000], [2, 1]) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("persistence", [-0.1, 1, 1.5, float("nan"), "0.5", True, None])
+def test_a_bad_persistence_is_refused(persistence):
+    with pytest.raises(ValueError, match="persistence must be a finite number ≥ 0 and < 1"):
+        sg.RBP(persistence=persistence)
+
+
+@pytest.mark.parametrize("cls", [sg.ERR, sg.RBP])
+def test_grades_above_max_grade_are_refused(cls):
+    with pytest.raises(ValueError, match="max_grade is 3, but y_true has 4 in row 1"):
+        cls(max_grade=3)([1, 4], [2, 1])
