@@ -62,8 +62,8 @@ def look_up(X, series):
     if not _is_pandas_frame(X):
         raise ValueError(
             "qid is a Series to look up by the row index of X, but X is a "
-            f"{type(X).__name__} and has no row index. Pass X as a pandas DataFrame, or give qid "
-            "by metadata routing."
+            f"{type(X).__name__} and has no row index. Pass X as a pandas DataFrame; where a tool "
+            "hands plain arrays on, as feature selection does, give qid by metadata routing."
         )
     positions = series.index.get_indexer(X.index)
     if (positions < 0).any():
@@ -82,7 +82,14 @@ def as_table(X):
     if not (_is_pandas_frame(X) or is_polars_frame(X)):
         X = np.asarray(X)
     if len(X.shape) != 2:
-        raise ValueError(f"X must be 2-D; got an array of shape {X.shape}.")
+        raise ValueError(
+            f"X must be 2-D; got an array of shape {X.shape}. Reshape your data: X.reshape(-1, 1) "
+            "of one feature, X.reshape(1, -1) of one document."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"X has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+        )
     return X
 
 
@@ -102,7 +109,8 @@ def find_column(table, key):
     if not hasattr(table, "columns"):
         raise ValueError(
             f"qid is the column {key!r}, but X is a {type(table).__name__}, whose columns have no "
-            "names. Pass X as a frame, or qid as a column position."
+            "names. Pass X as a frame; where a tool hands plain arrays on, as feature selection "
+            "does, give qid by metadata routing."
         )
     names = list(table.columns)
     if names.count(key) == 1:

@@ -1,10 +1,16 @@
-"""Recognising test rows whose queries a ranker has already seen while it was fitted."""
+"""Recognising queries of which a fit or a score sees only a part of the rows.
+
+Two things can be known. A ranker remembers what it was fitted on, so that being scored on other
+rows of the same queries shows. A Series of queries that is looked up by the row index of X knows
+every row of a query, so that a fit or a score on some of them shows. A column of X, or queries
+given beside X, are cut with the rows: that a fit saw a part of a query, nothing says.
+"""
 
 import warnings
 
 import numpy as np
 
-from skgraded._query_source import as_table, hash_rows, mix_bits, plain
+from skgraded._query_source import as_table, hash_rows, is_column, mix_bits, plain
 from skgraded.exceptions import TornQueryWarning
 
 TORN = (
@@ -12,6 +18,15 @@ TORN = (
     "ranker was fitted on: the split tears queries apart, and the score is better than it will be "
     "for new queries. Keep each query whole: cv=GroupKFold(5) with fit(X, y, groups=qid), or, with "
     "metadata routing, cv=GroupKFold(5).set_split_request(groups='qid')."
+)
+
+PARTIAL = (
+    "{torn} of the {seen} queries to {verb}, such as {example!r}, are seen in part: qid has "
+    "{missing} rows of them that X lacks. Rows were drawn, not queries, as "
+    "HalvingGridSearchCV(resource='n_samples'), learning_curve, KFold, ShuffleSplit and "
+    "train_test_split do: split by GroupKFold, let another resource grow, take "
+    "skgraded.model_selection.learning_curve. If rows were left out on purpose, leave them out of "
+    "qid too: qid=series.loc[X.index]."
 )
 
 
@@ -30,10 +45,13 @@ class FittedQueries:
         Where each query starts in `order`.
     table : array, CSR matrix or frame of shape (n, n_features)
         Features.
+    others : ndarray of shape (n_others,), optional
+        Ids of further queries, on which the fit was stopped.
     """
 
-    def __init__(self, ids, grades, order, starts, table):
+    def __init__(self, ids, grades, order, starts, table, others=None):
         self.ids = ids
+        self.others = set() if others is None else set(others.tolist())
         self.sizes = np.diff(starts)
         self.grade_marks = _marks(grades, order, starts)
         self.row_marks = _marks(grades, order, starts, table)
@@ -45,10 +63,12 @@ class FittedQueries:
         """
         known = {query: i for i, query in enumerate(self.ids.tolist())}
         at = [known.get(query, -1) for query in judgments.query_ids.tolist()]
-        shared = [query for query, i in zip(judgments.query_ids, at, strict=True) if i >= 0]
-        if len(shared) == len(at) == len(known) and self._same_rows(judgments, at, table):
+        if len(at) == len(known) and min(at) >= 0 and self._same_rows(judgments, at, table):
             return []
-        return shared
+        return [
+            query for query, i in zip(judgments.query_ids.tolist(), at, strict=True)
+            if i >= 0 or query in self.others
+        ]
 
     def _same_rows(self, judgments, at, table):
         kept = self.grade_marks if table is None else self.row_marks
@@ -67,8 +87,8 @@ def _marks(grades, order, starts, table=None):
     return np.add.reduceat(marks, starts[:-1])
 
 
-def warn_if_torn(estimator, X, judgments):
-    """Issue a TornQueryWarning if a fitted ranker has seen queries that it is scored on.
+def warn_if_torn(estimator, X, judgments, source=None):
+    """Issue a TornQueryWarning if a score sees queries in part, or some that the fit has seen.
 
     Parameters
     ----------
@@ -79,7 +99,21 @@ def warn_if_torn(estimator, X, judgments):
         What it is about to be scored on.
     judgments : Judgments
         The truth of these rows.
+    source : str, int or pandas Series, optional
+        Where in X the queries were found.
     """
+    shared = _known_queries(estimator, X, judgments)
+    if shared:
+        message = TORN.format(
+            shared=len(shared), scored=judgments.n_queries, example=plain(shared[0])
+        )
+        warnings.warn(message, TornQueryWarning, stacklevel=3)
+    else:
+        warn_if_partial(X, source, "score", stacklevel=4)
+
+
+def _known_queries(estimator, X, judgments):
+    """Ids of the queries of which the estimator, if it is a ranker, was fitted on other rows."""
     while not hasattr(estimator, "_fitted_queries"):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
@@ -90,12 +124,41 @@ def warn_if_torn(estimator, X, judgments):
         else:  # a feature selection
             estimator = getattr(estimator, "estimator_", None)
         if estimator is None:
-            return
+            return []
     fitted = estimator._fitted_queries
     table = None if X is None else estimator._take_out(as_table(X))
-    shared = [] if fitted is None else fitted.torn_in(judgments, table)
-    if shared:
-        message = TORN.format(
-            shared=len(shared), scored=judgments.n_queries, example=plain(shared[0])
+    return [] if fitted is None else fitted.torn_in(judgments, table)
+
+
+def warn_if_partial(X, source, verb, stacklevel=3):
+    """Issue a TornQueryWarning if X has only some of the rows of a query.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame of shape (n, n_columns)
+        What is fitted or scored, its queries already looked up; a table of any kind if the source
+        is not a Series.
+    source : str, int or pandas Series, optional
+        Where in X the queries were found. Only of a Series, which holds the label of every row of
+        X, is it known which rows a query has.
+    verb : {"fit", "score"}
+    stacklevel : int, default=3
+        That of the caller's caller.
+    """
+    if source is None or is_column(source):
+        return
+    in_X = np.zeros(len(source), dtype=bool)
+    in_X[source.index.get_indexer(X.index)] = True
+    if in_X.all():
+        return
+    codes, ids = source.factorize()
+    known = codes >= 0  # a row without a query is nobody's
+    sizes = np.bincount(codes[known], minlength=len(ids))
+    found = np.bincount(codes[known & in_X], minlength=len(ids))
+    torn = np.flatnonzero((found > 0) & (found < sizes))
+    if len(torn):
+        message = PARTIAL.format(
+            torn=len(torn), seen=np.count_nonzero(found), verb=verb, example=plain(ids[torn[0]]),
+            missing=(sizes - found)[torn].sum(),
         )
-        warnings.warn(message, TornQueryWarning, stacklevel=3)
+        warnings.warn(message, TornQueryWarning, stacklevel=stacklevel)

@@ -92,7 +92,7 @@ def edrc_score(
     -----
     Time grows with items × pairs, however long the chains, and memory stays below a gigabyte up
     to some hundred thousand items: 2,000 items with 10,000 pairs a side take a tenth of a second,
-    100,000 items with 500,000 pairs a side less than a minute. Items that the truth does not
+    100,000 items with 500,000 pairs a side about a minute. Items that the truth does not
     mention cost next to nothing. A callable prior costs a call for each pair.
 
     With a total order and ``discount=lambda rank: rank - 1`` it is the AP correlation with the
@@ -457,6 +457,10 @@ def _rows(pairs, name):
                 f"{name} must have two columns, preferred and other; it has {len(columns)}."
             )
         return list(zip(*columns, strict=True))
+    if hasattr(pairs, "iloc") and pairs.dtype.kind in "iuf":
+        raise TypeError(
+            f"{name} is a Series of numbers. Scores by item are a mapping: give series.to_dict()."
+        )
     if isinstance(pairs, (str, bytes, Mapping)) or not hasattr(pairs, "__iter__"):
         raise TypeError(f"{name} must be pairs (preferred, other); got {_kind(pairs)}.")
     if isinstance(pairs, np.ndarray) and pairs.ndim != 1 and pairs.shape[1:] != (2,):

@@ -1,18 +1,17 @@
 """QueryRanker: rankers and regressors in scikit-learn's model selection."""
 
-import inspect
-import sys
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
-from sklearn.utils import RegressorTags, get_tags
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils import RegressorTags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
+from skgraded import _boosting, _early_stopping
 from skgraded._query_source import (
     as_table,
     check_source,
@@ -20,16 +19,13 @@ from skgraded._query_source import (
     drop_column,
     find_column,
     is_column,
-    is_polars_frame,
     look_up,
     take_column,
-    take_rows,
 )
-from skgraded._torn import FittedQueries, warn_if_torn
+from skgraded._torn import FittedQueries, warn_if_partial, warn_if_torn
 from skgraded._validation import (
     check_grades,
     check_weights,
-    column,
     group_codes,
     query_codes,
     rows_by_query,
@@ -44,9 +40,7 @@ NO_QID = (
     "column of X, QueryRanker(…, qid='query_id') or its position; or by the row index of X, "
     "QueryRanker(…, qid=series)."
 )
-OBJECTIVES_OF_WHOLE_GRADES = {
-    "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart",
-}
+STOPPED = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
 
 class QueryRanker(MetaEstimatorMixin, BaseEstimator):
@@ -58,8 +52,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : ranker or regressor
-        A ranker whose ``fit`` takes ``group`` (sizes of consecutive queries, such as LGBMRanker)
-        or ``qid``, or any scikit-learn regressor, which is fitted on the rows as they are.
+        LGBMRanker, XGBRanker, CatBoostRanker, or any ranker whose ``fit`` takes ``group`` (sizes
+        of consecutive queries), ``qid`` or ``group_id`` (the query of each row, those of a query
+        together); or any scikit-learn regressor, which is fitted on the rows as they are.
     qid : str, int or pandas Series, optional
         Where `fit` and `score` find the query of each row:
 
@@ -68,13 +63,37 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
           negative). It is taken out before `estimator` sees X.
         - Series: the query by row label, looked up by the row index of the frame X.
 
+    early_stopping : bool, default=False
+        Hold out whole queries of the training rows, or take those that `fit` is given by `eval_X`,
+        and stop boosting when `measure` gets no better on them. For LGBMRanker, LGBMRegressor,
+        XGBRanker, XGBRegressor, CatBoostRanker and CatBoostRegressor. `estimator` says how many
+        rounds there are at most; what it has set for stopping and evaluation of its own is left
+        out of account.
+    validation_fraction : float, default=0.1
+        The part of the queries to hold out, in (0, 1); at least one query is held out, and one
+        left.
     measure : Measure, str, or a list of them, default="ndcng@10"
-        What `score` gives.
+        What `score` gives, and what is maximised on the validation queries. Of a list the first
+        decides when to stop.
+    n_iter_no_change : int, default=50
+        Stop when this many rounds in a row have brought no better value than the best before.
+    random_state : int, RandomState instance or None, default=None
+        Which queries are held out; pass an int for the same at every fit. The seed of `estimator`
+        is its own.
 
     Attributes
     ----------
     estimator_ : ranker or regressor
         The fitted clone of `estimator`.
+    n_iter_ : int
+        Rounds that were trained. This and the following only with `early_stopping`.
+    best_iteration_ : int
+        Rounds that `predict` uses: those up to the best value, the first such, counted from 1
+        whatever the library.
+    best_score_ : float
+        The value of the (first) measure after these.
+    evals_result_ : dict
+        The values after each round, ``{"validation": {"NDCNG@10": [value, …], …}}``.
     n_features_in_ : int
         Features that `estimator_` saw: the columns of X without that of the queries.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -88,7 +107,17 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     -----
     It remembers the queries that it was fitted on, so that being scored on other documents of the
     same queries issues a `TornQueryWarning`. The very same rows, of which the query ids and the
-    grades are compared, are taken for a training score and pass without.
+    grades are compared, are taken for a training score and pass without. Queries that it was
+    stopped on are no new ones either.
+
+    Weights of rows reach each library in its own form. XGBRanker and CatBoostRanker weigh whole
+    queries, and get for each the mean over its rows, as the measures do; LGBMRanker and regressors
+    get a weight a row.
+
+    In early stopping the measures are those of `skgraded`, ties, undefined queries and weights as
+    they say, on the grades as given, and the mean is over queries; no metric of the library is
+    computed meanwhile but what CatBoost needs for itself. Boosters that change earlier rounds
+    later, ``dart`` and ``gblinear``, cannot be stopped early.
 
     Examples
     --------
@@ -104,6 +133,16 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     (60,)
     >>> round(ranker.score(X, y, qid=qid), 2)
     1.0
+
+    As many rounds as it pays, found on a tenth of the queries:
+
+    >>> from lightgbm import LGBMRanker
+    >>> from skgraded.datasets import make_ranking
+    >>> X, y, qid = make_ranking(random_state=0)
+    >>> most = LGBMRanker(n_estimators=500, n_jobs=1, verbose=-1)
+    >>> ranker = sg.QueryRanker(most, early_stopping=True, random_state=0).fit(X, y, qid=qid)
+    >>> ranker.best_iteration_ < ranker.n_iter_ < 500
+    True
     """
 
     # Sizes of groups cannot be split with the rows, so nothing can route them.
@@ -115,11 +154,19 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         estimator: Any,
         *,
         qid: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
         measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
+        n_iter_no_change: int = 50,
+        random_state: Any = None,
     ):
         self.estimator = estimator
         self.qid = qid
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.measure = measure
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
 
     def fit(
         self,
@@ -129,6 +176,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         qid: Any = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        eval_X: Any = None,
+        eval_y: ArrayLike | None = None,
+        eval_qid: Any = None,
+        eval_sample_weight: ArrayLike | None = None,
         **fit_params: Any,
     ) -> "QueryRanker":
         """Fit the ranker.
@@ -145,9 +196,20 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             Sizes of consecutive queries in place of `qid`.
         sample_weight : array-like of shape (n,), optional
             Weights, passed to `estimator` only when given.
+        eval_X : array-like, sparse matrix or frame of shape (n_eval, n_columns), optional
+            Documents to stop on in place of held out ones, with `early_stopping`. None of their
+            queries may be among those of X.
+        eval_y : array-like of shape (n_eval,), optional
+            Their grades ≥ 0.
+        eval_qid : array-like of shape (n_eval,), optional
+            The query of each of their rows, unless the constructor says where it is.
+        eval_sample_weight : array-like of shape (n_eval,), optional
+            Their weights; a query's weight is the mean over its rows.
         **fit_params : dict
-            Passed to the ``fit`` of `estimator` as they are, except that ``init_score``, as
-            `sample_weight`, follows the rows when they are brought into the order of the queries.
+            Passed to the ``fit`` of `estimator` as they are, except that first scores
+            (``init_score``, ``base_margin``, ``baseline``), as `sample_weight`, follow the rows
+            when they are brought into the order of the queries or held out. Positions of columns,
+            such as those of ``cat_features``, count without the column of the queries.
 
         Returns
         -------
@@ -159,41 +221,52 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         ValueError, TypeError
             If there is no qid, or two; if a grade is negative or not finite, or fractional for a
             ranker that takes whole grades only; if lengths differ; if weights are negative or
-            all 0, or `estimator` takes none.
+            all 0, or `estimator` takes none. With `early_stopping`: if `estimator` cannot be
+            stopped; if a query is both in X and `eval_X`; if a measure is undefined for all
+            validation queries; if `fit_params` would stop the training too.
         """
-        as_measures(self.measure)
-        query_argument = _query_argument(self.estimator)
+        measures = as_measures(self.measure)
+        by_query = _boosting.query_argument(self.estimator) is not None
+        given = {"eval_X": eval_X, "eval_y": eval_y, "eval_qid": eval_qid}
+        self._check_stopping(group, fit_params, **given, eval_sample_weight=eval_sample_weight)
         X = as_table(X)
-        n = X.shape[0]
-        grades = check_grades(y, "y", n)
-        if _wants_whole_grades(self.estimator):
-            _refuse_fractions(grades, self.estimator)
-        by_row = _checked_by_row(self.estimator, sample_weight, fit_params, n)
+        rows = self._rows(X, y, sample_weight, fit_params)
 
         self._column = self._find_column(X)
         queries = self._queries(X, qid, group, "fit")
-        codes, ids = group_codes(group, n, "X") if group is not None else query_codes(
-            queries, n, "X"
+        warn_if_partial(X, self.qid, "fit")
+        codes, ids = group_codes(group, len(rows.grades), "X") if group is not None else (
+            query_codes(queries, len(rows.grades), "X")
         )
         order, starts = rows_by_query(codes, len(ids))
         X = self._take_out(X)
+        self._remember_features(X)
+        rows.X = _boosting.readable(X, self.estimator)
+        held_out = validation = eval_ids = None
+        if eval_X is not None:
+            validation, eval_ids = self._validation_rows(**given, sample_weight=eval_sample_weight)
+            _early_stopping.refuse_both_sides(ids, eval_ids)
+        elif self.early_stopping:
+            held_out = _early_stopping.hold_out(
+                len(ids), self.validation_fraction, self.random_state
+            )
+        if held_out is not None or (by_query and order is not None):
+            _boosting.refuse_positions(fit_params)
         # Numbers made of group sizes say nothing about which queries they are.
         self._fitted_queries = (
-            FittedQueries(ids, grades, order, starts, X) if group is None else None
+            FittedQueries(ids, rows.grades, order, starts, X, eval_ids) if group is None else None
         )
-        self._remember_features(X)
-        X = _readable(X, self.estimator)
 
-        by_query = {}
-        if query_argument is not None:
-            if order is not None:
-                X, grades = take_rows(X, order), grades[order]
-                by_row = {name: values[order] for name, values in by_row.items()}
-            sizes = np.diff(starts)
-            by_query["group"] = sizes
-            if query_argument == "qid":
-                by_query = {"qid": np.repeat(np.arange(len(sizes)), sizes)}
-        self.estimator_ = clone(self.estimator).fit(X, grades, **by_query, **fit_params | by_row)
+        if held_out is not None:
+            rows, validation = _early_stopping.split(rows, held_out, order, starts, by_query)
+        elif by_query:
+            rows = rows.take(order, np.diff(starts))
+        for name in STOPPED:
+            self.__dict__.pop(name, None)
+        if validation is None:
+            self.estimator_ = _boosting.fit_all(self.estimator, rows, fit_params)
+        else:
+            self._fit_stopped(rows, validation, measures, fit_params)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -212,7 +285,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         X = self._take_out(as_table(X))
         self._check_features(X)
-        return self.estimator_.predict(_readable(X, self.estimator_))
+        return self.estimator_.predict(_boosting.readable(X, self.estimator_))
 
     def score(
         self,
@@ -245,12 +318,57 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         table = as_table(X)
+        self._check_features(self._take_out(table))
         queries = self._queries(table, qid, group, "score")
         grades = check_grades(y, "y", table.shape[0])
         judgments = Judgments(grades, qid=queries, group=group, sample_weight=sample_weight)
         if group is None:
-            warn_if_torn(self, X, judgments)
+            warn_if_torn(self, X, judgments, self.qid)
         return mean_scores(self.measure, judgments, self.predict(X))
+
+    # The parts of a fit --------------------------------------------------------------------------
+
+    def _rows(self, X, y, sample_weight, fit_params, names=("X", "y")):
+        """Rows of a table, without their queries, checked; its features are yet to be looked at."""
+        X_name, y_name = names
+        grades = check_grades(y, y_name, X.shape[0], X_name)
+        if _boosting.wants_whole_grades(self.estimator):
+            _refuse_fractions(grades, self.estimator, y_name)
+        by_row = _checked_by_row(self.estimator, sample_weight, fit_params, X.shape[0], X_name)
+        return _boosting.Rows(X, grades, by_row)
+
+    def _check_stopping(self, group, fit_params, eval_sample_weight, **validation):
+        if not self.early_stopping:
+            _early_stopping.refuse_eval(**validation, eval_sample_weight=eval_sample_weight)
+            return
+        _early_stopping.check_settings(self, fit_params)
+        if self.qid is not None and validation["eval_qid"] is None:
+            del validation["eval_qid"]  # the constructor says where they are
+        if any(value is not None for value in (*validation.values(), eval_sample_weight)):
+            _early_stopping.refuse_incomplete(group, fit_params, **validation)
+
+    def _validation_rows(self, eval_X, eval_y, eval_qid, sample_weight):
+        """Rows of the validation set that fit was given, by query, and the ids of the queries."""
+        X = as_table(eval_X)
+        rows = self._rows(X, eval_y, sample_weight, {}, ("eval_X", "eval_y"))
+        codes, ids = query_codes(self._queries(X, eval_qid, None, "fit"), X.shape[0], "eval_X")
+        warn_if_partial(X, self.qid, "score", stacklevel=4)
+        order, starts = rows_by_query(codes, len(ids))
+        rows.X = self._take_out(X)
+        self._check_features(rows.X, "eval_X")
+        rows.X = _boosting.readable(rows.X, self.estimator)
+        return rows.take(order, np.diff(starts)), ids
+
+    def _fit_stopped(self, training, validation, measures, fit_params):
+        judgments = _early_stopping.check_parts(training, validation, measures)
+        progress = _early_stopping.Progress(measures, judgments, self.n_iter_no_change)
+        self.estimator_ = _boosting.fit_stopped(
+            self.estimator, training, validation, progress, fit_params
+        )
+        self.n_iter_ = progress.n_rounds
+        self.best_iteration_ = progress.best_round
+        self.best_score_ = progress.best_score
+        self.evals_result_ = {"validation": progress.history}
 
     # Queries -------------------------------------------------------------------------------------
 
@@ -308,13 +426,13 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _check_features(self, X):
+    def _check_features(self, X, name="X"):
         names = column_names(X)
         known = list(getattr(self, "feature_names_in_", []))
         if X.shape[1] != self.n_features_in_:
             also = "" if self._column is None else " (besides the column of the queries)"
             raise ValueError(
-                f"X has {X.shape[1]} features, but QueryRanker is expecting "
+                f"{name} has {X.shape[1]} features, but QueryRanker is expecting "
                 f"{self.n_features_in_} features as input{also}."
             )
         if names is not None and known and names != known:
@@ -340,85 +458,44 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
                     method.add_request(param="qid", alias=UNUSED)
         return request
 
+    def __sklearn_clone__(self):
+        shell = copy(self)
+        shell.estimator = None
+        new = super(QueryRanker, shell).__sklearn_clone__()
+        new.estimator = _boosting.copy_of(self.estimator)
+        return new
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.estimator_type = "regressor"  # predict gives a number a row
         tags.regressor_tags = RegressorTags()
         tags.target_tags.required = True
-        tags.input_tags = get_tags(self.estimator).input_tags
+        tags.target_tags.positive_only = True  # grades
+        tags.input_tags = _boosting.input_tags_of(self.estimator)
         return tags
 
 
-def _query_argument(estimator):
-    """How the estimator's fit takes the queries: "group", "qid", or None for a regressor."""
-    parameters = _fit_parameters(estimator)
-    for name in ("group", "qid"):
-        if name in parameters:
-            return name
-    if not is_regressor(estimator):
-        raise TypeError(
-            "QueryRanker wraps a ranker, whose fit takes group or qid, or a regressor; got "
-            f"{estimator!r}. In a Pipeline or a search put QueryRanker around the ranker itself; a "
-            "classifier can be scored as it is by make_ranking_scorer."
-        )
-    return None
-
-
-def _fit_parameters(estimator):
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(f"estimator must be an instance with a fit method; got {estimator!r}.")
-    return inspect.signature(estimator.fit).parameters
-
-
-def _checked_by_row(estimator, sample_weight, fit_params, n):
+def _checked_by_row(estimator, sample_weight, fit_params, n, expected):
     """Collect the arguments of fit that follow the rows, by name."""
-    by_row = {}
-    if fit_params.get("init_score") is not None:
-        by_row["init_score"] = column(fit_params["init_score"], "init_score", n, "X")
+    by_row = _boosting.check_by_row(fit_params, n)
     if sample_weight is not None:
-        parameters = _fit_parameters(estimator)
-        takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        if "sample_weight" not in parameters and not takes_any:
+        parameters = _boosting.fit_parameters(estimator)
+        if _boosting.WEIGHT not in parameters and not _boosting.takes_any(parameters):
             raise ValueError(
                 f"The fit of {type(estimator).__name__} takes no sample_weight: leave it out, or "
                 "wrap an estimator that does."
             )
-        by_row["sample_weight"] = check_weights(sample_weight, n, "X")
+        by_row[_boosting.WEIGHT] = check_weights(sample_weight, n, expected)
     return by_row
 
 
-def _is_lightgbm(estimator, name):
-    lightgbm = sys.modules.get("lightgbm")  # not imported for those who use something else
-    return lightgbm is not None and isinstance(estimator, getattr(lightgbm, name))
-
-
-def _readable(X, estimator):
-    """`X` in a form that LightGBM reads, if the estimator is a LightGBM model."""
-    if not _is_lightgbm(estimator, "LGBMModel"):
-        return X
-    if sparse.issparse(X) and not sparse.isspmatrix(X):
-        return sparse.csr_matrix(X)  # predict takes sparse matrices, but not SciPy's newer arrays
-    version = sys.modules["lightgbm"].__version__.split(".")
-    before_4_7 = (int(version[0]), int(version[1])) < (4, 7)
-    return X.to_numpy() if is_polars_frame(X) and before_4_7 else X
-
-
-def _wants_whole_grades(estimator):
-    if not _is_lightgbm(estimator, "LGBMRanker"):
-        return False
-    parameters = estimator.get_params(deep=False)
-    aliases = ("objective_type", "app", "application", "loss", "objective")  # the last yields
-    objective = next((parameters[name] for name in aliases if parameters.get(name)), None)
-    return objective is None or objective in OBJECTIVES_OF_WHOLE_GRADES
-
-
-def _refuse_fractions(grades, estimator):
+def _refuse_fractions(grades, estimator, name):
     fractional = grades != np.floor(grades)
     if fractional.any():
         row = int(np.argmax(fractional))
         raise ValueError(
-            f"y has the grade {grades[row]:g} in row {row}, but {type(estimator).__name__} takes "
-            "whole grades only. For fractional grades wrap a regressor: "
+            f"{name} has the grade {grades[row]:g} in row {row}, but {type(estimator).__name__} "
+            "takes whole grades only. For fractional grades wrap a regressor: "
             "QueryRanker(LGBMRegressor()) or QueryRanker(HistGradientBoostingRegressor())."
         )
 

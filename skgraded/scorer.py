@@ -43,7 +43,9 @@ def make_ranking_scorer(
           itself. It may be made while routing is off.
         - str or int: the column of X with that name, or at that position (from the end if
           negative).
-        - Series: the query by row label, looked up by the row index of the frame X.
+        - Series: the query by row label, looked up by the row index of the frame X. It should
+          hold the labels of all rows that belong to a query and of no others, so that a query seen
+          in part is noticed.
 
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         What gives the scores of the documents; of a list the first that the estimator has. By
@@ -56,7 +58,8 @@ def make_ranking_scorer(
     RankingScorer
         A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
         ``scoring=``, higher is better. It raises a ValueError when it gets no qid, and issues a
-        `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on.
+        `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on, and
+        when X has only some of the rows that a Series `qid` has of a query.
         ``set_score_request(sample_weight=True)`` makes it ask for weights too.
 
     Raises
@@ -118,9 +121,9 @@ class RankingScorer:
             By measure if the scorer was made of a list.
         """
         judgments = Judgments(y_true, qid=self._queries(X, qid), sample_weight=sample_weight)
-        warn_if_torn(estimator, X, judgments)
+        warn_if_torn(estimator, X, judgments, self._qid)
         return mean_scores(
-            self._measure, judgments, _document_scores(estimator, X, self._response_method)
+            self._measure, judgments, document_scores(estimator, X, self._response_method)
         )
 
     def _queries(self, X, qid):
@@ -223,7 +226,7 @@ def _checked_methods(response_method):
     return response_method if one else methods
 
 
-def _document_scores(estimator, X, response_method):
+def document_scores(estimator, X, response_method):
     """One score a document, shape (n,)."""
     if response_method is None:
         methods = _default_methods(estimator)

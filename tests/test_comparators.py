@@ -123,6 +123,14 @@ def test_rbp_is_that_of_cwl_eval(persistence):
     assert value == pytest.approx(expected * (1 - persistence**60), rel=1e-12)
 
 
+def test_gap_refuses_a_gain_of_irrelevant_documents():
+    def one_more(grades):
+        return grades + 1
+
+    with pytest.raises(ValueError, match=r"gain must give 0 for the grade 0.*got array\(\[1\.\]\)"):
+        sg.GAP(gain=one_more)([2, 1, 1], [3, 2, 1])
+
+
 # Ties in long lists ------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("grade", [1, 2])

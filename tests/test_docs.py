@@ -1,5 +1,6 @@
 """The figures in the documents are those that the code gives."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 
 import skgraded as sg
 
-MEASURES_PAGE = Path(__file__).parent.parent / "docs" / "measures.md"
+DOCS = Path(__file__).parent.parent / "docs"
+MEASURES_PAGE = DOCS / "measures.md"
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +61,9 @@ def test_what_the_undefined_query_changes(page, ohsumed):
     found = [shown(sg.AP(undefined=u)(data.y, features[11], qid=data.qid)) for u in (0, np.nan, 1)]
     assert found == ["0.339", "0.343", "0.349"]
     assert "from 0.339\n(`undefined=0.0`) to 0.343 (`nan`) or 0.349 (`1.0`)" in page
+
+
+def test_every_recipe_is_shorter_than_ten_lines():
+    recipes = (DOCS / "model_selection.md").read_text(encoding="utf-8").split("```python")[1:]
+    lengths = [len(re.findall(r"^(?:>>>|\.\.\.) ", one, re.MULTILINE)) for one in recipes]
+    assert len(lengths) > 10 and max(lengths) < 10

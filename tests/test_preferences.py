@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skgraded as sg
@@ -646,3 +647,10 @@ def test_bad_queries_are_refused(change, error, message):
 def test_values_by_query_need_the_queries():
     with pytest.raises(ValueError, match="qid is missing"):
         edrc_per_query(GOOD, {1: GOOD}, qid=None)
+
+
+def test_scores_in_a_series_are_told_how_to_come():
+    scores = pd.Series({"A": 2.0, "B": 1.0})
+    with pytest.raises(TypeError, match=r"predicted_pairs is a Series of numbers.*to_dict\(\)"):
+        sg.edrc_score([("A", "B")], scores)
+    assert sg.edrc_score([("A", "B")], scores.to_dict()) == 1.0

@@ -422,15 +422,17 @@ def test_its_tags():
 def test_it_asks_for_qid_unless_the_constructor_has_one():
     with sklearn.config_context(enable_metadata_routing=True):
         wanted = sg.QueryRanker(Ridge()).get_metadata_routing()
-        assert wanted.fit.requests == {"qid": True, "sample_weight": None}
+        validation = dict.fromkeys(("eval_X", "eval_y", "eval_qid", "eval_sample_weight"))
+        assert wanted.fit.requests == {"qid": True, "sample_weight": None} | validation
         assert wanted.score.requests == {"qid": True, "sample_weight": None}
         for qid in ("query_id", 0):
             wanted = sg.QueryRanker(Ridge(), qid=qid).get_metadata_routing()
-            assert wanted.fit.requests == wanted.score.requests == {"sample_weight": None}
+            assert wanted.fit.requests == {"sample_weight": None} | validation
+            assert wanted.score.requests == {"sample_weight": None}
         ranker = sg.QueryRanker(Ridge()).set_fit_request(qid="groups", sample_weight=True)
         assert clone(ranker).get_metadata_routing().fit.requests == {
             "qid": "groups", "sample_weight": True
-        }
+        } | validation
 
 
 # Torn queries ------------------------------------------------------------------------------------

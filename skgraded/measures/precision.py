@@ -148,7 +148,7 @@ class GAP(Measure):
     gain : {"linear", "exp2"} or callable, default="linear"
         G up to a factor: the grade r itself, all thresholds being equally probable, as where the
         paper knows nothing of the users; 2^r - 1; or a function of an array of grades, which must
-        not fall as grades rise.
+        not fall as grades rise and gives 0 for 0.
     undefined : {0.0, 1.0, nan}, default=0.0
         The value of a query that has none; nan leaves it out of the mean.
 
@@ -170,6 +170,11 @@ class GAP(Measure):
     def _plan(self, judgments):
         depth = self._depth(judgments)
         gains = relative_gains(self.gain, judgments.levels, judgments)
+        if callable(self.gain) and gains[judgments.level_starts[:-1]].any():
+            raise ValueError(
+                "gain must give 0 for the grade 0 in GAP: no user takes an irrelevant document "
+                f"for relevant; got {self.gain(np.zeros(1))!r}."
+            )
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, np.ones(depth))
         gains /= judgments.by_level(np.where(ideal > 0, ideal, 1.0))
         return Plan(PAIR, gains, TIES[self.ties], depth)

@@ -31,6 +31,12 @@ class ERR(Graded):
     undefined : {0.0, 1.0, nan}, default=0.0
         The value of a query that has none; nan leaves it out of the mean.
 
+    Notes
+    -----
+    The expectation over a tie of n documents takes a time that grows with n / R̄ · m, R̄ the mean of
+    R over the tie and m those of them with R > 0: less than a second for 400,000 documents of a
+    usual scale, but minutes for 1,000,000 of which each stops one user in 1,000.
+
     Examples
     --------
     >>> import skgraded as sg

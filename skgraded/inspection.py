@@ -1,0 +1,203 @@
+"""Which features a fitted ranker orders the documents by."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.utils import Bunch, check_random_state
+
+from skgraded._folds import judge
+from skgraded._query_source import column_names, is_polars_frame
+from skgraded._torn import warn_if_torn
+from skgraded._validation import whole_number
+from skgraded.measures import Measure, as_measures
+from skgraded.scorer import document_scores, mean_scores
+
+
+def permutation_importance(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
+    n_repeats: int = 5,
+    within_queries: bool = False,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> Bunch | dict[str, Bunch]:
+    """Measure by how much a ranker gets worse when the values of a feature change places.
+
+    The importance of a feature is the mean of the measure over the queries, less its mean after
+    the feature's column was permuted [1]_. The truth stays, and is laid out once for all scorings.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted ranker, regressor or classifier: `QueryRanker`, a search over it, LGBMRanker, ….
+        Test rows tell what orders new queries; training rows tell what the ranker has learned.
+    X : array-like, sparse matrix or frame of shape (n, n_columns)
+        The documents. Never changed.
+    y : array-like of shape (n,)
+        Their grades ≥ 0, 0 = irrelevant.
+    qid : array-like of shape (n,), optional
+        The query of each row, unless the estimator is a `QueryRanker`, or a search over one, that
+        was told where in X it is.
+    group : array-like of shape (n_queries,), optional
+        Sizes of consecutive queries, in place of `qid`.
+    measure : Measure, str, or a list of them, default="ndcng@10"
+        What is to get worse. A list costs no more predictions than one.
+    n_repeats : int, default=5
+        How many times each column is permuted.
+    within_queries : bool, default=False
+        False: a column is permuted over all rows, as scikit-learn does. It answers how much the
+        ranker relies on the feature in any way; but documents get values from other queries, such
+        as a BM25 that is high in a query of rare terms, which the ranker may never have seen.
+        True: a column is permuted among the documents of each query. It answers how much the
+        feature tells the documents of a query apart. A feature of the query, the same for all its
+        documents, then has the importance 0, even where the ranker needs it to weigh others.
+    n_jobs : int, optional
+        How many columns are worked on at a time; as in scikit-learn.
+    random_state : int, RandomState or None, default=None
+        For the permutations. All columns are permuted alike.
+    sample_weight : array-like of shape (n,), optional
+        A query's weight is the mean over its rows.
+
+    Returns
+    -------
+    sklearn.utils.Bunch or dict of str to Bunch
+        By measure name if `measure` is a list, with the attributes:
+
+        importances_mean : ndarray of shape (n_features,)
+            Mean over the repeats.
+        importances_std : ndarray of shape (n_features,)
+            Standard deviation over the repeats.
+        importances : ndarray of shape (n_features, n_repeats)
+            Of each repeat. Negative where the permuted column does better, by chance.
+        features : list of str or int
+            The columns of X that were permuted: their names, or else their positions. The column
+            of the queries of a `QueryRanker` is not among them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input, before any work.
+
+    Warns
+    -----
+    TornQueryWarning
+        If a `QueryRanker` was fitted on other documents of the same queries.
+
+    See Also
+    --------
+    sklearn.inspection.permutation_importance : Takes no metadata, so that its scorer needs the
+        queries as a column of X, which it permutes too.
+
+    References
+    ----------
+    .. [1] L. Breiman, "Random Forests", Machine Learning 45(1), 5-32, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skgraded as sg
+    >>> from sklearn.linear_model import Ridge
+    >>> from skgraded.inspection import permutation_importance
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> y, qid = np.clip(np.round(X[:, 1] + 1), 0, 4), np.repeat(np.arange(20), 10)
+    >>> ranker = sg.QueryRanker(Ridge()).fit(X[:100], y[:100], qid=qid[:100])
+    >>> found = permutation_importance(ranker, X[100:], y[100:], qid=qid[100:], random_state=0)
+    >>> found.features, found.importances_mean.round(1)
+    ([0, 1], array([0. , 0.2]))
+    """
+    from sklearn.utils.parallel import Parallel, delayed
+
+    measures = as_measures(measure)
+    n_repeats = whole_number(n_repeats, "n_repeats", 1)
+    ranker = getattr(estimator, "best_estimator_", estimator)
+    X, judgments = judge(
+        "permutation_importance", ranker, X, y, measures, qid=qid, group=group,
+        sample_weight=sample_weight,
+    )
+    if group is None:
+        warn_if_torn(estimator, X, judgments, ranker.qid if qid is None else None)
+    query_column = ranker._column_in(X) if hasattr(ranker, "_column_in") else None
+    positions = [i for i in range(X.shape[1]) if i != query_column]
+    draw = _orders_within if within_queries else _orders
+    orders = draw(judgments, n_repeats, check_random_state(random_state))
+
+    before = mean_scores(measures, judgments, document_scores(estimator, X, None))
+    after = Parallel(n_jobs=n_jobs)(
+        delayed(_permuted_scores)(estimator, X, position, judgments, measures, orders)
+        for position in positions
+    )
+    names = column_names(X)
+    features = positions if names is None else [names[i] for i in positions]
+    found = {}
+    for name in before:
+        scores = [[repeat[name] for repeat in of_column] for of_column in after]
+        importances = before[name] - np.reshape(scores, (len(positions), n_repeats))
+        found[name] = Bunch(
+            importances_mean=importances.mean(axis=1),
+            importances_std=importances.std(axis=1),
+            importances=importances,
+            features=features,
+        )
+    return found[measures[0].name] if isinstance(measure, (str, Measure)) else found
+
+
+def _permuted_scores(estimator, X, position, judgments, measures, orders):
+    return [
+        mean_scores(
+            measures, judgments, document_scores(estimator, _permuted(X, position, order), None)
+        )
+        for order in orders
+    ]
+
+
+def _orders(judgments, n_repeats, rng):
+    """Orders of all rows, one a repeat; those that scikit-learn draws."""
+    rng = np.random.RandomState(rng.randint(np.iinfo(np.int32).max + 1))
+    orders = [np.arange(judgments.n_rows)]
+    shuffled = orders[0].copy()
+    for _ in range(n_repeats):
+        rng.shuffle(shuffled)
+        orders.append(orders[-1][shuffled])
+    return orders[1:]
+
+
+def _orders_within(judgments, n_repeats, rng):
+    """Orders in which each row gets a row of its own query, (n_repeats, n)."""
+    n, query_of_row = judgments.n_rows, judgments.query_of_row
+    by_query = slice(None) if judgments.order is None else judgments.order
+    orders = np.empty((n_repeats, n), dtype=np.intp)
+    for order in orders:
+        order[by_query] = np.lexsort((rng.random_sample(n), query_of_row))
+    return orders
+
+
+def _permuted(table, position, order):
+    """A copy of the table in which one column has its rows in another order."""
+    if is_polars_frame(table):
+        return table.with_columns(table.to_series(position)[order])
+    if hasattr(table, "iloc"):
+        permuted = table.copy(deep=False)
+        permuted.isetitem(position, table.iloc[order, position].array)
+        return permuted
+    if not sparse.issparse(table):
+        permuted = table.copy()
+        permuted[:, position] = table[order, position]
+        return permuted
+    permuted = table.tocsc()
+    entries = slice(permuted.indptr[position], permuted.indptr[position + 1])
+    new_row = np.empty(len(order), dtype=np.intp)
+    new_row[order] = np.arange(len(order))
+    rows = new_row[permuted.indices[entries]]
+    ascending = np.argsort(rows)
+    permuted.indices[entries] = rows[ascending]
+    permuted.data[entries] = permuted.data[entries][ascending]
+    return permuted.tocsr()

@@ -1,0 +1,421 @@
+"""QueryRanker around the real rankers of each library, beside each library's own form by hand."""
+
+import pickle
+
+import catboost
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+import xgboost
+from catboost import CatBoost, CatBoostRanker, CatBoostRegressor
+from lightgbm import LGBMRanker, LGBMRegressor
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from tables import FRAMES, TABLES, toy_data
+from xgboost import XGBRanker, XGBRegressor
+
+import skgraded as sg
+
+LIGHTGBM = {"n_estimators": 8, "min_child_samples": 3, "verbose": -1, "n_jobs": 1,
+            "deterministic": True, "force_col_wise": True, "random_state": 0}
+XGBOOST = {"n_estimators": 8, "n_jobs": 1, "random_state": 0}
+CATBOOST = {"iterations": 8, "depth": 3, "thread_count": 1, "random_seed": 0, "verbose": False,
+            "allow_writing_files": False}
+
+RANKERS = {
+    "LightGBM": LGBMRanker(**LIGHTGBM),
+    "XGBoost": XGBRanker(**XGBOOST),
+    "XGBoost pairwise": XGBRanker(objective="rank:pairwise", **XGBOOST),
+    "CatBoost": CatBoostRanker(**CATBOOST),
+    "CatBoost QueryRMSE": CatBoostRanker(loss_function="QueryRMSE", **CATBOOST),
+    "CatBoost PairLogit": CatBoostRanker(loss_function="PairLogit", **CATBOOST),
+    "CatBoost base class": CatBoost({"loss_function": "YetiRank"} | CATBOOST),
+}
+REGRESSORS = {
+    "LightGBM": LGBMRegressor(**LIGHTGBM),
+    "XGBoost": XGBRegressor(**XGBOOST),
+    "CatBoost": CatBoostRegressor(**CATBOOST),
+}
+ONE_EACH = {name: RANKERS[name] for name in ("LightGBM", "XGBoost", "CatBoost")}
+FEATURES = [0, 2, 3]
+
+
+def tolerance(name):
+    return 1e-9 if name.startswith("LightGBM") else 1e-6
+
+
+def params_of(table):
+    return pytest.mark.parametrize("name", table)
+
+
+def fresh(estimator):
+    """A copy; clone() stumbles over some of CatBoost's."""
+    if type(estimator) is CatBoost:
+        return CatBoost(estimator.get_params())
+    return type(estimator)(**estimator.get_params())
+
+
+def by_hand(estimator, X, y, qid, sample_weight=None):
+    """The library as it wants it: rows query by query, its own groups, its own weights."""
+    queries = list(dict.fromkeys(qid.tolist()))
+    rows = [np.flatnonzero(qid == query) for query in queries]
+    order, sizes = np.concatenate(rows), [len(part) for part in rows]
+    model, arguments = fresh(estimator), {}
+    if sample_weight is not None:
+        weights = np.array([sample_weight[part].mean() for part in rows])
+    if isinstance(model, LGBMRanker):
+        arguments["group"] = sizes
+        if sample_weight is not None:
+            arguments["sample_weight"] = sample_weight[order]
+    elif isinstance(model, XGBRanker):
+        arguments["qid"] = np.repeat(np.arange(len(sizes)), sizes)
+        if sample_weight is not None:
+            arguments["sample_weight"] = weights
+    else:
+        arguments["group_id"] = [f"query {i}" for i in np.repeat(np.arange(len(sizes)), sizes)]
+        if sample_weight is not None:
+            arguments["group_weight"] = np.repeat(weights, sizes)
+    return model.fit(X[order], y[order], **arguments)
+
+
+def toy():
+    X, y, qid = toy_data()
+    return X[:, FEATURES].copy(), y, qid
+
+
+# Groups and weights ------------------------------------------------------------------------------
+
+@params_of(RANKERS)
+def test_rows_in_any_order_give_the_model_by_hand_in_the_order_of_the_caller(name):
+    X, y, qid = toy()
+    expected = by_hand(RANKERS[name], X, y, qid).predict(X)
+    ranker = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid)
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=0, atol=tolerance(name))
+    assert np.ptp(expected) > 0.01
+
+
+@params_of(RANKERS)
+def test_the_weight_of_a_query_is_the_mean_over_its_rows(name):
+    X, y, qid = toy()
+    weights = np.random.default_rng(1).uniform(0.1, 3, 25)[qid]
+    if name != "LightGBM":  # the others know no weights within a query
+        weights = weights * np.random.default_rng(2).uniform(0.5, 1.5, len(y))
+    expected = by_hand(RANKERS[name], X, y, qid, weights).predict(X)
+    ranker = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid, sample_weight=weights)
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=0, atol=tolerance(name))
+    unweighted = by_hand(RANKERS[name], X, y, qid).predict(X)
+    assert np.abs(expected - unweighted).max() > 1e-3
+
+
+@params_of(REGRESSORS)
+def test_regressors_are_fitted_on_rows_and_weights_as_they_are(name):
+    X, y, qid = toy()
+    weights = np.random.default_rng(1).uniform(0.1, 3, len(y))
+    ranker = sg.QueryRanker(REGRESSORS[name]).fit(X, y / 8, qid=qid, sample_weight=weights)
+    expected = fresh(REGRESSORS[name]).fit(X, y / 8, sample_weight=weights).predict(X)
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+
+
+@params_of(ONE_EACH)
+def test_cross_validation_is_the_loop_by_hand(name):
+    X, y, qid = toy()
+    expected = []
+    for train, test in GroupKFold(3).split(X, groups=qid):
+        model = by_hand(ONE_EACH[name], X[train], y[train], qid[train])
+        expected.append(sg.NDCNG(k=10)(y[test], model.predict(X[test]), qid=qid[test]))
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = cross_val_score(
+            sg.QueryRanker(ONE_EACH[name]), X, y, params={"qid": qid}, error_score="raise",
+            cv=GroupKFold(3).set_split_request(groups="qid"),
+            scoring=sg.make_ranking_scorer("ndcng@10"),
+        )
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance(name))
+
+
+@params_of({"XGBoost": "base_margin", "CatBoost": "baseline", "CatBoost QueryRMSE": "baseline"})
+def test_first_scores_follow_the_rows(name):
+    X, y, qid = toy()
+    argument = "base_margin" if name == "XGBoost" else "baseline"
+    first = np.random.default_rng(0).normal(size=len(y))
+    one = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid, **{argument: first})
+    queries = pd.factorize(qid)[0]
+    order = np.argsort(queries, kind="stable")
+    groups = {("qid" if name == "XGBoost" else "group_id"): queries[order]}
+    model = fresh(RANKERS[name]).fit(X[order], y[order], **groups, **{argument: first[order]})
+    np.testing.assert_allclose(one.predict(X), model.predict(X), rtol=0, atol=1e-6)
+    plain = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid)
+    assert np.abs(one.predict(X) - plain.predict(X)).max() > 0.01
+    with pytest.raises(ValueError, match=f"{argument} has 7 rows, but X has 240"):
+        sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid, **{argument: first[:7]})
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("kind", TABLES)
+@params_of(ONE_EACH | {"XGBRegressor": 0, "CatBoostRegressor": 0})
+def test_tables_of_any_kind_with_the_queries_as_a_column(name, kind):
+    estimator = ONE_EACH.get(name, REGRESSORS.get(name.removesuffix("Regressor")))
+    if estimator is None:
+        estimator = REGRESSORS["XGBoost" if name.startswith("XGB") else "CatBoost"]
+    X, y, qid = toy_data()
+    make = TABLES[kind]
+    column = "query_id" if kind in FRAMES else 1
+    ranker = sg.QueryRanker(estimator, qid=column).fit(make(X), y)
+    expected = sg.QueryRanker(estimator).fit(X[:, FEATURES], y, qid=qid).predict(X[:, FEATURES])
+    if name.startswith("XGB") and kind in ("csr", "csc", "coo", "csr array"):
+        # XGBoost takes what a sparse matrix leaves out for missing, not for 0: by hand then.
+        rows = TABLES["csr"](X)[:, FEATURES]
+        queries = pd.factorize(qid)[0]
+        order = np.argsort(queries, kind="stable")
+        groups = {} if name == "XGBRegressor" else {"qid": queries[order]}
+        order = np.arange(len(y)) if name == "XGBRegressor" else order
+        expected = fresh(estimator).fit(rows[order], y[order], **groups).predict(rows)
+    np.testing.assert_allclose(ranker.predict(make(X)), expected, rtol=0, atol=1e-6)
+    assert ranker.score(make(X), y) == pytest.approx(sg.NDCNG(k=10)(y, expected, qid=qid))
+
+
+def categories(seed=0):
+    """A frame with a text column that tells the grade, and one number."""
+    rng = np.random.default_rng(seed)
+    kinds = np.array(["page", "image", "video", "other"])[rng.integers(4, size=300)]
+    frame = pd.DataFrame({"kind": kinds, "age": rng.normal(size=300)})
+    y = np.where(kinds == "image", 3, np.where(kinds == "other", 1, 0))
+    return frame, y, rng.integers(20, size=300)
+
+
+def test_catboost_gets_its_categories_through_fit():
+    frame, y, qid = categories()
+    ranker = sg.QueryRanker(ONE_EACH["CatBoost"])
+    with pytest.raises(catboost.CatBoostError, match="Cannot convert"):
+        ranker.fit(frame, y, qid=qid)
+    ranker.fit(frame, y, qid=qid, cat_features=["kind"])
+    assert ranker.estimator_.get_cat_feature_indices() == [0]
+    assert ranker.score(frame, y, qid=qid) > 0.95
+
+
+def test_xgboost_gets_its_categories_from_the_frame():
+    frame, y, qid = categories()
+    frame["kind"] = frame["kind"].astype("category")
+    ranker = sg.QueryRanker(XGBRanker(enable_categorical=True, **XGBOOST)).fit(frame, y, qid=qid)
+    assert ranker.score(frame, y, qid=qid) > 0.95
+    assert ranker.estimator_.get_booster().feature_types == ["c", "float"]
+
+
+def test_xgboost_gets_feature_weights():
+    X, y, qid = toy()
+    estimator = XGBRanker(colsample_bynode=0.4, **XGBOOST)
+    if "feature_weights" in estimator.get_params():  # of fit it is deprecated since 3.1
+        given, of_fit = estimator.set_params(feature_weights=[1e-9, 1.0, 1e-9]), {}
+    else:
+        given, of_fit = estimator, {"feature_weights": [1e-9, 1.0, 1e-9]}
+    ranker = sg.QueryRanker(given).fit(X, y, qid=qid, **of_fit)
+    assert set(ranker.estimator_.get_booster().get_score()) == {"f1"}
+
+
+# Arguments that cannot follow the rows -----------------------------------------------------------
+
+def test_pairs_by_position_are_taken_only_where_no_row_moves():
+    X, y, qid = toy()
+    pairs = [[0, 10], [20, 30]]
+    ranker = sg.QueryRanker(RANKERS["CatBoost PairLogit"])
+    for name in ("pairs", "subgroup_id", "graph"):
+        with pytest.raises(ValueError, match=f"{name} goes by the position of rows"):
+            ranker.fit(X, y, qid=qid, **{name: pairs})
+    order = np.argsort(qid, kind="stable")
+    X, y, qid = X[order], y[order], qid[order]
+    pairs = [[0, 1], [10, 11]]
+    expected = fresh(RANKERS["CatBoost PairLogit"]).fit(X, y, group_id=qid, pairs=pairs)
+    ranker.fit(X, y, qid=qid, pairs=pairs)
+    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
+
+
+def test_catboost_has_its_weights_from_sample_weight():
+    X, y, qid = toy()
+    with pytest.raises(ValueError, match="by sample_weight, not by group_weight"):
+        sg.QueryRanker(ONE_EACH["CatBoost"]).fit(X, y, qid=qid, group_weight=np.ones(len(y)))
+
+
+@pytest.mark.parametrize("ndcg_exp_gain", [None, True])
+def test_xgboosts_ndcg_takes_whole_grades_only(ndcg_exp_gain):
+    X, y, qid = toy()
+    y[7] = 2.5
+    estimator = XGBRanker(ndcg_exp_gain=ndcg_exp_gain, **XGBOOST)
+    with pytest.raises(ValueError, match="y has the grade 2.5 in row 7, but XGBRanker takes whole"):
+        sg.QueryRanker(estimator).fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"ndcg_exp_gain": False}, {"objective": "rank:pairwise"}]
+)
+def test_xgboosts_other_objectives_take_fractional_grades(parameters):
+    X, y, qid = toy()
+    estimator = XGBRanker(**parameters, **XGBOOST)
+    ranker = sg.QueryRanker(estimator).fit(X, y / 8, qid=qid)
+    expected = by_hand(estimator, X, y / 8, qid).predict(X)
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=0, atol=1e-6)
+
+
+def test_catboost_takes_fractional_grades():
+    X, y, qid = toy()
+    ranker = sg.QueryRanker(ONE_EACH["CatBoost"]).fit(X, y / 8, qid=qid)
+    expected = by_hand(ONE_EACH["CatBoost"], X, y / 8, qid).predict(X)
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=0, atol=1e-6)
+
+
+# Rankers of other libraries ----------------------------------------------------------------------
+
+class QueryMeans(BaseEstimator):
+    """Ranks by the one feature that goes along with the grade best within queries."""
+
+    def _fit(self, X, y, starts):
+        parts = [slice(*pair) for pair in zip(starts[:-1], starts[1:], strict=True)]
+        inside = [X[part] - X[part].mean(axis=0) for part in parts]
+        self.coef_ = sum(x.T @ y[part] for x, part in zip(inside, parts, strict=True))
+        return self
+
+    def predict(self, X):
+        return X @ self.coef_
+
+
+class ByGroup(QueryMeans):
+    def fit(self, X, y, group):
+        return self._fit(X, y, np.concatenate(([0], np.cumsum(group))))
+
+
+class ByQid(QueryMeans):
+    def fit(self, X, y, *, qid):
+        qid = np.asarray(qid)
+        assert (np.diff(qid) >= 0).all()
+        return self._fit(X, y, np.flatnonzero(np.diff(qid, prepend=-1, append=-1)))
+
+
+class ByGroupId(QueryMeans):
+    def fit(self, X, y, group_id=None, sample_weight=None):
+        assert len(group_id) == len(X)
+        return self._fit(X, y, np.flatnonzero(np.diff(group_id, prepend=-1, append=-1)))
+
+
+@pytest.mark.parametrize("estimator", [ByGroup(), ByQid(), ByGroupId()])
+def test_a_ranker_of_an_unknown_library_gets_its_queries_by_name(estimator):
+    X, y, qid = toy()
+    X += qid[:, None]  # what differs between queries must not count
+    ranker = sg.QueryRanker(estimator).fit(X, y, qid=qid)
+    inside = X - np.array([X[qid == query].mean(axis=0) for query in range(1, 25)])[qid - 1]
+    np.testing.assert_allclose(ranker.predict(X), X @ (inside.T @ y), rtol=1e-9)
+
+
+class LGBMHiding(LGBMRanker):
+    def fit(self, X, y, **kwargs):
+        return super().fit(X, y, **kwargs)
+
+
+class XGBHiding(XGBRanker):
+    def fit(self, X, y, **kwargs):
+        return super().fit(X, y, **kwargs)
+
+
+class CatBoostHiding(CatBoostRanker):
+    def fit(self, X, y=None, *args, **kwargs):
+        return super().fit(X, y, *args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [(LGBMHiding(**LIGHTGBM), "LightGBM"), (XGBHiding(**XGBOOST), "XGBoost"),
+     (CatBoostHiding(**CATBOOST), "CatBoost")],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_subclass_that_hides_the_arguments_of_fit_gets_its_queries_too(estimator, name):
+    X, y, qid = toy()
+    weights = np.arange(1.0, 26.0)[qid]
+    found = sg.QueryRanker(estimator).fit(X, y, qid=qid, sample_weight=weights).predict(X)
+    expected = sg.QueryRanker(ONE_EACH[name]).fit(X, y, qid=qid, sample_weight=weights)
+    np.testing.assert_array_equal(found, expected.predict(X))
+
+
+class LGBMByQid(LGBMRanker):
+    def fit(self, X, y, qid):
+        return super().fit(X, y, group=np.unique(qid, return_counts=True)[1])
+
+
+def test_a_subclass_that_takes_its_queries_in_a_form_of_its_own_gets_them_so():
+    X, y, qid = toy()
+    found = sg.QueryRanker(LGBMByQid(**LIGHTGBM)).fit(X, y, qid=qid).predict(X)
+    expected = sg.QueryRanker(ONE_EACH["LightGBM"]).fit(X, y, qid=qid).predict(X)
+    np.testing.assert_array_equal(found, expected)
+
+
+# As estimators -----------------------------------------------------------------------------------
+
+WITH_LISTS = CatBoostRanker(cat_features=["kind"], custom_metric=["NDCG"], **CATBOOST)
+
+
+@pytest.mark.parametrize("estimator", [WITH_LISTS, RANKERS["CatBoost base class"]])
+def test_catboost_whose_parameters_clone_stumbles_over(estimator):
+    with pytest.raises((RuntimeError, TypeError)):
+        clone(estimator)
+    ranker = sg.QueryRanker(estimator, measure="mu_map").set_params(estimator__depth=2)
+    same = clone(ranker)
+    assert same.estimator is not ranker.estimator
+    assert same.estimator.get_params() == ranker.estimator.get_params()
+    assert (same.measure, same.estimator.get_params()["depth"]) == ("mu_map", 2)
+
+
+def test_a_clone_of_a_fitted_catboost_ranker_is_unfitted_and_asks_for_the_same():
+    X, y, qid = toy()
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker = sg.QueryRanker(ONE_EACH["CatBoost"]).set_fit_request(qid="groups")
+        ranker.fit(X, y, qid=qid)
+        same = clone(ranker)
+        assert same.get_metadata_routing().fit.requests["qid"] == "groups"
+    assert not hasattr(same, "estimator_")
+    assert not same.estimator.is_fitted()
+    assert not hasattr(clone(same), "n_features_in_")
+
+
+def test_a_search_over_a_catboost_ranker_with_categories():
+    frame, y, qid = categories()
+    frame["q"] = qid
+    search = GridSearchCV(
+        sg.QueryRanker(WITH_LISTS, qid="q"), {"estimator__depth": [1, 3]},
+        scoring=sg.make_ranking_scorer("ndcng@5", qid="q"), cv=GroupKFold(2), n_jobs=2,
+        error_score="raise",
+    ).fit(frame, y, groups=qid)
+    assert search.best_score_ > 0.9
+    assert search.best_estimator_.estimator_.get_params()["cat_features"] == ["kind"]
+
+
+@params_of(ONE_EACH | {"XGBRegressor": 0, "CatBoostRegressor": 0})
+def test_in_a_pipeline_with_its_tags_and_pickled(name):
+    estimator = ONE_EACH.get(name, REGRESSORS["XGBoost" if "XGB" in name else "CatBoost"])
+    X, y, qid = toy()
+    tags = get_tags(sg.QueryRanker(estimator))
+    assert tags.estimator_type == "regressor"
+    assert tags.input_tags.sparse
+    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(estimator))
+    pipeline.fit(X, y, queryranker__qid=qid)
+    same = pickle.loads(pickle.dumps(pipeline))
+    np.testing.assert_array_equal(same.predict(X), pipeline.predict(X))
+    scaled = StandardScaler().fit_transform(X)
+    expected = sg.QueryRanker(estimator).fit(scaled, y, qid=qid).predict(scaled)
+    np.testing.assert_array_equal(pipeline.predict(X), expected)
+
+
+@params_of(ONE_EACH)
+def test_the_estimator_itself_stays_as_it_was(name):
+    X, y, qid = toy()
+    before = ONE_EACH[name].get_params()
+    sg.QueryRanker(ONE_EACH[name]).fit(X, y, qid=qid)
+    assert ONE_EACH[name].get_params().keys() == before.keys()
+    with pytest.raises(Exception, match=r"(?i)fit"):
+        ONE_EACH[name].predict(X)
+
+
+def test_xgboosts_own_complaint_about_grades_above_31_comes_through():
+    X, y, qid = toy()
+    with pytest.raises(xgboost.core.XGBoostError, match="31"):
+        sg.QueryRanker(ONE_EACH["XGBoost"]).fit(X, y * 20, qid=qid)

@@ -1,0 +1,358 @@
+"""Every tool of scikit-learn's model selection with every kind of ranker.
+
+Each tool is compared with a loop written by hand, in which each library gets its queries in its own
+form, rows query by query: group sizes, sorted qid, group_id.
+"""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from catboost import CatBoostRanker
+from lightgbm import LGBMRanker
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.feature_selection import RFECV, SequentialFeatureSelector
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    HalvingGridSearchCV,
+    HalvingRandomSearchCV,
+    RandomizedSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    permutation_test_score,
+    validation_curve,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from xgboost import XGBRanker
+
+import skgraded as sg
+
+RANKERS = {
+    "lightgbm": LGBMRanker(
+        n_estimators=6, min_child_samples=3, num_leaves=7, n_jobs=1, verbose=-1, random_state=0,
+        deterministic=True, force_row_wise=True,
+    ),
+    "xgboost": XGBRanker(n_estimators=6, max_depth=3, n_jobs=1, random_state=0),
+    "catboost": CatBoostRanker(
+        n_estimators=6, depth=3, thread_count=1, random_seed=0, verbose=False,
+        allow_writing_files=False,
+    ),
+    "regressor": HistGradientBoostingRegressor(max_iter=6, min_samples_leaf=3, random_state=0),
+}
+# LightGBM computes in 64 bits; CatBoost and XGBoost in 32, so that sums may depend on the order.
+TOLERANCE = {"lightgbm": 1e-9, "xgboost": 1e-6, "catboost": 1e-6, "regressor": 1e-9}
+ROUNDS = {"regressor": "estimator__max_iter"}
+RATES = [0.03, 0.3]
+FEATURES = ["f0", "f1", "f2", "f3"]
+MEASURE = sg.NDCNG(k=5)
+
+
+@cache
+def data():
+    """A frame of 30 queries with their column and another index, grades, queries; rows shuffled."""
+    X, y, qid = sg.datasets.make_ranking(
+        n_queries=30, n_documents=8, n_features=len(FEATURES), random_state=0
+    )
+    order = np.random.default_rng(1).permutation(len(y))
+    X = pd.DataFrame(X[order], columns=FEATURES, index=order + 1000)
+    return X, y[order], qid[order]
+
+
+def fit_by_hand(name, model, X, y, qid):
+    """Fit a library's own ranker in its own form of groups, rows query by query."""
+    # in the order in which the queries first appear: CatBoost's result depends on it
+    _, first_rows, numbers, sizes = np.unique(
+        qid, return_index=True, return_inverse=True, return_counts=True
+    )
+    rows = np.argsort(first_rows[numbers], kind="stable")
+    sizes = sizes[np.argsort(first_rows)]
+    X, y, qid = X.iloc[rows], y[rows], np.repeat(np.arange(len(sizes)), sizes)
+    if name == "lightgbm":
+        return model.fit(X, y, group=sizes)
+    if name == "xgboost":
+        return model.fit(X, y, qid=qid)
+    if name == "catboost":
+        return model.fit(X, y, group_id=qid)
+    return model.fit(X, y)
+
+
+@cache
+def by_hand(name, rate=None, n_rounds=None, scaled=False):
+    """Scores of three folds of whole queries, and the predictions of all rows."""
+    X, y, qid = data()
+    model = clone(RANKERS[name])
+    if rate is not None:
+        model.set_params(learning_rate=rate)
+    if n_rounds is not None:
+        model.set_params(**{ROUNDS.get(name, "estimator__n_estimators").split("__")[1]: n_rounds})
+    scores, predictions = [], np.empty(len(y))
+    for train, test in GroupKFold(3).split(X, groups=qid):
+        Z = X
+        if scaled:
+            Z = StandardScaler().set_output(transform="pandas").fit(X.iloc[train]).transform(X)
+        fitted = fit_by_hand(name, clone(model), Z.iloc[train], y[train], qid[train])
+        predictions[test] = fitted.predict(Z.iloc[test])
+        scores.append(MEASURE(y[test], predictions[test], qid=qid[test]))
+    return np.array(scores), predictions
+
+
+class Setting:
+    """A way to give the queries: what the tools are called with."""
+
+    def __init__(self, name, source):
+        X, y, qid = data()
+        self.name, self.source, self.X, self.y = name, source, X, y
+        self.rate = "estimator__learning_rate"
+        self.rounds = ROUNDS.get(name, "estimator__n_estimators")
+        where = None
+        if source == "column":
+            self.X, where = X.assign(query=qid), "query"
+        elif source == "index":
+            where = pd.Series(qid, index=X.index)
+        self.ranker = sg.QueryRanker(clone(RANKERS[name]), qid=where)
+        self.scorer = sg.make_ranking_scorer(MEASURE, qid=where)
+        if source == "routing":
+            self.cv = GroupKFold(3).set_split_request(groups="qid")
+            self.fit_params = {"qid": qid}
+        else:
+            # the splitter is asked with no groups: the folds are handed over
+            self.cv = list(GroupKFold(3).split(X, groups=qid))
+            self.fit_params = {}
+
+    @property
+    def params(self):
+        return {"params": self.fit_params} if self.fit_params else {}
+
+    def check(self, found, expected):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE[self.name])
+
+    def check_search(self, search):
+        expected = np.array([by_hand(self.name, rate)[0] for rate in RATES])
+        at = [RATES.index(rate) for rate in search.cv_results_[f"param_{self.rate}"]]
+        assert sorted(at) == [0, 1]
+        for fold in range(3):
+            self.check(search.cv_results_[f"split{fold}_test_score"], expected[at, fold])
+        assert search.best_params_ == {self.rate: RATES[np.argmax(expected.mean(axis=1))]}
+
+
+def grid_search(setting, **more):
+    return GridSearchCV(
+        setting.ranker, {setting.rate: RATES}, scoring=setting.scorer, cv=setting.cv,
+        error_score="raise", **more,
+    )
+
+
+# The tools: each runs on a setting and checks what comes out -------------------------------------
+
+def use_grid_search(setting):
+    setting.check_search(grid_search(setting).fit(setting.X, setting.y, **setting.fit_params))
+
+
+def use_grid_search_of_two_workers(setting):
+    search = grid_search(setting, n_jobs=2)
+    setting.check_search(search.fit(setting.X, setting.y, **setting.fit_params))
+
+
+def use_randomized_search(setting):
+    search = RandomizedSearchCV(
+        setting.ranker, {setting.rate: RATES}, n_iter=2, scoring=setting.scorer, cv=setting.cv,
+        error_score="raise", random_state=0,
+    )
+    setting.check_search(search.fit(setting.X, setting.y, **setting.fit_params))
+
+
+def check_halving(setting, search):
+    search.fit(setting.X, setting.y, **setting.fit_params)
+    results = search.cv_results_
+    assert sorted(set(results["n_resources"])) == [3, 6]
+    for i, n_rounds in enumerate(results["n_resources"]):
+        rate = results[f"param_{setting.rate}"][i]
+        expected = by_hand(setting.name, rate, int(n_rounds))[0]
+        found = [results[f"split{fold}_test_score"][i] for fold in range(3)]
+        setting.check(found, expected)
+
+
+def use_halving_grid_search(setting):
+    check_halving(setting, HalvingGridSearchCV(
+        setting.ranker, {setting.rate: RATES}, resource=setting.rounds, min_resources=3,
+        max_resources=6, factor=2, scoring=setting.scorer, cv=setting.cv, error_score="raise",
+    ))
+
+
+def use_halving_random_search(setting):
+    check_halving(setting, HalvingRandomSearchCV(
+        setting.ranker, {setting.rate: RATES}, n_candidates=2, resource=setting.rounds,
+        min_resources=3, max_resources=6, factor=2, scoring=setting.scorer, cv=setting.cv,
+        error_score="raise", random_state=0,
+    ))
+
+
+def use_cross_validate(setting):
+    found = cross_validate(
+        setting.ranker, setting.X, setting.y, scoring=setting.scorer, cv=setting.cv,
+        error_score="raise", **setting.params,
+    )
+    setting.check(found["test_score"], by_hand(setting.name)[0])
+
+
+def use_cross_val_score(setting):
+    found = cross_val_score(
+        setting.ranker, setting.X, setting.y, scoring=setting.scorer, cv=setting.cv,
+        error_score="raise", **setting.params,
+    )
+    setting.check(found, by_hand(setting.name)[0])
+
+
+def use_cross_val_predict(setting):
+    found = cross_val_predict(
+        setting.ranker, setting.X, setting.y, cv=setting.cv, **setting.params
+    )
+    setting.check(found, by_hand(setting.name)[1])
+
+
+def use_learning_curve(setting):
+    *_, found = learning_curve(
+        setting.ranker, setting.X, setting.y, train_sizes=[1.0], scoring=setting.scorer,
+        cv=setting.cv, error_score="raise", **setting.params,
+    )
+    setting.check(found, by_hand(setting.name)[0].reshape(1, 3))
+
+
+def use_validation_curve(setting):
+    _, found = validation_curve(
+        setting.ranker, setting.X, setting.y, param_name=setting.rate, param_range=RATES,
+        scoring=setting.scorer, cv=setting.cv, error_score="raise", **setting.params,
+    )
+    setting.check(found, [by_hand(setting.name, rate)[0] for rate in RATES])
+
+
+def use_permutation_test_score(setting):
+    # groups= would permute within queries; it goes unused under routing
+    score, permuted, p = permutation_test_score(
+        setting.ranker, setting.X, setting.y, scoring=setting.scorer, cv=setting.cv,
+        n_permutations=5, random_state=0, **setting.params,
+    )
+    setting.check(score, by_hand(setting.name)[0].mean())
+    assert p == (1 + (permuted >= score).sum()) / 6
+
+
+def use_pipeline(setting):
+    if setting.source == "column":
+        # a scaler would scale the queries: they stay in the frame beside what it makes
+        scaler = make_column_transformer(
+            (StandardScaler(), FEATURES), remainder="passthrough",
+            verbose_feature_names_out=False,
+        ).set_output(transform="pandas")
+    else:
+        scaler = StandardScaler().set_output(transform="pandas")
+    found = cross_val_score(
+        make_pipeline(scaler, setting.ranker), setting.X, setting.y, scoring=setting.scorer,
+        cv=setting.cv, error_score="raise", **setting.params,
+    )
+    setting.check(found, by_hand(setting.name, scaled=True)[0])
+
+
+def use_nested_search(setting):
+    X, y, qid = data()
+    if setting.source == "routing":
+        inner = GroupKFold(2).set_split_request(groups="qid")
+    else:
+        # an inner splitter cannot be told the queries without routing, but can look them up
+        inner = [(np.arange(0, 40), np.arange(40, 80))]
+    search = GridSearchCV(
+        setting.ranker, {setting.rate: [0.3]}, scoring=setting.scorer, cv=inner,
+        error_score="raise",
+    )
+    if setting.source != "routing":
+        with pytest.warns(sg.TornQueryWarning):  # that inner split tears queries, and is told on
+            found = cross_val_score(
+                search, setting.X, setting.y, scoring=setting.scorer, cv=setting.cv,
+                error_score="raise",
+            )
+    else:
+        found = cross_val_score(
+            search, setting.X, setting.y, scoring=setting.scorer, cv=setting.cv,
+            error_score="raise", **setting.params,
+        )
+    setting.check(found, by_hand(setting.name, 0.3)[0])
+
+
+TOOLS = {
+    function.__name__.removeprefix("use_"): function
+    for name, function in list(globals().items()) if name.startswith("use_")
+}
+
+
+@pytest.mark.parametrize("source", ["routing", "column", "index"])
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_tool_with_every_ranker(tool, name, source):
+    with sklearn.config_context(enable_metadata_routing=source == "routing"):
+        TOOLS[tool](Setting(name, source))
+
+
+# Feature selection, which hands plain arrays on --------------------------------------------------
+
+def scores_of_features(name, columns):
+    X, y, qid = data()
+    X = X[columns].to_numpy()
+    scores = []
+    for train, test in GroupKFold(3).split(X, groups=qid):
+        frame = pd.DataFrame(X)
+        model = fit_by_hand(name, clone(RANKERS[name]), frame.iloc[train], y[train], qid[train])
+        scores.append(MEASURE(y[test], model.predict(frame.iloc[test]), qid=qid[test]))
+    return np.mean(scores)
+
+
+def changes_of_predictions(ranker):
+    return ranker.estimator_.get_feature_importance(type="PredictionValuesChange")
+
+
+def selectors(setting):
+    shared = {"scoring": setting.scorer, "cv": setting.cv}
+    importances = "estimator_.feature_importances_"
+    if setting.name == "catboost":  # whose own need the data again, and are NaN without
+        importances = changes_of_predictions
+    return {
+        "sequential": SequentialFeatureSelector(
+            setting.ranker, n_features_to_select=1, direction="forward", **shared
+        ),
+        "recursive": RFECV(setting.ranker, importance_getter=importances, **shared),
+    }
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_sequential_feature_selection(name):
+    with sklearn.config_context(enable_metadata_routing=True):
+        setting = Setting(name, "routing")
+        search = selectors(setting)["sequential"].fit(setting.X, setting.y, **setting.fit_params)
+    best = np.argmax([scores_of_features(name, [feature]) for feature in FEATURES])
+    assert search.get_feature_names_out().tolist() == [FEATURES[best]]
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])  # they know importances
+def test_recursive_feature_elimination(name):
+    with sklearn.config_context(enable_metadata_routing=True):
+        setting = Setting(name, "routing")
+        search = selectors(setting)["recursive"].fit(setting.X, setting.y, **setting.fit_params)
+    assert search.cv_results_["mean_test_score"][-1] == pytest.approx(
+        scores_of_features(name, FEATURES), abs=TOLERANCE[name]
+    )
+
+
+@pytest.mark.parametrize("source", ["column", "index"])
+@pytest.mark.parametrize("selector", ["sequential", "recursive"])
+def test_feature_selection_without_routing_is_refused_and_says_why(selector, source):
+    setting = Setting("lightgbm", source)
+    with pytest.raises(ValueError, match="no names|no row index") as refusal:
+        selectors(setting)[selector].fit(setting.X, setting.y)
+    assert "metadata routing" in str(refusal.value)
