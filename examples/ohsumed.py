@@ -52,8 +52,7 @@ MEASURES = {
     "mean NDCG": sg.NDCG(k="mean"),
     "mean NDCNG": sg.NDCNG(k="mean"),
 }
-N_THRESHOLDS = 60  # of figure 8, whose judge has a thousand grades
-FEW = 10  # queries; a mean over fewer is shaded in the picture
+FEW = 10  # thresholds that are printed; queries, a mean over fewer is shaded in the picture
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,48 +61,41 @@ class Figure:
 
     title: str
     judgments: sg.Judgments
+    scores: dict  # strategy -> score of each document
     means: dict  # strategy -> measure name -> mean over all queries
-    thresholds: np.ndarray
-    curves: dict  # strategy -> MAP^t by threshold, over the queries that have a grade >= t
+    thresholds: np.ndarray  # the grades above 0, if they are few
+    by_threshold: dict  # strategy -> MAP^t by threshold, over the queries that have a grade >= t
     n_queries: np.ndarray  # how many these are
-
-
-def thresholds_of(grades):
-    """Every grade above 0, or as many thresholds as a picture can show."""
-    used = np.unique(grades[grades > 0])
-    if len(used) <= N_THRESHOLDS:
-        return used
-    return np.linspace(0, used[-1], N_THRESHOLDS + 1)[1:]
 
 
 def measured(title, grades, scores, qid):
     """Values of all strategies against the grades of one judge."""
     judgments = sg.Judgments(grades, qid=qid)
-    thresholds = thresholds_of(grades)
+    used = np.unique(grades[grades > 0])
+    thresholds = used if len(used) < FEW else []
     # A query without a document of grade t or more has no AP^t. It is left out: as a 0 it would
     # keep the ideal list below 1. In the other measures a query without any grade > 0 counts as 0.
     by_threshold = [sg.AP(threshold=float(t), undefined=np.nan) for t in thresholds]
-    means, curves = {}, {}
+    means, values = {}, {}
     for strategy, score in scores.items():
         ev = sg.evaluate(judgments, score, measures=[*MEASURES.values(), *by_threshold])
         mean = ev.mean()
         means[strategy] = {name: mean[m.name] for name, m in MEASURES.items()}
-        curves[strategy] = np.array([mean[m.name] for m in by_threshold])
+        values[strategy] = [mean[m.name] for m in by_threshold]
     n_queries = judgments.n_queries - np.array([m.n_undefined(judgments) for m in by_threshold])
-    return Figure(title, judgments, means, thresholds, curves, n_queries)
+    return Figure(title, judgments, scores, means, thresholds, values, n_queries)
 
 
 def print_figure(figure):
     """Print the four measures, and MAP^t where the thresholds are few enough to be read."""
     print(f"\n{figure.title}\n")
-    few = len(figure.thresholds) < 10
-    thresholds = [f"{'t=' + format(t, 'g'):>7}" for t in figure.thresholds] if few else []
+    thresholds = [f"{'t=' + format(t, 'g'):>7}" for t in figure.thresholds]
     print(f"{'':<22}" + "".join(f"{name:>12}" for name in MEASURES), *thresholds)
     for strategy, values in figure.means.items():
         line = f"{strategy:>2} {STRATEGIES[strategy]:<19}"
         line += "".join(f"{value:>12.6f}" for value in values.values())
-        print(line, *(f"{value:>7.3f}" for value in figure.curves[strategy] if few))
-    if few:
+        print(line, *(f"{value:>7.3f}" for value in figure.by_threshold[strategy]))
+    if thresholds:
         print(f"{'queries':<70}", *(f"{n:>7}" for n in figure.n_queries))
     n_undefined = MEASURES["μMAP"].n_undefined(figure.judgments)
     if n_undefined:
@@ -174,25 +166,30 @@ def draw(figures, output):
 
 
 def draw_thresholds(ax, figure):
-    """MAP^t over t; where few queries reach t the background is grey."""
-    t = figure.thresholds
-    for strategy, values in figure.curves.items():
+    """MAP^t over t in steps, of the queries that reach t; where these are few it is grey.
+
+    The area under such a curve is not μMAP: with relative=True, over t / top grade, it would be.
+    """
+    tops = np.sort(figure.judgments.top_grades)
+    for strategy, scores in figure.scores.items():
         color, marker, style = LOOKS[strategy]
-        ax.plot(
-            t, values, color=color, marker=marker, linestyle=style, markersize=6,
-            markevery=max(1, len(t) // 12), zorder=2 + strategy / 100,
+        display = sg.ThresholdCurveDisplay.from_predictions(
+            figure.judgments, scores, relative=False, undefined=np.nan, ax=ax, label="_",
+            color=color, marker=marker, linestyle=style, markersize=6, zorder=2 + strategy / 100,
         )
-    if figure.n_queries[-1] < FEW:
-        first = t[figure.n_queries < FEW][0]
-        ax.axvspan(first, t[-1], color="0.9", zorder=0)
+        marked = figure.thresholds if len(figure.thresholds) else np.linspace(0, tops[-1], 13)[1:]
+        display.lines_[0].set_markevery(np.searchsorted(display.thresholds, marked) + 1)
+    reached = tops[-FEW]  # by FEW queries
+    if reached < tops[-1]:
+        ax.axvspan(reached, tops[-1], color="0.9", zorder=0)
         ax.text(
-            (first + t[-1]) / 2, 0.67, f"fewer than {FEW}\nof {figure.judgments.n_queries} queries"
-            "\nreach t", ha="center", va="center",
+            (reached + tops[-1]) / 2, 0.67, f"fewer than {FEW}\nof {len(tops)} queries\nreach t",
+            ha="center", va="center",
         )
+    ax.set(xlabel="", ylabel="MAP with threshold t", xlim=(0, tops[-1] * 1.02))
     ax.set_title(figure.title, loc="left")
-    ax.set_ylabel("MAP with threshold t")
-    if len(t) < 10:
-        ax.set_xticks(t)
+    if len(figure.thresholds):
+        ax.set_xticks([0, *figure.thresholds])
     ax.grid(alpha=0.3)
 
 
@@ -223,7 +220,10 @@ def main():
     parser.add_argument("--output", default="ohsumed.png", help="the picture's file")
     args = parser.parse_args()
 
-    data = sg.datasets.read_letor(args.data, n_features=25)
+    try:
+        data = sg.datasets.read_letor(args.data, n_features=25)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     features = data.X.toarray()
     scores = {strategy: features[:, strategy - 1] for strategy in STRATEGIES}
     print(f"{len(data.y):,} documents, {len(np.unique(data.qid))} queries")

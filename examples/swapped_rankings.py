@@ -4,9 +4,10 @@
     python examples/swapped_rankings.py --runs 20 --output quick.png
 
 The experiment of Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance"
-(2011): tables 1 and 2, one ranked list of eight documents, are printed, and figures 4 and 5 drawn,
-100 documents that are ranked ideally until 0 to 99 random pairs of them are swapped. A measure that
-can be compared between data sets does not ask how many grades there are: its lines coincide.
+(2011): tables 1 and 2, one ranked list of eight documents, are printed, and drawn above figures 4
+and 5, 100 documents that are ranked ideally until 0 to 99 random pairs of them are swapped. A
+measure that can be compared between data sets does not ask how many grades there are: its lines
+coincide.
 """
 
 import argparse
@@ -158,11 +159,46 @@ def print_one_by_one(n_draws):
 
 
 def draw(figures, output):
-    """Draw a row a figure and a column a measure."""
-    grid, axes = plt.subplots(
-        len(figures), len(PANELS), figsize=(13, 7.2), sharex=True, sharey=True,
-        layout="constrained", squeeze=False,
+    """Draw the tables side by side, and below a row a figure and a column a measure."""
+    grid = plt.figure(figsize=(13, 11), layout="constrained")
+    above, below = grid.subfigures(2, 1, height_ratios=[3.8, 7.2])
+    left, right = above.subplots(1, 2)
+    draw_table_1(left)
+    draw_table_2(right)
+    draw_figures(below, figures)
+    grid.savefig(output, dpi=120)
+    plt.close(grid)
+
+
+def draw_table_1(ax):
+    """AP by threshold, the area under which is μAP."""
+    display = sg.ThresholdCurveDisplay.from_predictions(
+        EXAMPLE, -np.arange(len(EXAMPLE)), relative=False, ax=ax, name="grades 1 0 3 3 2 0 1 4",
+        color="#000000", marker="o",
     )
+    t, values = display.lines_[0].get_data()
+    ax.fill_between(t, values, step="pre", color="0.9")
+    ax.set(title="Table 1: AP with threshold t", xticks=t, xlim=(0, t[-1] * 1.02))
+    ax.grid(alpha=0.3)
+
+
+def draw_table_2(ax):
+    """NDCG@n and NDCNG@n of the list and of doubled grades, which only NDCG sees."""
+    for factor, name, style in [
+        (1, "grades 1 0 3 3 2 0 1 4", {"color": "#0072B2", "marker": "o", "markersize": 8}),
+        (2, "doubled grades", {"color": "#D55E00", "marker": "x"}),
+    ]:
+        sg.CutoffCurveDisplay.from_predictions(
+            factor * np.array(EXAMPLE), -np.arange(len(EXAMPLE)), name=name, ax=ax, **style
+        )
+    ax.set(title="Table 2: NDCG@n and NDCNG@n", ylabel="value", ylim=(0, 1.02))
+    ax.legend(handlelength=4)
+    ax.grid(alpha=0.3)
+
+
+def draw_figures(grid, figures):
+    """Means of the measures by the number of swaps."""
+    axes = grid.subplots(len(figures), len(PANELS), sharex=True, sharey=True, squeeze=False)
     for row, (title, found) in zip(axes, figures.items(), strict=True):
         for ax, panel in zip(row, PANELS, strict=True):
             for n_levels, values in found.items():
@@ -180,8 +216,6 @@ def draw(figures, output):
         *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(LINES),
         title="grades of 100 documents", handlelength=4, frameon=False,
     )
-    grid.savefig(output, dpi=120)
-    plt.close(grid)
 
 
 def main():

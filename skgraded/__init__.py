@@ -1,6 +1,7 @@
 """Measures of graded ranking, as scikit-learn scorers and LightGBM metrics."""
 
 from skgraded import datasets
+from skgraded.display import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.evaluation import CrossEvaluation, Evaluation, cross_evaluate, evaluate
 from skgraded.exceptions import TornQueryWarning
 from skgraded.judgments import Judgments
@@ -39,6 +40,7 @@ __all__ = [
     "RBP",
     "RR",
     "CrossEvaluation",
+    "CutoffCurveDisplay",
     "Evaluation",
     "GeneralizedPrecision",
     "GeneralizedRecall",
@@ -50,6 +52,7 @@ __all__ = [
     "Recall",
     "SpearmanRho",
     "TauAP",
+    "ThresholdCurveDisplay",
     "TornQueryWarning",
     "cross_evaluate",
     "datasets",

@@ -1,0 +1,560 @@
+"""Curves of measures over a threshold or a cut-off, in scikit-learn's Display form."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded._validation import column, whole_number
+from skgraded.display._base import (
+    SystemsDisplay,
+    as_names,
+    checked_scores,
+    line_settings,
+    need_matplotlib,
+    of_queries,
+    systems_of,
+)
+from skgraded.judgments import Judgments, check_judgments
+from skgraded.measures import AP, Measure, MuAP, as_measures, mean_over_queries, score_queries
+
+DEEPEST = 100  # cut-off that is drawn unasked
+TABLE_SIZE = 30_000_000  # numbers that the plans of one call may hold, 240 MB
+LINESTYLES = ("-", "--", "-.", ":")
+MARKERS = (".", "x", "^", "s", "+")  # five, so that together they tell twenty measures apart
+
+
+class _CurveDisplay(SystemsDisplay):
+    """What both displays share."""
+
+    lines_: list
+
+    def _start(self, ax, name, n_systems):
+        """Take the axes, and return the name of each system."""
+        names = self.name if name is None else as_names(name, n_systems)
+        self._take_axes(ax)
+        return [None] * n_systems if names is None else names
+
+    def _finish(self, xlabel, ylabel):
+        self.ax_.set(xlabel=xlabel, ylabel=ylabel)
+        if self.ax_.get_legend_handles_labels()[0]:
+            self.ax_.legend()
+        return self
+
+
+class ThresholdCurveDisplay(_CurveDisplay):
+    r"""Average precision AP^t over the threshold t; the area under it is μAP.
+
+    A document is relevant if its grade is at least t. AP^t of a query is constant between two of
+    its grades, so the curve is a step function, drawn as it is. μAP is the mean of AP^t over t
+    uniform in (0, r_max], r_max the top grade of the query (Scheel et al. 2011, eq. 4): with
+    t / r_max on the axis, the area under a query's curve is its μAP, and the area under the mean
+    curve of many queries is μMAP.
+
+    Make it by `from_predictions` or `from_estimator`.
+
+    Parameters
+    ----------
+    thresholds : array-like of shape (n_thresholds,)
+        Ascending, above 0: the right ends of the steps, of which the first begins at 0.
+    average_precision : array-like of shape (n_systems, n_thresholds) or (n_thresholds,)
+        Mean AP^t of each step.
+    mu_ap : array-like of shape (n_systems,) or float, optional
+        The area under each curve for the legend, the axis scaled to 1.
+    name : str or list of str, optional
+        A name a system.
+    relative : bool, default=True
+        Whether the thresholds are relative to the top grade of each query.
+    n_queries : int, optional
+        How many queries there are.
+    n_undefined : array-like of shape (n_thresholds,) of int, optional
+        How many of them have no document at the threshold or above.
+
+    Attributes
+    ----------
+    thresholds, average_precision, mu_ap, name, relative, n_queries, n_undefined
+        As given; `average_precision` has two dimensions, and `mu_ap` and `name`, unless None, an
+        element a system.
+    lines_ : list of matplotlib.lines.Line2D
+        A line a system.
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    Ranked grades 1 0 3 3 2 0 1 4, table 1 of the paper, in a figure that needs no screen:
+
+    >>> import skgraded as sg
+    >>> from matplotlib.figure import Figure
+    >>> y_true, y_score = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
+    >>> display = sg.ThresholdCurveDisplay.from_predictions(
+    ...     y_true, y_score, relative=False, name="list", ax=Figure().subplots())
+    >>> display.thresholds, display.average_precision[0].round(3)
+    (array([1., 2., 3., 4.]), array([0.78 , 0.483, 0.403, 0.125]))
+    >>> display.lines_[0].get_label()
+    'list (area / 4 = μAP = 0.448)'
+    """
+
+    def __init__(
+        self,
+        thresholds: ArrayLike,
+        average_precision: ArrayLike,
+        *,
+        mu_ap: ArrayLike | None = None,
+        name: str | list[str] | None = None,
+        relative: bool = True,
+        n_queries: int | None = None,
+        n_undefined: ArrayLike | None = None,
+    ):
+        self.thresholds = column(thresholds, "thresholds")
+        ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
+        if not (ends[1:] > ends[:-1]).all():
+            raise ValueError(
+                f"thresholds must be finite, above 0 and ascend; got {thresholds!r}."
+            )
+        self.average_precision = _curves(
+            average_precision, "average_precision", (len(self.thresholds),)
+        )
+        n_systems = len(self.average_precision)
+        self.mu_ap = None
+        if mu_ap is not None:
+            self.mu_ap = column(np.atleast_1d(mu_ap), "mu_ap", n_systems, "average_precision")
+        self.name = as_names(name, n_systems)
+        self.relative = relative
+        self.n_queries = n_queries
+        self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike | Judgments,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        ties: str = "average",
+        undefined: float = 0.0,
+        relative: bool = True,
+        **kwargs: Any,
+    ) -> "ThresholdCurveDisplay":
+        """Draw the curve of a system's scores, or one of each of several systems.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or Judgments
+            Grades ≥ 0, 0 = irrelevant.
+        y_score : array-like of shape (n,), or mapping of str to such
+            The system's scores, the highest first; -inf: not retrieved. Of several systems the
+            scores by name.
+        qid : array-like of shape (n,), optional
+            The query of each row, in any row order. Without `qid` and `group` all rows are one
+            query.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries, in place of `qid`.
+        sample_weight : array-like of shape (n,), optional
+            A query's weight is the mean over its rows.
+        name : str, optional
+            The system's name in the legend. A mapping has names of its own.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure.
+        ties : {"average", "ordinal", "best", "worst"}, default="average"
+            How documents with equal scores count: the exact expectation over all their orders,
+            the order of rows, or the order that is best or worst for the grades.
+        undefined : {0.0, 1.0, nan}, default=0.0
+            AP^t of a query without a document at t or above; nan leaves it out of the mean at t.
+        relative : bool, default=True
+            True: t / r_max, r_max the top grade of each query, so that the area under the curve
+            is μMAP. False: t as the grades are. The queries whose top grade is below t are then
+            `undefined`, and only the curve of one query has an area that is known: μAP · r_max.
+        **kwargs : dict
+            For matplotlib's ``plot``, of all curves.
+
+        Returns
+        -------
+        ThresholdCurveDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            On bad input, before any work; with ``relative=False`` also if no grade is above 0.
+        ImportError
+            If there is no matplotlib.
+        """
+        need_matplotlib(f"{cls.__name__}.from_predictions")
+        measure = MuAP(ties=ties, undefined=undefined)
+        names, systems = systems_of(y_score, name, "y_score")
+        judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+        measure.plan(judgments)  # refuses grades that it cannot use
+        if not relative and judgments.levels.max() == 0:
+            raise ValueError(
+                "y_true has no grade above 0, so there is no threshold to draw: relative=True "
+                "draws the value of undefined queries."
+            )
+        scores = checked_scores(systems, names, judgments)
+        steps = _Steps(judgments, relative)
+        mu_ap = None
+        if relative or judgments.n_queries == 1:
+            mu_ap = [measure(judgments, one) for one in scores]
+        display = cls(
+            steps.thresholds,
+            [steps.mean(steps.average_precision(one, ties), undefined) for one in scores],
+            mu_ap=mu_ap, name=names, relative=relative, n_queries=judgments.n_queries,
+            n_undefined=judgments.n_queries - steps.n_defined,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(
+        self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any
+    ) -> "ThresholdCurveDisplay":
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure.
+        name : str or list of str, optional
+            A name a system, in place of those that it has.
+        **kwargs : dict
+            For matplotlib's ``plot``, of all curves.
+
+        Returns
+        -------
+        ThresholdCurveDisplay
+            Itself.
+        """
+        names = self._start(ax, name, len(self.average_precision))
+        # A marker is the right end of its step, so there is none at t = 0.
+        style = {"drawstyle": "steps-pre", "markevery": slice(1, None), **line_settings(kwargs)}
+        t = np.concatenate(([0.0], self.thresholds))
+        self.lines_ = []
+        for i, values in enumerate(self.average_precision):
+            y = np.concatenate((values[:1], values))
+            self.lines_ += self.ax_.plot(t, y, **{"label": self._label(i, names[i]), **style})
+        self.ax_.set_ylim(-0.02, 1.02)
+        queries = of_queries(self.n_queries, self.n_undefined)
+        return self._finish(
+            "threshold t / top grade of the query" if self.relative else "threshold t",
+            f"MAP with threshold t\n{queries}" if queries else "AP with threshold t",
+        )
+
+    def _label(self, i, name):
+        if self.mu_ap is None:
+            return name
+        width = "" if self.relative else f" / {self.thresholds[-1]:g}"
+        measure = "μAP" if self.n_queries == 1 else "μMAP"
+        area = f"area{width} = {measure} = {self.mu_ap[i]:.3f}"
+        return area if name is None else f"{name} ({area})"
+
+
+class CutoffCurveDisplay(_CurveDisplay):
+    """Measures over their cut-off: NDCG@n and NDCNG@n over n, or others that have one.
+
+    Make it by `from_predictions` or `from_estimator`. Measures are told apart by line style and
+    marker, several systems by colour; of a single system each measure has a colour of its own.
+
+    Parameters
+    ----------
+    cutoffs : array-like of shape (n_cutoffs,) of int
+        Ascending, from 1.
+    values : array-like of shape (n_systems, n_measures, n_cutoffs)
+        Mean values. Leading axes of length 1 may be left out.
+    measures : list of str
+        Names of the measures without their cut-off.
+    name : str or list of str, optional
+        A name a system.
+    n_queries : int, optional
+        How many queries there are.
+    n_undefined : array-like of shape (n_measures,) of int, optional
+        How many of them have no value of their own.
+
+    Attributes
+    ----------
+    cutoffs, values, measures, name, n_queries, n_undefined
+        As given; `values` has three dimensions, and `name`, unless None, an element a system.
+    lines_ : list of matplotlib.lines.Line2D
+        System by system, a line a measure.
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    Ranked grades 1 0 3 3 2 0 1 4, table 2 of the paper, in a figure that needs no screen:
+
+    >>> import skgraded as sg
+    >>> from matplotlib.figure import Figure
+    >>> y_true, y_score = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
+    >>> display = sg.CutoffCurveDisplay.from_predictions(
+    ...     y_true, y_score, ax=Figure().subplots())
+    >>> [line.get_label() for line in display.lines_]
+    ['NDCG@n', 'NDCNG@n']
+    >>> display.values[0].round(2)
+    array([[0.07, 0.05, 0.2 , 0.31, 0.35, 0.35, 0.36, 0.55],
+           [0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65]])
+    """
+
+    def __init__(
+        self,
+        cutoffs: ArrayLike,
+        values: ArrayLike,
+        *,
+        measures: str | list[str],
+        name: str | list[str] | None = None,
+        n_queries: int | None = None,
+        n_undefined: ArrayLike | None = None,
+    ):
+        self.cutoffs = _checked_cutoffs(cutoffs)
+        self.measures = [measures] if isinstance(measures, str) else list(measures)
+        self.values = _curves(values, "values", (len(self.measures), len(self.cutoffs)))
+        self.name = as_names(name, len(self.values))
+        self.n_queries = n_queries
+        self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike | Judgments,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        ties: str | None = None,
+        measures: str | Measure | Iterable[str | Measure] = ("ndcg", "ndcng"),
+        cutoffs: ArrayLike | None = None,
+        **kwargs: Any,
+    ) -> "CutoffCurveDisplay":
+        """Draw the curves of a system's scores, or those of each of several systems.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or Judgments
+            Grades ≥ 0, 0 = irrelevant.
+        y_score : array-like of shape (n,), or mapping of str to such
+            The system's scores, the highest first; -inf: not retrieved. Of several systems the
+            scores by name.
+        qid : array-like of shape (n,), optional
+            The query of each row, in any row order. Without `qid` and `group` all rows are one
+            query.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries, in place of `qid`.
+        sample_weight : array-like of shape (n,), optional
+            A query's weight is the mean over its rows.
+        name : str, optional
+            The system's name in the legend. A mapping has names of its own.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure.
+        ties : {"average", "ordinal", "best", "worst"}, optional
+            The tie rule of all measures, in place of their own.
+        measures : Measure, str, or list of these, default=("ndcg", "ndcng")
+            Measures that have a cut-off, without it.
+        cutoffs : array-like of int, optional
+            Ascending, from 1. None: 1, 2, … to the size of the largest query, but at most 100.
+        **kwargs : dict
+            For matplotlib's ``plot``, of all curves.
+
+        Returns
+        -------
+        CutoffCurveDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            On bad input, before any work; also if a measure has no cut-off, or has one already.
+        ImportError
+            If there is no matplotlib.
+        """
+        need_matplotlib(f"{cls.__name__}.from_predictions")
+        uncut = [_without_cutoff(measure, ties) for measure in as_measures(measures)]
+        names, systems = systems_of(y_score, name, "y_score")
+        judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+        if cutoffs is None:
+            cutoffs = range(1, min(judgments.max_size, DEEPEST) + 1)
+        ranks = _checked_cutoffs(cutoffs)
+        scores = checked_scores(systems, names, judgments)
+        n_undefined = [measure.n_undefined(judgments) for measure in uncut]
+        cut = [dataclasses.replace(measure, k=n) for measure in uncut for n in ranks.tolist()]
+        means = np.array([
+            [mean_over_queries(v, judgments.weights) for v in _score_in_parts(cut, judgments, one)]
+            for one in scores
+        ])
+        display = cls(
+            ranks, means.reshape(len(scores), len(uncut), len(ranks)),
+            measures=[measure.name for measure in uncut], name=names,
+            n_queries=judgments.n_queries, n_undefined=n_undefined,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(
+        self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any
+    ) -> "CutoffCurveDisplay":
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure.
+        name : str or list of str, optional
+            A name a system, in place of those that it has.
+        **kwargs : dict
+            For matplotlib's ``plot``, of all curves.
+
+        Returns
+        -------
+        CutoffCurveDisplay
+            Itself.
+        """
+        names = self._start(ax, name, len(self.values))
+        from matplotlib.ticker import MaxNLocator
+
+        given = line_settings(kwargs)
+        self.lines_ = []
+        for of_system, system in zip(self.values, names, strict=True):
+            color: dict = {}  # the next of the axes' cycle
+            for i, values in enumerate(of_system):
+                style = {
+                    "linestyle": LINESTYLES[i % len(LINESTYLES)],
+                    "marker": MARKERS[i % len(MARKERS)], "markersize": 5,
+                }
+                label = self._label(system, self.measures[i])
+                self.lines_ += self.ax_.plot(
+                    self.cutoffs, values, **{"label": label, **style, **color, **given}
+                )
+                if len(self.values) > 1:
+                    color = {"color": self.lines_[-1].get_color()}
+        locator = self.ax_.xaxis.get_major_locator()
+        if isinstance(locator, MaxNLocator):  # else the ticks are the user's
+            locator.set_params(integer=True)
+        shown = f"{self.measures[0]}@n" if len(self.measures) == 1 else "measure@n"
+        queries = of_queries(self.n_queries, self.n_undefined)
+        return self._finish("cut-off n", f"{shown}, mean\n{queries}" if queries else shown)
+
+    def _label(self, name, measure):
+        if name is None:
+            return f"{measure}@n"
+        return name if len(self.measures) == 1 else f"{name}, {measure}@n"
+
+
+# Steps of AP over the threshold ------------------------------------------------------------------
+
+class _Steps:
+    """The steps of AP^t of each query, one a grade > 0 that it uses, and those of their mean.
+
+    A query's step of grade t_i reaches from its next lower grade t_{i-1} (or 0) up to t_i itself.
+
+    Parameters
+    ----------
+    judgments : Judgments
+    relative : bool
+        Whether thresholds are divided by the top grade of the query.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        The ends of all steps; 1 if there is none and `relative`.
+    n_defined : ndarray of shape (n_thresholds,) of int
+        How many queries have a step there.
+    """
+
+    def __init__(self, judgments, relative):
+        self.judgments = judgments
+        n_steps = np.diff(judgments.level_starts) - 1
+        self.query = np.repeat(np.arange(judgments.n_queries), n_steps)
+        above_0 = np.ones(len(judgments.levels), dtype=bool)
+        above_0[judgments.level_starts[:-1]] = False
+        ends = judgments.levels[above_0]
+        if relative:
+            ends = ends / judgments.top_grades[self.query]
+        self.thresholds, self.at = np.unique(ends, return_inverse=True)
+        if len(ends) == 0:
+            self.thresholds = np.ones(1)
+        self.first = np.cumsum(n_steps) - n_steps
+        self.n_steps = n_steps
+        self.last = (self.first + n_steps - 1)[n_steps > 0]
+        self.n_defined = self._from_the_top(self.last, None)
+
+    def average_precision(self, scores, ties):
+        """AP of each step, (n_steps,)."""
+        judgments = self.judgments
+        # Seen through the codes of its grades, each query's i-th step ends at threshold i.
+        by_code = Judgments(judgments.codes, group=judgments.sizes)
+        measures = [
+            AP(ties=ties, threshold=i + 1) for i in range(self.n_steps.max())
+        ]
+        if judgments.order is not None:
+            scores = scores[judgments.order]
+        values = np.empty(len(self.query))
+        for i, of_query in enumerate(_score_in_parts(measures, by_code, scores)):
+            has = self.n_steps > i
+            values[self.first[has] + i] = of_query[has]
+        return values
+
+    def mean(self, values, undefined):
+        """Weighted mean over the queries at each threshold, of each step's value."""
+        weights = self.judgments.weights
+        weights = np.ones(self.judgments.n_queries) if weights is None else weights / weights.max()
+        next_value = np.append(values[1:], 0.0)
+        next_value[self.last] = 0.0  # above its top grade a query has no step
+        # Summed from the top down, where few queries count, no digits are lost.
+        sums = self._from_the_top(slice(None), weights[self.query] * (values - next_value))
+        defined = self._from_the_top(self.last, weights[self.query[self.last]])
+        if np.isnan(undefined):
+            means = np.full(len(sums), np.nan)
+            np.divide(sums, defined, out=means, where=defined > 0)
+        else:
+            total = weights.sum()
+            means = (sums + undefined * (total - defined)) / total
+        return np.clip(means, 0.0, 1.0)
+
+    def _from_the_top(self, steps, numbers):
+        """Sum of the numbers of these steps (1 each if None) that end at a threshold or above."""
+        there = np.bincount(self.at[steps], numbers, minlength=len(self.thresholds))
+        return np.cumsum(there[::-1])[::-1]
+
+
+def _score_in_parts(measures, judgments, scores):
+    """Yield each measure's values by query; the plans of all at once might not fit in memory."""
+    at_once = max(1, TABLE_SIZE // len(judgments.levels))
+    for i in range(0, len(measures), at_once):
+        # a copy keeps what it remembers for itself, and goes
+        yield from score_queries(measures[i : i + at_once], copy(judgments), scores)
+
+
+# Input -------------------------------------------------------------------------------------------
+
+def _without_cutoff(measure, ties):
+    parameters = {field.name for field in dataclasses.fields(measure)}
+    if "k" not in parameters:
+        raise ValueError(f"{measure} has no cut-off k, so there is no curve over it.")
+    if measure.k is not None:
+        raise ValueError(f"Give {measure} without its cut-off: the curve is over all of them.")
+    if ties is None:
+        return measure
+    if "ties" not in parameters:
+        raise ValueError(f"{measure} has no ties: leave out ties={ties!r}.")
+    return dataclasses.replace(measure, ties=ties)
+
+
+def _checked_cutoffs(cutoffs):
+    given = column(cutoffs, "cutoffs")
+    whole = np.array([whole_number(n, "cutoffs", 1) for n in given.tolist()])
+    if (np.diff(whole) <= 0).any():
+        raise ValueError(f"cutoffs must ascend; got {whole.tolist()}.")
+    return whole
+
+
+def _curves(values, argument, shape):
+    """Values as an array of shape (n_systems, *shape), whose leading axes may be left out."""
+    array = np.asarray(values, dtype=float)
+    full = (1,) * (len(shape) + 1 - array.ndim) + array.shape
+    if len(full) != len(shape) + 1 or full[1:] != shape or full[0] == 0:
+        wanted = ", ".join(map(str, ("n_systems", *shape)))
+        raise ValueError(f"{argument} must have the shape ({wanted}); got {array.shape}.")
+    return array.reshape(full)
