@@ -118,8 +118,12 @@ def wants_whole_grades(estimator):
 def readable(X, estimator):
     """`X` in a form that the estimator's library reads."""
     library = library_of(estimator)
-    if library in ("LightGBM", "CatBoost") and sparse.issparse(X) and not sparse.isspmatrix(X):
-        return sparse.csr_matrix(X)  # they take sparse matrices, but not SciPy's newer arrays
+    if sparse.issparse(X) and library in ("LightGBM", "CatBoost"):
+        X = sparse.csr_matrix(X)  # they take sparse matrices, but not SciPy's newer arrays
+        if library == "CatBoost":  # which takes 32-bit indices only
+            indices = X.indices.astype(np.int32, copy=False)
+            X = sparse.csr_matrix((X.data, indices, X.indptr.astype(np.int32)), shape=X.shape)
+        return X
     polars_since = {"LightGBM": (4, 7), "XGBoost": (3, 0), "CatBoost": (1, 2, 10)}
     if library is None or not is_polars_frame(X) or _version(library) >= polars_since[library]:
         return X

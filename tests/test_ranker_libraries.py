@@ -10,6 +10,7 @@ import sklearn
 import xgboost
 from catboost import CatBoost, CatBoostRanker, CatBoostRegressor
 from lightgbm import LGBMRanker, LGBMRegressor
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -419,3 +420,15 @@ def test_xgboosts_own_complaint_about_grades_above_31_comes_through():
     X, y, qid = toy()
     with pytest.raises(xgboost.core.XGBoostError, match="31"):
         sg.QueryRanker(ONE_EACH["XGBoost"]).fit(X, y * 20, qid=qid)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_sparse_rows_may_have_indices_of_any_width(index):
+    X, y, qid = sg.datasets.make_ranking(n_queries=10, random_state=0)
+    X = np.where(X > 0, X, 0.0)
+    table = sparse.csr_matrix(X)
+    table.indices, table.indptr = table.indices.astype(index), table.indptr.astype(index)
+    model = CatBoostRanker(iterations=3, verbose=False, allow_writing_files=False, thread_count=1)
+    ranker = sg.QueryRanker(model).fit(table, y, qid=qid)
+    np.testing.assert_allclose(ranker.predict(table), ranker.predict(sparse.csr_matrix(X)))
+    assert table.indices.dtype == index
