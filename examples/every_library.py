@@ -1,7 +1,7 @@
-"""Tune LightGBM, XGBoost, CatBoost and a regressor, each with one call, and compare them.
+r"""Tune LightGBM, XGBoost, CatBoost and a regressor, each with one call, and compare them.
 
     python examples/every_library.py
-    python examples/every_library.py --train rank.train --group rank.train.query \\
+    python examples/every_library.py --train rank.train --group rank.train.query \
         --test rank.test --test-group rank.test.query
 
 Each is searched over a small grid by the cross-validated NDCNG@10, stopped early on queries held
@@ -16,12 +16,12 @@ import numpy as np
 import sklearn
 from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
+from quickstart import load, split
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from xgboost import XGBRanker
 
 import skgraded as sg
-from quickstart import load, split
 
 MEASURES = [sg.NDCNG(k=10), sg.MuAP()]
 RATES = {"estimator__learning_rate": [0.05, 0.15]}
