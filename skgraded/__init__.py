@@ -1,8 +1,16 @@
 """Measures of graded ranking, as scikit-learn scorers and LightGBM metrics."""
 
 from skgraded import datasets
-from skgraded.display import CutoffCurveDisplay, ThresholdCurveDisplay
-from skgraded.evaluation import CrossEvaluation, Evaluation, cross_evaluate, evaluate
+from skgraded.comparison import Comparison, compare
+from skgraded.cross_evaluation import CrossEvaluation, cross_evaluate
+from skgraded.display import (
+    CutoffCurveDisplay,
+    FoldDisplay,
+    IntervalDisplay,
+    QueryDifferenceDisplay,
+    ThresholdCurveDisplay,
+)
+from skgraded.evaluation import Evaluation, evaluate
 from skgraded.exceptions import TornQueryWarning
 from skgraded.judgments import Judgments
 from skgraded.measures import (
@@ -39,21 +47,26 @@ __all__ = [
     "NDCNG",
     "RBP",
     "RR",
+    "Comparison",
     "CrossEvaluation",
     "CutoffCurveDisplay",
     "Evaluation",
+    "FoldDisplay",
     "GeneralizedPrecision",
     "GeneralizedRecall",
+    "IntervalDisplay",
     "Judgments",
     "KendallTau",
     "MuAP",
     "Precision",
+    "QueryDifferenceDisplay",
     "QueryRanker",
     "Recall",
     "SpearmanRho",
     "TauAP",
     "ThresholdCurveDisplay",
     "TornQueryWarning",
+    "compare",
     "cross_evaluate",
     "datasets",
     "edrc_per_query",

@@ -1,6 +1,7 @@
 """Rows judged before any fit, folds of whole queries, and a fit on the rows of one."""
 
 import numbers
+import warnings
 
 import numpy as np
 from sklearn import config_context
@@ -70,7 +71,10 @@ def query_folds(cv, X, y, judgments):
         groups = ids[query_of_row]
     except TypeError:
         groups = query_of_row
-    folds = list(cv.split(X, y, groups))
+    with warnings.catch_warnings():
+        # A splitter without groups, such as PredefinedSplit, may keep queries whole all the same.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        folds = list(cv.split(X, y, groups))
     for fold, (train, test) in enumerate(folds):
         n_rows = np.bincount(query_of_row[test], minlength=len(ids))
         in_train = np.bincount(query_of_row[train], minlength=len(ids)) > 0

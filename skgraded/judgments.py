@@ -89,9 +89,11 @@ class Judgments:
         self.sizes = np.diff(self.starts)
         self.weights = None
         if row_weights is not None:
-            largest = row_weights.max()  # divided by it, no sum overflows
-            sums = np.bincount(codes, row_weights / largest, minlength=self.n_queries)
-            self.weights = sums / self.sizes * largest
+            # Over a power of 2, which rounds nothing: no sum overflows, and no query's weight
+            # depends on those of others.
+            scale = 2.0 ** (np.frexp(row_weights.max())[1] - 1)
+            sums = np.bincount(codes, row_weights / scale, minlength=self.n_queries)
+            self.weights = sums / self.sizes * scale
         del codes
         self.codes, self.levels, self.counts, self.level_starts = lay_out(
             grades, self.order, self.starts

@@ -1,33 +1,18 @@
-"""evaluate and cross_evaluate: values by query, their means, folds and frames."""
+"""evaluate: values by query, their means, segments, parts and tables."""
+
+import csv
+import json
+import re
 
 import numpy as np
 import pytest
-import sklearn
-from lightgbm import LGBMRanker
-from scipy import sparse
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import (
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    LeaveOneGroupOut,
-    RepeatedKFold,
-)
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from queries import random_queries
 
 import skgraded as sg
 
 Y_TRUE = [2, 0, 1, 0, 0, 1, 0]
 Y_SCORE = [3, 1, 2, 7, 6, 4, 5]
 QID = ["b", "b", "b", "none", "none", "a", "a"]
-
-
-@pytest.fixture(scope="module")
-def ranking():
-    X, y, qid = sg.datasets.make_ranking(n_queries=40, n_documents=10, random_state=3)
-    rows = np.random.default_rng(0).permutation(len(y))
-    return X[rows], y[rows], qid[rows]
 
 
 def test_values_by_query_are_those_of_the_measures():
@@ -73,173 +58,334 @@ def test_default_measures_are_ndcng_and_mu_map():
     assert list(sg.evaluate(Y_TRUE, Y_SCORE, qid=QID).mean()) == ["NDCNG@10", "MuAP"]
 
 
+def test_the_weight_of_a_query_does_not_depend_on_the_others():
+    weight = [0.1, 0.1, 0.1, 3, 3, 3, 7e300]
+    ev = sg.evaluate([1] * 7, [1] * 7, qid=[1, 1, 1, 2, 2, 2, 3], sample_weight=weight)
+    np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
+
+
 def test_the_same_measure_twice_is_refused():
     with pytest.raises(ValueError, match="AP twice"):
         sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "map"])
 
 
-def out_of_fold_by_hand(X, y, qid, cv, n_queries=40):
-    """AP by query, from LightGBM's own form of groups."""
-    values, folds = np.full(n_queries, np.nan), np.full(n_queries, -1)
-    for fold, (train, test) in enumerate(cv.split(X, y, qid)):
-        train = train[np.argsort(qid[train], kind="stable")]
-        sizes = np.unique(qid[train], return_counts=True)[1]
-        model = LGBMRanker(n_estimators=10, verbose=-1, n_jobs=1)
-        model.fit(X[train], y[train], group=sizes)
-        scores = model.predict(X[test])
-        for query in np.unique(qid[test]):
-            of_query = qid[test] == query
-            values[query] = sg.AP()(y[test][of_query], scores[of_query])
-            folds[query] = fold
-    return values, folds
+# Segments, best and worst ------------------------------------------------------------------------
+
+IDS = ["q1", "q2", "q3", "q4", "q5"]
+SEGMENT = {"q1": "head", "q2": "tail", "q3": "head", "q4": "tail", "q5": "tail"}
 
 
-@pytest.mark.parametrize("cv", [5, GroupKFold(3), LeaveOneGroupOut()])
-def test_out_of_fold_values_are_those_of_a_loop_by_hand(ranking, cv):
-    X, y, qid = ranking
-    if isinstance(cv, LeaveOneGroupOut):
-        few = qid < 4
-        X, y, qid = X[few], y[few], qid[few]
-    ranker = sg.QueryRanker(LGBMRanker(n_estimators=10, verbose=-1, n_jobs=1))
-    found = sg.cross_evaluate(ranker, X, y, qid=qid, measures=["ap", "rr"], cv=cv)
-    values, folds = out_of_fold_by_hand(X, y, qid, GroupKFold(cv) if cv == 5 else cv)
-    np.testing.assert_allclose(found.per_query["AP"], values[found.query_ids], atol=1e-9)
-    np.testing.assert_array_equal(found.fold, folds[found.query_ids])
-    assert found.query_ids.tolist() == list(dict.fromkeys(qid.tolist()))
-    assert not hasattr(ranker, "estimator_")
+@pytest.fixture
+def five():
+    """Five queries of RR 1, 1/2, 1/3, none and 1; AP is the same; weights 1 to 5."""
+    y_true = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
+    measures = ["rr", sg.AP(undefined=np.nan)]
+    return sg.evaluate(
+        y_true, [3, 2, 1] * 5, qid=np.repeat(IDS, 3), measures=measures,
+        sample_weight=np.repeat([1, 2, 3, 4, 5], 3),
+    )
 
 
-@pytest.mark.parametrize("routing", [False, True])
-@pytest.mark.parametrize(
-    "ranker", [Ridge(), sg.QueryRanker(Ridge()), make_pipeline(StandardScaler(),
-                                                             sg.QueryRanker(Ridge()))],
-    ids=["regressor", "ranker", "pipeline"],
-)
-def test_a_ranker_a_pipeline_and_a_plain_regressor_give_the_same(ranking, ranker, routing):
-    X, y, qid = ranking
-    with sklearn.config_context(enable_metadata_routing=routing):
-        found = sg.cross_evaluate(ranker, X, y, qid=qid, cv=4)
-    expected = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4)
-    for name, values in expected.per_query.items():
-        np.testing.assert_allclose(found.per_query[name], values, atol=1e-6)
+def test_a_summary_has_a_row_a_measure(five):
+    frame = five.summary(0.9, method="t")
+    assert frame.columns.tolist() == [
+        "measure", "mean", "ci_low", "ci_high", "method", "n_queries", "n_undefined",
+    ]
+    assert frame["measure"].tolist() == ["RR", "AP(undefined=nan)"]
+    means = [
+        (1 * 1 + 2 / 2 + 3 / 3 + 4 * 0 + 5 * 1) / 15, (1 * 1 + 2 / 2 + 3 / 3 + 5 * 1) / 11,
+    ]
+    np.testing.assert_allclose(frame["mean"], means)
+    intervals = five.confidence_interval(0.9, method="t")
+    assert list(zip(frame["ci_low"], frame["ci_high"], strict=True)) == list(intervals.values())
+    assert frame["n_queries"].tolist() == [5, 5] and frame["n_undefined"].tolist() == [1, 1]
 
 
-def test_frames_sparse_matrices_and_text_ids_are_taken(ranking):
+def test_a_summary_is_the_same_each_time(five):
+    assert five.summary().equals(five.summary())
+    assert not five.summary().equals(five.summary(rng=1))
+
+
+def segments_given(kind):
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    X, y, qid = ranking
-    expected = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4)
-    names = [f"x{i}" for i in range(X.shape[1])]
-    tables = [pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names), sparse.csr_matrix(X)]
-    for table in tables:
-        # ids whose order is that of the numbers, so that the folds are the same
-        text = np.array([f"q{query:03}" for query in qid])
-        found = sg.cross_evaluate(sg.QueryRanker(Ridge()), table, pd.Series(y), qid=text, cv=4)
-        np.testing.assert_allclose(found.mean()["MuAP"], expected.mean()["MuAP"], atol=1e-6)
-        np.testing.assert_array_equal(found.fold, expected.fold)
+    in_order = list(SEGMENT.values())
+    by_id = pd.Series(SEGMENT)
+    return {
+        "list": in_order,
+        "array": np.array(in_order),
+        "polars": pl.Series(in_order),
+        "categories": pd.Categorical(in_order),
+        "mapping": SEGMENT | {"q9": "elsewhere"},
+        "series": by_id.iloc[::-1],
+    }[kind]
 
 
-def test_ids_without_an_order_are_taken(ranking):
-    X, y, qid = ranking
-    mixed = [("odd", int(q)) if q % 2 else int(q) for q in qid]
-    found = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=mixed, cv=4)
-    assert set(found.query_ids) == set(mixed)
-
-
-def test_queries_that_are_never_tested_are_left_out(ranking):
-    X, y, qid = ranking
-    splitter = GroupShuffleSplit(1, test_size=0.25, random_state=0)
-    found = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splitter)
-    (_, test), = splitter.split(X, y, qid)
-    assert found.query_ids.tolist() == list(dict.fromkeys(qid[test].tolist()))
-    assert set(found.fold.tolist()) == {0}
-
-
-# scikit-learn says by itself that such splitters do not look at groups
-@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
-def test_a_splitter_that_tears_queries_is_refused(ranking):
-    X, y, qid = ranking
-    test, train = np.split(qid, [-(-len(y) // 5)])
-    torn = len(np.intersect1d(test, train))
-    with pytest.raises(ValueError, match=rf"cv tears {torn} queries apart in fold 0.*GroupKFold"):
-        sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=KFold(5))
-
-
-@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
-def test_queries_that_are_tested_twice_are_refused():
-    X, y = np.arange(4.0)[:, None], [0, 1, 2, 0]
-    with pytest.raises(ValueError, match=r"cv tests query 0 more than once"):
-        sg.cross_evaluate(Ridge(), X, y, qid=range(4), cv=RepeatedKFold(n_splits=2, n_repeats=2))
-
-
-def test_a_frame_of_folds_names_them(ranking):
-    X, y, qid = ranking
-    frame = sg.cross_evaluate(Ridge(), X, y, qid=qid, measures="ap", cv=4).to_frame()
-    assert frame.columns.tolist() == ["query_id", "fold", "AP"]
-    assert sorted(frame["fold"].unique()) == [0, 1, 2, 3]
-
-
-def test_the_query_as_a_column_of_x_or_by_its_index(ranking):
-    pd = pytest.importorskip("pandas")
-    X, y, qid = ranking
-    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
-    expected = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4).mean()["MuAP"]
-    by_column = sg.QueryRanker(Ridge(), qid="query")
-    by_index = sg.QueryRanker(Ridge(), qid=pd.Series(qid))
-    for ranker, X in ((by_column, frame.assign(query=qid)), (by_index, frame)):
-        for given in (qid, None):
-            found = sg.cross_evaluate(ranker, X, y, qid=given, cv=4)
-            assert found.mean()["MuAP"] == pytest.approx(expected, abs=1e-6)
-
-
-def test_group_sizes_serve_as_queries_of_consecutive_rows():
-    X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
-    found = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, group=np.bincount(qid), cv=3)
-    expected = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=3)
-    assert found.mean() == expected.mean()
-
-
-def test_without_queries_there_is_one_clear_error(ranking):
-    X, y, _ = ranking
-    with pytest.raises(ValueError, match="needs the query of each row: give qid or group"):
-        sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y)
-
-
-@pytest.mark.parametrize("kind", [list, tuple, lambda ids: [f"q{i:03}" for i in ids],
-                                  lambda ids: [(i // 7, i % 7) for i in ids]],
-                         ids=["list", "tuple", "text", "pairs"])
-def test_the_folds_do_not_depend_on_the_kind_of_ids(ranking, kind):
-    X, y, qid = ranking
-    expected = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=5)
-    found = sg.cross_evaluate(Ridge(), X, y, qid=kind(qid.tolist()), cv=5)
-    np.testing.assert_array_equal(found.fold, expected.fold)
-    np.testing.assert_array_equal(found.per_query["MuAP"], expected.per_query["MuAP"])
-
-
-def test_splits_may_be_given_as_a_list(ranking):
-    X, y, qid = ranking
-    splits = list(GroupKFold(5).split(X, y, qid))
-    found = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splits)
-    assert found.mean() == sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=None).mean()
-    with pytest.raises(ValueError, match="cv"):
-        sg.cross_evaluate(Ridge(), X, y, qid=qid, cv="five")
-
-
-class NeverFitted(Ridge):
-    def fit(self, X, y):
-        raise AssertionError("bad input must be refused before any fit")
+@pytest.mark.parametrize("kind", ["list", "array", "polars", "categories", "mapping", "series"])
+def test_a_segment_is_summed_up_as_its_queries_alone(five, kind):
+    frame = five.summary(by=segments_given(kind), method="t")
+    assert frame["segment"].tolist() == ["head", "head", "tail", "tail"]
+    rr = frame[frame["measure"] == "RR"].set_index("segment")
+    np.testing.assert_allclose(rr["mean"], [(1 + 3 / 3) / 4, (2 / 2 + 0 + 5) / 11])
+    assert rr["n_queries"].tolist() == [2, 3] and rr["n_undefined"].tolist() == [0, 1]
+    head = sg.evaluate(
+        [1, 0, 0, 0, 0, 1], [3, 2, 1] * 2, qid=np.repeat(["q1", "q3"], 3), measures="rr",
+        sample_weight=np.repeat([1, 3], 3),
+    )
+    low, high = head.confidence_interval(method="t")["RR"]
+    assert (rr.loc["head", "ci_low"], rr.loc["head", "ci_high"]) == (low, high)
 
 
 @pytest.mark.parametrize(
-    ("grade", "measures", "message"),
+    ("by", "error", "message"),
     [
-        (np.nan, "ap", r"^y must be finite: row 3 is nan"),
-        (-1, "ap", r"^y must hold grades ≥ 0: row 3 is -1"),
-        (9, "ndcng(max_grade=4)", r"max_grade is 4, but y_true has 9 in row 3"),
+        ({"q1": "a", "q2": "b"}, ValueError, "by has no segment for query 'q3'"),
+        (["a", "b"], ValueError, "by has 2 segments, but there are 5 queries"),
+        (["a", None, "b", "b", "b"], ValueError, "no segment for query 'q2': it is None"),
+        ({**SEGMENT, "q4": np.nan}, ValueError, "no segment for query 'q4': it is nan"),
+        ("topic", TypeError, "by must be an array .* or a mapping .*; got 'topic'"),
+        (set(SEGMENT), TypeError, "by must be an array"),
     ],
 )
-def test_bad_grades_are_refused_before_any_fit(ranking, grade, measures, message):
-    X, y, qid = ranking
-    y = y.astype(float)
-    y[3] = grade
-    with pytest.raises(ValueError, match=message):
-        sg.cross_evaluate(NeverFitted(), X, y, qid=qid, measures=measures)
+def test_segments_that_do_not_fit_are_refused(five, by, error, message):
+    with pytest.raises(error, match=message):
+        five.summary(by=by)
+
+
+def test_a_series_of_segments_is_looked_up_by_query_never_by_position(five):
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="no segment for query 'q1'"):
+        five.summary(by=pd.Series(list(SEGMENT.values())))
+    with pytest.raises(ValueError, match="its index has 'q1' twice"):
+        five.summary(by=pd.Series("all", index=["q1", *IDS]))
+    with pytest.raises(TypeError, match="by is a frame"):
+        five.summary(by=pd.DataFrame(SEGMENT, index=[0]).T)
+    pairs = [("de", 1), ("de", 1), ("fr", 1), ("fr", 1)]
+    ev = sg.evaluate([1, 0, 1, 0], [1, 2, 2, 1], qid=pairs, measures="rr")
+    by = pd.Series([7, 8], index=pd.MultiIndex.from_tuples([("fr", 1), ("de", 1)]))
+    assert ev.summary(by=by)[["segment", "mean"]].values.tolist() == [[8, 1 / 2], [7, 1]]
+
+
+def test_the_worst_come_lowest_first_and_the_best_highest_first(five):
+    assert five.worst()["query_id"].tolist() == ["q3", "q2", "q1", "q5"]  # q4 has no value
+    assert five.best(2)["query_id"].tolist() == ["q1", "q5"]
+    worst = five.worst(1, "AP(undefined=nan)")
+    assert worst.index.tolist() == [2] and worst["RR"].tolist() == [1 / 3]
+    assert worst.columns.tolist() == five.to_frame().columns.tolist()
+    assert five.worst(measure=sg.RR()).equals(five.worst(measure="mrr"))
+
+
+def test_worst_wants_a_number_and_a_measure_that_was_evaluated(five):
+    with pytest.raises(ValueError, match="n must be at least 1; got 0"):
+        five.worst(0)
+    with pytest.raises(ValueError, match=r"measure is AP, but evaluated were RR, AP\(undef"):
+        five.best(measure="ap")
+
+
+# Parts -------------------------------------------------------------------------------------------
+
+def assert_same(found, expected):
+    assert type(found) is type(expected)
+    assert found.query_ids.dtype == expected.query_ids.dtype
+    ids, expected_ids = found.query_ids.tolist(), expected.query_ids.tolist()
+    assert list(map(type, ids)) == list(map(type, expected_ids)) and ids == expected_ids
+    for name in ("per_query", "undefined"):
+        values, expected_values = getattr(found, name), getattr(expected, name)
+        assert list(values) == list(expected_values)
+        for measure in values:
+            assert values[measure].dtype == expected_values[measure].dtype
+            np.testing.assert_array_equal(values[measure], expected_values[measure], strict=True)
+    assert (found.weights is None) == (expected.weights is None)
+    if found.weights is not None:
+        np.testing.assert_array_equal(found.weights, expected.weights, strict=True)
+    np.testing.assert_equal(found.mean(), expected.mean())
+
+
+ID_KINDS = {
+    "int": lambda i: i,
+    "int32": lambda i: np.array(i, dtype=np.int32),
+    "text": lambda i: [f"q{one}" for one in i],
+    "float": lambda i: i + 0.5,
+    "pairs": lambda i: [("q", int(one)) for one in i],
+    "mixed": lambda i: [int(one) if one % 2 else f"q{one}" for one in i],
+    "dates": lambda i: np.datetime64("2026-11-01") + i,
+}
+
+
+@pytest.mark.parametrize("kind", ID_KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_whole_is_the_concat_of_its_parts(kind, weighted):
+    q = random_queries(0, 30, (1, 9))
+    order = np.argsort(q.qid, kind="stable")
+    y_true, y_score, number = q.y_true[order], q.y_score[order], q.qid[order]
+    weight = np.random.default_rng(1).random(len(number)) if weighted else None
+
+    def of(rows):
+        return sg.evaluate(
+            y_true[rows], y_score[rows], qid=ID_KINDS[kind](number[rows]),
+            measures=["ap(undefined=nan)", "ndcng@3", "mu_map"],
+            sample_weight=weight[rows] if weighted else None,
+        )
+
+    parts = [of((number >= low) & (number < high)) for low, high in ((0, 4), (4, 5), (5, 30))]
+    assert_same(sg.Evaluation.concat(parts), of(slice(None)))
+    assert_same(sg.Evaluation.concat(iter(parts[:1])), parts[0])
+
+
+def one_query(query, measures="ap", **kwargs):
+    return sg.evaluate([1, 0], [2, 1], qid=[query, query], measures=measures, **kwargs)
+
+
+def test_ids_of_several_types_stay_what_they_are():
+    found = sg.Evaluation.concat([one_query(2**60 + 1), one_query(0.5), one_query("q")])
+    assert found.query_ids.tolist() == [2**60 + 1, 0.5, "q"]
+
+
+def test_parts_may_have_the_measures_in_another_order():
+    found = sg.Evaluation.concat([one_query(1, ["ap", "p@1"]), one_query(2, ["p@1", "ap"])])
+    assert list(found.per_query) == ["AP", "Precision@1"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "message"),
+    [
+        (lambda: [], ValueError, "concat got no part"),
+        (lambda: [one_query(1), 3], TypeError, "concat takes Evaluations; part 1 is a int"),
+        (lambda: [one_query("a"), one_query("b"), one_query("a")], ValueError,
+         "1 are in more than one: 'a'"),
+        (lambda: [one_query(1), one_query(1.0)], ValueError, "in more than one: 1.0"),
+        (lambda: [one_query(1), one_query(2, ["ap", "rr"])], ValueError,
+         r"RR is in only one of part 0 \(AP\) and part 1 \(AP, RR\)"),
+        (lambda: [one_query(1), one_query(2, sample_weight=[1, 1])], ValueError,
+         "Part 1 of concat has weights, unlike part 0"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(parts, error, message):
+    with pytest.raises(error, match=message):
+        sg.Evaluation.concat(parts())
+
+
+def test_many_shared_queries_are_named_by_the_first():
+    ev = sg.evaluate([1] * 8, [1] * 8, group=[1] * 8, measures="ap")
+    with pytest.raises(ValueError, match=r"8 are in more than one: 0, 1, 2, 3, 4, …\. .* use qid"):
+        sg.Evaluation.concat([ev, ev])
+
+
+# Output ------------------------------------------------------------------------------------------
+
+def through_json(ev):
+    return sg.Evaluation.from_json(ev.to_json())
+
+
+@pytest.mark.parametrize("kind", ID_KINDS)
+def test_json_gives_back_the_same(kind):
+    q = random_queries(1, 20, (1, 6))
+    weight = np.random.default_rng(1).random(len(q.qid))
+    for sample_weight in (None, weight):
+        ev = sg.evaluate(
+            q.y_true, q.y_score, qid=ID_KINDS[kind](q.qid), sample_weight=sample_weight,
+            measures=["ap(undefined=nan)", "mu_map", "kendalltau(undefined=nan)"],
+        )
+        assert_same(through_json(ev), ev)
+
+
+def test_json_gives_back_ids_of_any_plain_type():
+    ids = ["1", 1, 2.5, ("a", (True, 0.1)), float("-inf"), 2**70, "ü\n\ud800", np.int64(7), False]
+    ev = sg.evaluate([1] * 9, range(9), qid=ids, measures="ap")
+    found = through_json(ev).query_ids.tolist()
+    assert found == ids
+    assert list(map(type, found)) == [str, int, float, tuple, float, int, str, int, bool]
+    assert list(map(type, found[3][1])) == [bool, float]
+    two = sg.evaluate([1, 1], [1, 1], qid=np.array([True, False]), measures="ap")
+    assert_same(through_json(two), two)
+
+
+def test_json_is_of_the_standard_and_a_file_of_it_is_read(tmp_path):
+    ev = sg.evaluate([0, 0, 1], [1, 2, 3], qid=[1, 1, 2], measures="ap(undefined=nan)")
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not in the standard of JSON")
+
+    assert json.loads(ev.to_json(), parse_constant=refuse)["kind"] == "Evaluation"
+    for path in (tmp_path / "ev.json", str(tmp_path / "other.json")):
+        assert ev.to_json(path) is None
+        assert_same(sg.Evaluation.from_json(path), ev)
+
+
+def test_json_says_what_it_cannot_write_or_read(tmp_path):
+    ev = sg.evaluate([1], [1], qid=[frozenset("ab")], measures="ap")
+    with pytest.raises(TypeError, match=r"no form of the query id frozenset\(.*of type frozenset"):
+        ev.to_json()
+    with pytest.raises(ValueError, match="The text is not JSON"):
+        sg.Evaluation.from_json("{'kind': 1}")
+    with pytest.raises(ValueError, match="not a report that to_json wrote"):
+        sg.Evaluation.from_json('{"AP": 1}')
+    with pytest.raises(ValueError, match="JSON of a Comparison, not of an Evaluation"):
+        sg.Evaluation.from_json('{"kind": "Comparison"}')
+    (tmp_path / "list.json").write_text("[1]")
+    with pytest.raises(ValueError, match="list.json is not a report"):
+        sg.Evaluation.from_json(tmp_path / "list.json")
+
+
+def test_csv_has_all_digits(tmp_path, five):
+    assert five.to_csv().splitlines()[:2] == [
+        "query_id,RR,AP(undefined=nan),weight", "q1,1.0,1.0,1.0",
+    ]
+    assert five.to_csv(tmp_path / "ev.csv") is None
+    with open(tmp_path / "ev.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["query_id"] for row in rows] == IDS
+    for name, values in {**five.per_query, "weight": five.weights}.items():
+        np.testing.assert_array_equal([float(row[name]) for row in rows], values)
+
+
+def cells_of(line, by=r"\|"):
+    line = line.removesuffix(r" \\")
+    return [cell.strip() for cell in re.split(rf"(?<!\\){by}", line.strip("| "))]
+
+
+AWKWARD = ["a|b", "50%", "x_1", "R&D <b>", "{$#~^}\\", "007", "two\nlines", "_x_"]
+
+
+@pytest.fixture
+def awkward():
+    values = np.array([1, 0.5, 1 / 3, np.nan, 1e-9, 0, 0.25, 1])
+    none = np.isnan(values)
+    return sg.Evaluation(np.array(AWKWARD, dtype=object), {"AP": values}, {"AP": none})
+
+
+def test_markdown_is_a_table_whatever_the_ids_are(awkward):
+    lines = awkward.to_markdown(per_query=True).splitlines()
+    assert cells_of(lines[0]) == ["query_id", "AP"]
+    assert re.fullmatch(r"\|:-+\|-+:\|", lines[1])
+    assert [cells_of(line) for line in lines[2:]] == [
+        [r"a\|b", "1.0000"], ["50%", "0.5000"], ["x_1", "0.3333"],
+        ["R&amp;D &lt;b&gt;", "nan"], [r"{\$#\~^}" + r"\\", "1.0e-09"], ["007", "0.0000"],
+        ["two lines", "0.2500"], [r"\_x\_", "1.0000"],
+    ]
+
+
+def test_latex_is_a_table_whatever_the_ids_are(awkward):
+    lines = awkward.to_latex(per_query=True).splitlines()
+    assert lines[0] == r"\begin{tabular}{lr}" and lines[-1] == r"\end{tabular}"
+    assert lines[2] == r"query\_id & AP \\"
+    assert [cells_of(line, "&") for line in lines[4:-2]] == [
+        [r"a\textbar{}b", "1.0000"], [r"50\%", "0.5000"], [r"x\_1", "0.3333"],
+        [r"R\&D \textless{}b\textgreater{}", "nan"],
+        [r"\{\$\#\textasciitilde{}\textasciicircum{}\}\textbackslash{}", "1.0e-09"],
+        ["007", "0.0000"], ["two lines", "0.2500"], [r"\_x\_", "1.0000"],
+    ]
+
+
+def test_tables_are_summaries_unless_by_query(five):
+    lines = five.to_markdown().splitlines()
+    frame = five.summary()
+    assert cells_of(lines[0]) == frame.columns.tolist()
+    assert [cells_of(line)[:2] for line in lines[2:]] == [
+        ["RR", f"{8 / 15:.4f}"], ["AP(undefined=nan)", f"{8 / 11:.4f}"],
+    ]
+    assert cells_of(five.to_latex().splitlines()[4], "&")[:2] == ["RR", f"{8 / 15:.4f}"]
+
+
+def test_ids_are_never_rounded_in_tables():
+    found = one_query(0.123456).to_markdown(per_query=True)
+    assert cells_of(found.splitlines()[2]) == ["0.123456", "1.0000"]

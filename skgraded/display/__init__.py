@@ -1,5 +1,14 @@
 """Plots, in scikit-learn's Display form."""
 
 from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
+from skgraded.display._differences import QueryDifferenceDisplay
+from skgraded.display._folds import FoldDisplay
+from skgraded.display._intervals import IntervalDisplay
 
-__all__ = ["CutoffCurveDisplay", "ThresholdCurveDisplay"]
+__all__ = [
+    "CutoffCurveDisplay",
+    "FoldDisplay",
+    "IntervalDisplay",
+    "QueryDifferenceDisplay",
+    "ThresholdCurveDisplay",
+]

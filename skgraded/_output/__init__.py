@@ -1,0 +1,1 @@
+"""How reports are written: tables, JSON, plain sentences, pages of HTML."""

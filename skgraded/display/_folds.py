@@ -1,0 +1,212 @@
+"""Folds of a cross-validation."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded._validation import column, whole_number
+from skgraded.cross_evaluation import CrossEvaluation
+from skgraded.display._base import Display, need_matplotlib
+from skgraded.display._reports import (
+    BLUE,
+    SIDE,
+    check_made_by,
+    count_queries,
+    draw_mean,
+    fit_height,
+    ink,
+    legend_above,
+    measure_name,
+    whole_ticks,
+    wrapped,
+)
+from skgraded.measures import Measure, mean_over_queries
+
+
+class FoldDisplay(Display):
+    """Values by query in each fold of a cross-validation, with the mean over all queries.
+
+    A box holds the middle half of the fold's queries, its line is the median, and its whiskers
+    reach from the 5th to the 95th percentile. Points are the means of the folds. The dashed line
+    is the mean over all queries, the band its interval: folds share most of their training data,
+    so their means have no interval that would hold.
+
+    Make it by `from_cross_evaluation`.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_queries,)
+        nan: left out.
+    fold : array-like of shape (n_queries,) of int
+        The fold of each query, from 0.
+    fold_means : array-like of shape (n_folds,)
+        nan: none.
+    measure : str
+        Its name.
+    mean : float, optional
+        Over all queries.
+    interval : (float, float), optional
+        That of `mean`.
+    level : float, optional
+        That of the interval.
+
+    Attributes
+    ----------
+    values, fold, fold_means, measure, mean, interval, level
+        As given.
+    boxes_ : list of matplotlib.patches.PathPatch
+        A box a fold.
+    points_ : matplotlib.lines.Line2D
+        The means of the folds.
+    mean_line_ : matplotlib.lines.Line2D or None
+    interval_ : matplotlib.patches.Patch or None
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=30, random_state=0)
+    >>> cv = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=3)
+    >>> display = sg.FoldDisplay.from_cross_evaluation(cv, ax=Figure().subplots())
+    >>> display.ax_.get_xlabel(), display.ax_.get_ylabel()
+    ('fold, 10 queries each', 'NDCNG@10')
+    >>> display.fold_means.round(3).tolist() == cv.by_fold()["NDCNG@10"].round(3).tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        fold: ArrayLike,
+        fold_means: ArrayLike,
+        *,
+        measure: str,
+        mean: float | None = None,
+        interval: tuple[float, float] | None = None,
+        level: float | None = None,
+    ):
+        self.values = column(values, "values")
+        self.fold_means = column(fold_means, "fold_means")
+        folds = column(fold, "fold", len(self.values), "values").tolist()
+        self.fold = np.array([whole_number(one, "fold", 0) for one in folds])
+        if self.fold.max() >= len(self.fold_means):
+            raise ValueError(
+                f"fold has {self.fold.max()}, but fold_means only the folds 0 to "
+                f"{len(self.fold_means) - 1}."
+            )
+        self.measure = measure
+        self.mean, self.interval, self.level = mean, interval, level
+
+    @classmethod
+    def from_cross_evaluation(
+        cls,
+        cross_evaluation: CrossEvaluation,
+        *,
+        measure: str | Measure | None = None,
+        level: float = 0.95,
+        method: str | None = None,
+        n_resamples: int = 9999,
+        rng: int | np.random.Generator | None = 0,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> "FoldDisplay":
+        """Draw the folds of a cross-evaluation.
+
+        Parameters
+        ----------
+        cross_evaluation : CrossEvaluation
+            As `cross_evaluate` makes it.
+        measure : Measure or str, optional
+            By default the first.
+        level, method, n_resamples, rng
+            As for `Evaluation.summary`, of which it draws the interval.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure.
+        **kwargs : dict
+            For matplotlib's ``boxplot``.
+
+        Returns
+        -------
+        FoldDisplay
+            Queries without a value are left out, and those of weight 0; boxes know no weights.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If it is no CrossEvaluation, or has no such measure.
+        ImportError
+            If there is no matplotlib.
+        """
+        need_matplotlib(f"{cls.__name__}.from_cross_evaluation")
+        check_made_by("cross_evaluate", cross_evaluation, CrossEvaluation, "cross_evaluation")
+        cv = cross_evaluation
+        name = measure_name(measure, list(cv.per_query))
+        values, weights = cv.per_query[name], cv.weights
+        if weights is not None:
+            values = np.where(weights > 0, values, np.nan)
+        means = []
+        for i in range(len(cv.fit_time)):
+            there = cv.fold == i
+            means.append(mean_over_queries(
+                values[there], None if weights is None else weights[there]
+            ))
+        intervals = cv.confidence_interval(
+            level, method=method, n_resamples=n_resamples, rng=rng
+        )
+        display = cls(
+            values, cv.fold, means, measure=name, mean=cv.mean()[name], interval=intervals[name],
+            level=level,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> "FoldDisplay":
+        """Draw the folds.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure.
+        **kwargs : dict
+            For matplotlib's ``boxplot``.
+
+        Returns
+        -------
+        FoldDisplay
+            Itself.
+        """
+        self._take_axes(ax, layout="constrained")
+        ax = self.ax_
+        defined = ~np.isnan(self.values)
+        places = range(len(self.fold_means))
+        by_fold: list = [self.values[defined & (self.fold == i)] for i in places]
+        style = {
+            "positions": places, "whis": (5, 95), "showfliers": False, "patch_artist": True,
+            "widths": 0.6, "manage_ticks": False, "boxprops": {"facecolor": (ink(ax), 0.1)},
+            "medianprops": {"color": ink(ax)},
+        }
+        self.boxes_ = ax.boxplot(by_fold, **{**style, **kwargs})["boxes"]
+        self.boxes_[0].set_label("half of the queries; whiskers: 90 %")
+        (self.points_,) = ax.plot(
+            places, self.fold_means, linestyle="none", marker="D", color=BLUE,
+            label="mean of the fold",
+        )
+        self.mean_line_, self.interval_ = draw_mean(
+            ax, "mean of all", self.mean, self.interval, self.level
+        )
+        ax.set(xlim=(-0.6, len(places) - 0.4), ylabel=wrapped(self.measure, SIDE))
+        ax.set_xlabel(f"fold, {_sizes(by_fold, int((~defined).sum()))}")
+        whole_ticks(ax)
+        fit_height(ax)
+        legend_above(ax)
+        return self
+
+
+def _sizes(by_fold, n_left_out):
+    sizes = [len(values) for values in by_fold]
+    low, high = min(sizes), max(sizes)
+    text = count_queries(high) if low == high else f"{low:,} to {count_queries(high)}"
+    return f"{text} each" + (f", {n_left_out:,} left out" if n_left_out else "")

@@ -1,0 +1,391 @@
+"""Means and mean differences with their intervals."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded.comparison import Comparison
+from skgraded.display._base import (
+    SystemsDisplay,
+    as_names,
+    line_settings,
+    need_matplotlib,
+    of_queries,
+    systems_of,
+)
+from skgraded.display._reports import (
+    LEGEND,
+    check_made_by,
+    evaluate_systems,
+    ink,
+    legend_above,
+    measure_names,
+    pairs_of,
+    percent,
+    rows_of,
+    wrapped,
+)
+from skgraded.evaluation import Evaluation
+from skgraded.judgments import Judgments
+from skgraded.measures import Measure, as_measures
+
+MARKERS = "os^Dv*Pph8"
+LINE = 0.18  # inches that a line of letters takes
+
+
+class IntervalDisplay(SystemsDisplay):
+    """Means or mean differences with their intervals: a forest plot.
+
+    A row is a system; measures have colours and markers of their own. Of a single system a row is
+    a measure.
+
+    Make it by `from_evaluations`, `from_comparison`, `from_predictions` or `from_estimator`.
+
+    Parameters
+    ----------
+    means : array-like of shape (n_systems, n_measures)
+        Means, or mean differences. The first axis may be left out.
+    low, high : array-like of shape (n_systems, n_measures)
+        The ends of their intervals; nan where there is none.
+    measures : str or list of str
+        Their names.
+    name : str or list of str, optional
+        A name a system.
+    quantity : str, default="mean"
+        What the means are, for the axis.
+    zero_line : bool, default=False
+        Whether a line marks zero, as is due to differences.
+    level : float, optional
+        That of the intervals.
+    n_queries : array-like of int, optional
+        How many queries each mean is of, or all are.
+    n_undefined : array-like of int, optional
+        How many of these have no value of their own.
+
+    Attributes
+    ----------
+    means, low, high, measures, name, quantity, zero_line, level, n_queries, n_undefined
+        As given; `means`, `low` and `high` have two dimensions, and `name`, unless None, an
+        element a system.
+    points_ : list of matplotlib.lines.Line2D
+        The means, an element a measure; of a single system one element. Row i is at y = i.
+    intervals_ : list of matplotlib.collections.LineCollection
+        Likewise.
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skgraded as sg
+    >>> from matplotlib.figure import Figure
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
+    >>> noise = np.random.default_rng(0).normal(size=len(y))
+    >>> noisy = sg.evaluate(y, y + 2 * noise, qid=qid, measures="ndcng@10")
+    >>> good = sg.evaluate(y, y + noise, qid=qid, measures="ndcng@10")
+    >>> display = sg.IntervalDisplay.from_evaluations(
+    ...     {"noisy": noisy, "good": good}, ax=Figure().subplots())
+    >>> display.ax_.get_xlabel()
+    'NDCNG@10: mean, of 60 queries, 2 undefined, 95 % intervals'
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['noisy', 'good']
+    """
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        *,
+        measures: str | list[str],
+        name: str | list[str] | None = None,
+        quantity: str = "mean",
+        zero_line: bool = False,
+        level: float | None = None,
+        n_queries: ArrayLike | None = None,
+        n_undefined: ArrayLike | None = None,
+    ):
+        self.measures = [measures] if isinstance(measures, str) else list(measures)
+        self.means = np.atleast_2d(np.asarray(means, dtype=float))
+        shape = self.means.shape
+        if len(shape) != 2 or shape[1] != len(self.measures) or not shape[0]:
+            raise ValueError(
+                f"means must have the shape (n_systems, {len(self.measures)}); got "
+                f"{np.shape(means)}."
+            )
+        self.low, self.high = (np.atleast_2d(np.asarray(end, dtype=float)) for end in (low, high))
+        for argument, end in (("low", self.low), ("high", self.high)):
+            if end.shape != shape:
+                raise ValueError(
+                    f"{argument} must have the shape {shape} of means; got {end.shape}."
+                )
+        self.name = as_names(name, len(self.means))
+        self.quantity = quantity
+        self.zero_line = zero_line
+        self.level = level
+        self.n_queries = None if n_queries is None else np.asarray(n_queries)
+        self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
+
+    @classmethod
+    def from_evaluations(
+        cls,
+        evaluations: Evaluation | Mapping[str, Evaluation],
+        *,
+        measures: str | Measure | Iterable[str | Measure] | None = None,
+        name: str | None = None,
+        level: float = 0.95,
+        method: str | None = None,
+        n_resamples: int = 9999,
+        rng: int | np.random.Generator | None = 0,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> "IntervalDisplay":
+        """Draw means with intervals of one evaluation or of several.
+
+        Parameters
+        ----------
+        evaluations : Evaluation, or mapping of str to Evaluation
+            By name; they need not be of the same queries. A `CrossEvaluation` is one.
+        measures : Measure, str, or list of these, optional
+            By default those of the first evaluation.
+        name : str, optional
+            The system's name if it is one evaluation.
+        level, method, n_resamples, rng
+            As for `Evaluation.summary`, of which it draws the numbers.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure.
+        **kwargs : dict
+            For matplotlib's ``plot``, of all means.
+
+        Returns
+        -------
+        IntervalDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            On bad input, before any work.
+        ImportError
+            If there is no matplotlib.
+        """
+        need_matplotlib(f"{cls.__name__}.from_evaluations")
+        names, found = systems_of(evaluations, name, "evaluations")
+        for i, one in enumerate(found):
+            argument = "evaluations" if found[0] is evaluations else f"evaluations[{names[i]!r}]"
+            check_made_by("evaluate", one, Evaluation, argument)
+        shown = measure_names(measures, list(found[0].per_query))
+        for i, one in enumerate(found):
+            for measure in shown:
+                if measure not in one.per_query:
+                    raise ValueError(
+                        f"evaluations[{names[i]!r}] lacks the measure {measure}; it has "
+                        f"{', '.join(one.per_query)}. Evaluate all systems by the same measures."
+                    )
+        settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
+        intervals = [one.confidence_interval(level, **settings) for one in found]
+        means = [one.mean() for one in found]
+        display = cls(
+            [[of_system[measure] for measure in shown] for of_system in means],
+            [[of_system[measure].low for measure in shown] for of_system in intervals],
+            [[of_system[measure].high for measure in shown] for of_system in intervals],
+            measures=shown, name=names, level=level,
+            n_queries=[len(one.query_ids) for one in found],
+            n_undefined=[[one.n_undefined[measure] for measure in shown] for one in found],
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_comparison(
+        cls,
+        comparison: Comparison,
+        *,
+        measures: str | Measure | Iterable[str | Measure] | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> "IntervalDisplay":
+        """Draw the mean differences of a comparison with their intervals.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            As `compare` makes it. Intervals are as in its table: not corrected for their number.
+        measures : Measure, str, or list of these, optional
+            By default all.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure.
+        **kwargs : dict
+            For matplotlib's ``plot``, of all means.
+
+        Returns
+        -------
+        IntervalDisplay
+            Without a baseline a row is a pair of systems.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If it is no Comparison, or has no such measure.
+        ImportError
+            If there is no matplotlib.
+        """
+        need_matplotlib(f"{cls.__name__}.from_comparison")
+        check_made_by("compare", comparison, Comparison, "comparison")
+        shown = measure_names(measures, comparison.measures)
+        rows = {
+            (row["system"], row["baseline"], row["measure"]): row for row in rows_of(comparison)
+        }
+        table = [[rows[(*pair, measure)] for measure in shown] for pair in pairs_of(comparison)]
+        baseline = comparison.baseline
+        display = cls(
+            *(
+                [[row[key] for row in of_pair] for of_pair in table]
+                for key in ("difference", "ci_low", "ci_high")
+            ),
+            measures=shown,
+            name=[
+                system if baseline is not None else f"{system} − {other}"
+                for system, other in pairs_of(comparison)
+            ],
+            quantity="mean difference" + ("" if baseline is None else f" to {baseline}"),
+            zero_line=True,
+            level=comparison.level,
+            n_queries=[[row["n_queries"] for row in of_pair] for of_pair in table],
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike | Judgments,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+        level: float = 0.95,
+        **kwargs: Any,
+    ) -> "IntervalDisplay":
+        """Draw means with intervals of a system's scores, or those of several systems.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or Judgments
+            Grades ≥ 0, 0 = irrelevant.
+        y_score : array-like of shape (n,), or mapping of str to such
+            The system's scores, the highest first; -inf: not retrieved. Of several systems the
+            scores by name.
+        qid : array-like of shape (n,), optional
+            The query of each row, in any row order.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries, in place of `qid`.
+        sample_weight : array-like of shape (n,), optional
+            A query's weight is the mean over its rows.
+        name : str, optional
+            The system's name. A mapping has names of its own.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure.
+        measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+        level : float, default=0.95
+            Of the intervals, between 0 and 1.
+        **kwargs : dict
+            `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is for matplotlib's
+            ``plot``, of all means.
+
+        Returns
+        -------
+        IntervalDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            On bad input, before any work.
+        ImportError
+            If there is no matplotlib.
+        """
+        need_matplotlib(f"{cls.__name__}.from_predictions")
+        evaluations: Any = evaluate_systems(
+            y_true, y_score, name, as_measures(measures), qid=qid, group=group,
+            sample_weight=sample_weight,
+        )
+        if not isinstance(y_score, Mapping):
+            (evaluations,) = evaluations.values()
+        return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
+
+    def plot(
+        self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any
+    ) -> "IntervalDisplay":
+        """Draw the intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; None: in a new figure that is as high as the rows need. Long names
+            need a figure with ``layout="constrained"``, as a new one has.
+        name : str or list of str, optional
+            A name a system, in place of those that it has.
+        **kwargs : dict
+            For matplotlib's ``plot``, of all means.
+
+        Returns
+        -------
+        IntervalDisplay
+            Itself.
+        """
+        names = self.name if name is None else as_names(name, len(self.means))
+        tables: tuple = self.means, self.low, self.high
+        if len(self.means) == 1 and (names is None or len(self.measures) > 1):
+            tables = tuple(table.T for table in tables)
+            rows, series = self.measures, names or [None]
+        else:
+            rows = names or [""] * len(self.means)
+            series = self.measures if len(self.measures) > 1 else [None]
+        rows = [wrapped(row) for row in rows]
+        n_lines = max(row.count("\n") + 1 for row in rows)
+        height = max(LINE * (n_lines + 0.4), 0.13 * (len(series) + 0.6))  # of a row, in inches
+        above = 1.3 * LINE * len(series)  # of the legend
+        self._take_axes(
+            ax, layout="constrained", figsize=(6.4, 1.4 + height * len(rows) + above)
+        )
+        self._draw(tables, series, kwargs)
+        of = f"{self.measures[0]}: " if len(self.measures) == 1 and names is not None else ""
+        widest = max(len(line) for row in rows for line in row.split("\n"))
+        self.ax_.set_xlabel(wrapped(of + self._what(), min(60, 72 - widest)))
+        self.ax_.set_ylim(len(rows) - 0.5, -0.5)
+        self.ax_.set_yticks(range(len(rows)), rows)
+        if self.ax_.get_legend_handles_labels()[0]:
+            legend_above(self.ax_)
+        self._fit_letters(n_lines)
+        return self
+
+    def _draw(self, tables, series, kwargs):
+        given = line_settings(kwargs)
+        self.points_, self.intervals_ = [], []
+        if self.zero_line:
+            self.ax_.axvline(0, color=ink(self.ax_), linewidth=0.8, zorder=1)
+        for i, (means, low, high) in enumerate(zip(*(table.T for table in tables), strict=True)):
+            y = np.arange(len(means)) + 0.7 * ((i + 0.5) / len(series) - 0.5)
+            style = {"linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
+            label = {} if series[i] is None else {"label": wrapped(series[i], LEGEND)}
+            self.points_ += self.ax_.plot(means, y, **{**label, **style, **given})
+            color = self.points_[-1].get_color()
+            self.intervals_.append(self.ax_.hlines(y, low, high, colors=color, linewidth=1.5))
+
+    def _fit_letters(self, n_lines):
+        """Make the letters of the rows no higher than the rows."""
+        ax = self.ax_
+        row_height = abs(np.diff(ax.transData.transform([(0, 0), (0, 1)])[:, 1])[0])
+        room = 72 * row_height / ax.figure.dpi / (1.4 * n_lines)
+        for label in ax.get_yticklabels():
+            label.set_fontsize(min(label.get_fontsize(), room))
+
+    def _what(self):
+        """Say what the means and intervals are."""
+        parts = [self.quantity, of_queries(self.n_queries, self.n_undefined)]
+        if self.level is not None:
+            parts.append(f"{percent(self.level)} intervals")
+        return ", ".join(filter(None, parts))

@@ -1,0 +1,70 @@
+"""Small reports for the tests of their pages."""
+
+import numpy as np
+
+import skgraded as sg
+
+HOSTILE = [
+    "</script><script>window.broken = true</script>",
+    "<img src=x onerror='window.broken = true'>",
+    "<!--<script>",
+    "a & b &amp; \"c\" 'd'",
+    "{{ 7 * 7 }} {% raw %}",
+    "naïve ранг 検索 🔎",
+    "line\u2028separator\nand tab\t.",
+    "half a pair \udc80",
+    "x" * 200,
+    ("de", 7, np.int64(8)),
+    12,
+    2.5,
+]
+
+
+def ids_of(values):
+    """An array of objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array
+
+
+def evaluation(values, query_ids=None, undefined=None, weights=None):
+    """An Evaluation of given values, by measure name."""
+    values = {name: np.asarray(given, dtype=float) for name, given in values.items()}
+    n = len(next(iter(values.values())))
+    nowhere = np.zeros(n, dtype=bool)
+    undefined = {} if undefined is None else undefined
+    return sg.Evaluation(
+        ids_of([f"q{i}" for i in range(n)] if query_ids is None else query_ids),
+        values,
+        {name: np.asarray(undefined.get(name, nowhere)) for name in values},
+        weights=weights,
+    )
+
+
+def systems(names, n_queries, measures=("NDCNG@10", "MuAP"), query_ids=None, weights=None, seed=0):
+    """Evaluations of systems, each a little better than the one before."""
+    rng = np.random.default_rng(seed)
+    hardness = rng.beta(2, 2, n_queries)
+    return {
+        name: evaluation(
+            {
+                measure: np.clip(hardness + rng.normal(i / 50, 0.1, n_queries), 0, 1)
+                for measure in measures
+            },
+            query_ids,
+            weights=weights,
+        )
+        for i, name in enumerate(names)
+    }
+
+
+def cross_evaluation(errors=(None, None, None)):
+    """A CrossEvaluation of six queries in three folds."""
+    n = len(errors)
+    ev = systems(["ranker"], 2 * n)["ranker"]
+    return sg.CrossEvaluation(
+        ev.query_ids, ev.per_query, ev.undefined, fold=np.repeat(np.arange(n), 2),
+        fit_time=np.linspace(1.5, 2.5, n), score_time=np.linspace(0.125, 0.25, n),
+        errors=list(errors),
+    )

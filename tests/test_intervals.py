@@ -1,0 +1,178 @@
+"""Confidence intervals of means over queries, against scipy's."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import skgraded as sg
+
+
+def weighted_mean(values, weights, axis=-1):
+    return (values * weights).sum(axis) / weights.sum(axis)
+
+
+def an_evaluation(values, weights=None):
+    values = np.asarray(values, dtype=float)
+    none = np.zeros(len(values), dtype=bool)
+    return sg.Evaluation(np.arange(len(values)), {"AP": values}, {"AP": none}, weights=weights)
+
+
+def interval(values, weights=None, level=0.95, **kwargs):
+    return an_evaluation(values, weights).confidence_interval(level, **kwargs)["AP"]
+
+
+VALUES = {
+    "spread": np.random.default_rng(1).beta(2, 2, 60),
+    "few": np.random.default_rng(2).beta(2, 2, 3),
+    "skewed": np.random.default_rng(3).random(200) ** 8,
+    "of few kinds": np.random.default_rng(4).choice([0, 1 / 3, 1 / 2, 1], 100),
+    "correlations": np.random.default_rng(5).uniform(-1, 1, 50),
+    "more than a batch holds": np.random.default_rng(6).beta(2, 2, 3000),
+}
+
+
+def by_scipy(data, statistic, seed, **kwargs):
+    # by random_state, which scipy has called rng since 1.15
+    return stats.bootstrap(
+        data, statistic, random_state=np.random.default_rng(seed), vectorized=True, **kwargs
+    ).confidence_interval
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize(("level", "seed"), [(0.95, 0), (0.8, 7)])
+def test_the_bootstrap_is_that_of_scipy(name, level, seed):
+    values = VALUES[name]
+    expected = by_scipy((values,), np.mean, seed, confidence_level=level, batch=100)
+    found = interval(values, level=level, method="bootstrap", rng=seed)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["spread", "skewed", "of few kinds", "correlations"])
+def test_the_bootstrap_of_weighted_queries_is_that_of_scipy_over_pairs(name):
+    values = VALUES[name]
+    weights = np.random.default_rng(8).uniform(0, 3, len(values))
+    expected = by_scipy(
+        (values, weights), weighted_mean, 0, paired=True, n_resamples=999, batch=100
+    )
+    found = interval(values, weights, method="bootstrap", n_resamples=999, rng=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_t_interval_is_that_of_scipy(name, level):
+    expected = stats.ttest_1samp(VALUES[name], 0).confidence_interval(level)
+    found = interval(VALUES[name], level=level, method="t")
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_the_weighted_t_interval_has_the_linearised_standard_error():
+    v, w = [0.2, 0.5, 1.0], [1, 3, 4]
+    mean = (1 * 0.2 + 3 * 0.5 + 4 * 1.0) / 8
+    squares = (1 * (0.2 - mean)) ** 2 + (3 * (0.5 - mean)) ** 2 + (4 * (1.0 - mean)) ** 2
+    error = (3 / 2 * squares / 8**2) ** 0.5
+    expected = stats.t.interval(0.9, df=2, loc=mean, scale=error)
+    np.testing.assert_allclose(interval(v, np.array(w), 0.9, method="t"), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "t"])
+class TestBothMethods:
+    def test_identical_values_are_their_own_interval(self, method):
+        assert interval([0.3] * 10, method=method) == (0.3, 0.3)
+        weights = np.arange(10.0)
+        assert interval([0.1] * 10, weights, method=method) == (0.1, 0.1)
+
+    def test_values_that_differ_by_rounding_have_an_interval(self, method):
+        values = [1.0] * 59 + [np.nextafter(1, 0)]
+        low, high = interval(values, method=method)
+        assert np.nextafter(1, 0) <= low <= high <= 1
+
+    def test_of_one_query_nothing_is_known(self, method):
+        np.testing.assert_array_equal(interval([0.3], method=method), (np.nan, np.nan))
+        np.testing.assert_array_equal(interval([np.nan] * 3, method=method), (np.nan, np.nan))
+
+    def test_nan_and_weight_0_are_left_out(self, method):
+        values, weights = VALUES["spread"].copy(), np.ones(60)
+        values[3], weights[5] = np.nan, 0
+        kept = np.delete(values, [3, 5])
+        found = interval(values, weights, method=method, rng=0)
+        np.testing.assert_allclose(found, interval(kept, method=method, rng=0), rtol=1e-13)
+
+    def test_the_scale_of_weights_changes_nothing(self, method):
+        values = VALUES["spread"]
+        weights = np.random.default_rng(9).random(60)
+        expected = interval(values, weights, method=method, rng=0)
+        for factor in (2.0**-900, 2.0**1000):
+            assert interval(values, weights * factor, method=method, rng=0) == expected
+
+    def test_equal_weights_are_none(self, method):
+        values = VALUES["skewed"]
+        found = interval(values, np.full(200, 0.1), method=method, rng=0)
+        assert found == interval(values, method=method, rng=0)
+
+    def test_a_higher_level_is_wider_and_holds_the_mean(self, method):
+        (low, high), (lower, higher) = (
+            interval(VALUES["spread"], level=level, method=method, rng=0) for level in (0.8, 0.99)
+        )
+        assert lower < low < VALUES["spread"].mean() < high < higher
+
+
+def test_the_bootstrap_is_the_default_up_to_100_000_queries_and_t_above():
+    # identical values, of which no resample is drawn
+    assert an_evaluation(np.ones(100_000)).confidence_interval().method == "bootstrap"
+    values = np.random.default_rng(0).random(100_001)
+    found = an_evaluation(values).confidence_interval()
+    assert found.method == "t" and found.level == 0.95
+    assert found["AP"] == interval(values, method="t")
+    assert set(an_evaluation(values).summary()["method"]) == {"t"}
+
+
+def test_an_interval_does_not_depend_on_the_measures_beside_it():
+    y_true, y_score = [1, 0, 0, 2, 0, 1, 1, 0], [1, 2, 2, 1, 3, 1, 2, 1]
+    group = [2, 2, 2, 2]
+    two = sg.evaluate(y_true, y_score, group=group, measures=["ap", "ndcng"])
+    one = sg.evaluate(y_true, y_score, group=group, measures="ndcng")
+    found = two.confidence_interval(rng=3)
+    assert list(found) == ["AP", "NDCNG"]
+    assert found["NDCNG"] == one.confidence_interval(rng=3)["NDCNG"]
+    generator = np.random.default_rng(3)
+    assert one.confidence_interval(rng=generator)["NDCNG"] == found["NDCNG"]
+    assert one.confidence_interval(rng=generator)["NDCNG"] != found["NDCNG"]  # it has moved on
+
+
+def test_intervals_say_what_they_are_and_pickle():
+    found = an_evaluation([0.0, 0.5, 1.0]).confidence_interval(0.9, method="t")
+    assert repr(found) == "ConfidenceIntervals(0.9, t: AP=[-0.3429, 1.3429])"
+    again = pickle.loads(pickle.dumps(found))
+    assert (again, again.level, again.method) == (found, 0.9, "t")
+    assert type(found["AP"].low) is float
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error", "message"),
+    [
+        ({"level": 95}, ValueError, "level must be a finite number > 0 and < 1; got 95"),
+        ({"level": 0}, ValueError, "level must"),
+        ({"method": "bca"}, ValueError, r"method must be one of \['bootstrap', 't'\]; got 'bca'"),
+        ({"n_resamples": 99}, ValueError, "n_resamples must be at least 100; got 99"),
+        ({"n_resamples": 1e3 + 0.5}, ValueError, "n_resamples must be a whole number"),
+        ({"rng": "seed"}, TypeError, "rng must be None, a whole number ≥ 0 or a numpy.random"),
+        ({"rng": -1}, TypeError, "rng must"),
+    ],
+)
+def test_bad_settings_are_refused(kwargs, error, message):
+    ev = an_evaluation([0.5, 0.5])
+    for call in (ev.confidence_interval, ev.summary):
+        with pytest.raises(error, match=message):
+            call(**kwargs)
+
+
+def test_intervals_cover_the_mean_about_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    sets = rng.beta(2, 2, (300, 60))
+    found = [interval(values, method="bootstrap", n_resamples=499, rng=rng) for values in sets]
+    hits = sum(low <= 1 / 2 <= high for low, high in found)
+    # 5 standard deviations of a binomial around 95 %; benchmarks/intervals.py has 2,000 sets
+    assert abs(hits - 0.95 * 300) <= 5 * (300 * 0.95 * 0.05) ** 0.5

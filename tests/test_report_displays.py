@@ -1,0 +1,578 @@
+"""The displays of reports draw the numbers of their tables, and their texts can be read."""
+
+import itertools
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
+
+import skgraded as sg
+
+matplotlib.use("Agg")  # no screen is needed
+
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+DIFFERENCE, INTERVAL, FOLD = sg.QueryDifferenceDisplay, sg.IntervalDisplay, sg.FoldDisplay
+LONG = "experiment-2026-11_lambdarank_depth8_leaves63_$seed$_{}"
+MEASURES = ["ndcng@5", "map(undefined=nan)"]
+NAMES = ["NDCNG@5", "AP(undefined=nan)"]
+
+
+@pytest.fixture
+def ax():
+    """Axes that pyplot does not know."""
+    return Figure().subplots()
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    yield
+    assert not plt.get_fignums()
+
+
+def evaluations_of(names, n_queries=40, measures=MEASURES, weights=None):
+    """Evaluations of systems that are the noisier the later they stand."""
+    X, y, qid = sg.datasets.make_ranking(n_queries, 6, random_state=1)
+    first = np.unique(qid, return_index=True)[1]
+    y[first] = np.maximum(y[first], 1)
+    y[np.isin(qid, [3, 5])] = 0  # the queries without a relevant document
+    w = None if weights is None else np.asarray(weights)[qid]
+    found = {}
+    for i, name in enumerate(names):
+        scores = y + (1 + i) * np.random.default_rng(i).normal(size=len(y))
+        found[name] = sg.evaluate(y, scores, qid=qid, measures=measures, sample_weight=w)
+    return found
+
+
+def compared(names, baseline=None, n_queries=40, measures=MEASURES, weights=None):
+    found = evaluations_of(names, n_queries, measures, weights)
+    return sg.compare(found, baseline=baseline, test=None, n_resamples=200, rng=0)
+
+
+def rows_of(comparison):
+    return {
+        (row["system"], row["baseline"], row["measure"]): row
+        for row in comparison.to_frame().to_dict("records")
+    }
+
+
+@pytest.fixture(scope="module")
+def all_pairs():
+    return compared(["good", "fair", "poor"])
+
+
+@pytest.fixture(scope="module")
+def against_fair():
+    return compared(["good", "fair", "poor"], "fair")
+
+
+@pytest.fixture(scope="module")
+def ranking():
+    return sg.datasets.make_ranking(30, 6, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def cv(ranking):
+    X, y, qid = ranking
+    ranker = sg.QueryRanker(LinearRegression())
+    return sg.cross_evaluate(ranker, X, y, qid=qid, cv=4, measures=MEASURES)
+
+
+# What is drawn -----------------------------------------------------------------------------------
+
+def drawn_differences(display):
+    wins, edges, _ = display.wins_.get_data()
+    losses, also_edges, _ = display.losses_.get_data()
+    assert edges.tolist() == also_edges.tolist() == list(range(len(wins) + 1))
+    assert not (wins * losses).any() and (wins >= 0).all() and (losses <= 0).all()
+    return wins + losses
+
+
+def drawn_band(band):
+    """Low and high end of a band."""
+    heights = band.get_patch_transform().transform(band.get_path().vertices)[:, 1]
+    return pytest.approx((heights.min(), heights.max()), abs=1e-12)
+
+
+def drawn_intervals(collection):
+    return [
+        (segment[0, 0], segment[1, 0], segment[0, 1]) for segment in collection.get_segments()
+    ]
+
+
+def tick_texts(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+# QueryDifferenceDisplay --------------------------------------------------------------------------
+
+def test_differences_are_those_of_the_comparison_and_counted_as_in_its_table(all_pairs):
+    for (system, baseline, measure), row in rows_of(all_pairs).items():
+        display = DIFFERENCE.from_comparison(
+            all_pairs, system=system, baseline=baseline, measure=measure, ax=Figure().subplots()
+        )
+        expected = np.sort(all_pairs.differences(system, baseline, measure))[::-1]
+        assert drawn_differences(display).tolist() == expected.tolist()
+        assert (display.wins, display.ties, display.losses) == tuple(
+            row[key] for key in ("wins", "ties", "losses")
+        )
+        assert set(display.mean_line_.get_ydata()) == {row["difference"]}
+        assert drawn_band(display.interval_) == (row["ci_low"], row["ci_high"])
+
+
+def test_each_difference_keeps_its_query(against_fair, ax):
+    display = DIFFERENCE.from_comparison(against_fair, system="poor", measure=MEASURES[1], ax=ax)
+    values = against_fair.per_query[NAMES[1]]
+    expected = dict(zip(against_fair.query_ids.tolist(), values[2] - values[1], strict=True))
+    for query, drawn in zip(display.query_ids.tolist(), drawn_differences(display), strict=True):
+        assert drawn == expected[query]
+
+
+def test_undefined_queries_are_left_out_and_counted(against_fair, ax):
+    display = DIFFERENCE.from_comparison(against_fair, system="poor", measure=MEASURES[1], ax=ax)
+    assert len(display.differences) == 38 and display.n_left_out == 2
+    assert not {3, 5} & set(display.query_ids.tolist())
+    assert ax.get_xlabel() == f"38 queries by difference, {display.ties} equal, 2 more left out"
+
+
+def test_queries_without_weight_are_left_out(ax):
+    weights = np.arange(40) % 4
+    found = compared(["a", "b"], "a", weights=weights)
+    display = DIFFERENCE.from_comparison(found, ax=ax)
+    assert sorted(display.query_ids.tolist()) == [q for q in range(40) if q % 4]
+    row = rows_of(found)["b", "a", NAMES[0]]
+    assert len(display.differences) == row["n_queries"]
+    expected = np.average(found.per_query[NAMES[0]][1] - found.per_query[NAMES[0]][0],
+                          weights=weights)
+    assert display.mean_line_.get_ydata()[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_wins_and_losses_are_told_apart_without_colour(ax):
+    display = DIFFERENCE([0.5, -0.25, 0, 0.1], measure="AP", system="b", baseline="a").plot(ax)
+    assert drawn_differences(display).tolist() == [0.5, 0.1, 0, -0.25]
+    assert display.losses_.get_hatch() and not display.wins_.get_hatch()
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert shown == ["2 queries: b better", "1 query: a better"]
+    assert ax.get_ylabel() == "difference in AP"
+    assert ax.get_xlabel() == "4 queries by difference, 1 equal"
+
+
+def test_rounding_makes_no_win(ax):
+    display = DIFFERENCE([1e-15, -1e-15, 0.5], measure="AP", system="b", baseline="a")
+    assert (display.wins, display.ties, display.losses) == (1, 2, 0)
+
+
+def test_few_queries_are_named(ax):
+    ids = [f"query-{i}" for i in range(20)]
+    named = DIFFERENCE(np.arange(20), measure="AP", system="b", baseline="a", query_ids=ids)
+    assert tick_texts(named.plot(ax).ax_.xaxis) == ids[::-1]
+    more = DIFFERENCE(np.arange(21), measure="AP", system="b", baseline="a", query_ids=[*ids, "x"])
+    assert not set(tick_texts(more.plot(Figure().subplots()).ax_.xaxis)) & set(ids)
+
+
+def test_a_pair_that_follows_need_not_be_said(all_pairs, against_fair, ax):
+    two = compared(["a", "b"])
+    assert DIFFERENCE.from_comparison(two, ax=ax).system == "b"
+    by_system = DIFFERENCE.from_comparison(against_fair, system="good", ax=ax)
+    assert (by_system.baseline, by_system.measure) == ("fair", NAMES[0])
+    assert DIFFERENCE.from_comparison(all_pairs, system="fair", ax=ax).baseline == "good"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, r"has 2 such pairs.*Give one of: system='good', baseline='fair'; system='poor'"),
+        ({"system": "fair"}, r"has no such pair \(system='fair', baseline=None\)"),
+        ({"system": "god"}, r"system must be one of .*'god'\. Did you mean 'good'\?"),
+        ({"system": "good", "baseline": "fairr"}, r"^baseline must be .*Did you mean 'fair'\?"),
+        ({"system": "good", "measure": "ndcg"}, r"measure is NDCG, but evaluated were NDCNG@5, "),
+        ({"system": "good", "measure": "ndcgn@5"}, r"(?i)did you mean|nearest"),
+    ],
+)
+def test_unknown_systems_and_measures(against_fair, given, message):
+    with pytest.raises(ValueError, match=message):
+        DIFFERENCE.from_comparison(against_fair, **given)
+
+
+def test_differences_of_scores_and_of_estimators(ranking, ax):
+    X, y, qid = ranking
+    models = {
+        "tree": sg.QueryRanker(DecisionTreeRegressor(max_depth=2)).fit(X, y, qid=qid),
+        "line": LinearRegression().fit(X, y),
+    }
+    scores = {name: model.predict(X) for name, model in models.items()}
+    by_hand = DIFFERENCE.from_comparison(
+        sg.compare(
+            {n: sg.evaluate(y, s, qid=qid, measures="ap") for n, s in scores.items()},
+            baseline="tree", test=None, rng=0,
+        ),
+        ax=ax,
+    )
+    settings = {"qid": qid, "measure": "ap"}
+    for display in (
+        DIFFERENCE.from_predictions(y, scores, **settings, ax=Figure().subplots()),
+        DIFFERENCE.from_estimator(models, X, y, **settings, ax=Figure().subplots()),
+    ):
+        assert drawn_differences(display).tolist() == drawn_differences(by_hand).tolist()
+        assert (display.system, display.baseline) == ("line", "tree")
+        assert (display.mean, display.interval) == (by_hand.mean, by_hand.interval)
+
+
+@pytest.mark.parametrize("given", [[1, 2, 3], {"a": [1, 2, 3]}, dict.fromkeys("abc", [1, 2, 3])])
+def test_differences_need_two_systems(given):
+    with pytest.raises(ValueError, match="^y_score must be a mapping of two systems"):
+        DIFFERENCE.from_predictions([1, 0, 2], given)
+    with pytest.raises(ValueError, match="^estimator must be a mapping of two systems"):
+        DIFFERENCE.from_estimator(given, [[1], [2], [3]], [1, 0, 2])
+
+
+def test_without_a_query_that_has_a_value(ax):
+    display = DIFFERENCE([np.nan], measure="AP", system="b", baseline="a", query_ids=[7]).plot(ax)
+    display.figure_.draw_without_rendering()
+    assert ax.get_xlabel() == "0 queries by difference, 1 more left out"
+
+
+@pytest.mark.parametrize("n_queries", [1, 2, 30_000])
+def test_few_and_many_queries_are_as_few_artists(ax, n_queries):
+    values = np.random.default_rng(0).normal(size=n_queries)
+    display = DIFFERENCE(values, measure="AP", system="b", baseline="a", mean=0.1).plot(ax)
+    assert len(ax.patches) == 2 and len(drawn_differences(display)) == n_queries
+    display.figure_.draw_without_rendering()
+
+
+# IntervalDisplay ---------------------------------------------------------------------------------
+
+def test_means_and_intervals_are_those_of_the_summaries(ax):
+    found = evaluations_of(["good", "fair", "poor"])
+    display = INTERVAL.from_evaluations(found, level=0.9, n_resamples=200, ax=ax)
+    tables = [one.summary(0.9, n_resamples=200) for one in found.values()]
+    for j, (points, intervals) in enumerate(zip(display.points_, display.intervals_, strict=True)):
+        x, y = points.get_data()
+        for i, (low, high, at) in enumerate(drawn_intervals(intervals)):
+            row = tables[i].iloc[j]
+            assert (x[i], low, high) == (row["mean"], row["ci_low"], row["ci_high"])
+            assert at == y[i] and round(at) == i
+    assert tick_texts(ax.yaxis) == list(found)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == NAMES
+    assert ax.get_xlabel() == "mean, of 40 queries, 2 undefined, 90 % intervals"
+    assert len({points.get_marker() for points in display.points_}) == 2
+    assert ax.yaxis_inverted()  # the first system stands on top
+
+
+def test_of_one_evaluation_a_row_is_a_measure(ax):
+    (found,) = evaluations_of(["good"]).values()
+    display = INTERVAL.from_evaluations(found, ax=ax)
+    (points,) = display.points_
+    assert points.get_xdata().tolist() == list(found.mean().values())
+    assert points.get_ydata().tolist() == [0, 1]
+    assert tick_texts(ax.yaxis) == NAMES and ax.get_legend() is None
+    named = INTERVAL.from_evaluations(found, name="good", ax=Figure().subplots())
+    assert [text.get_text() for text in named.ax_.get_legend().get_texts()] == ["good"]
+    one = INTERVAL.from_evaluations({"good": found}, measures="ndcng@5", ax=Figure().subplots())
+    assert tick_texts(one.ax_.yaxis) == ["good"]
+    assert one.ax_.get_xlabel().startswith("NDCNG@5: mean, of ")
+
+
+@pytest.mark.parametrize("baseline", ["fair", None])
+def test_differences_and_intervals_are_those_of_the_table(all_pairs, against_fair, baseline, ax):
+    comparison = all_pairs if baseline is None else against_fair
+    table = rows_of(comparison)
+    display = INTERVAL.from_comparison(comparison, ax=ax)
+    names = tick_texts(ax.yaxis)
+    for measure, points, intervals in zip(
+        NAMES, display.points_, display.intervals_, strict=True
+    ):
+        rows = [row for row in table.values() if row["measure"] == measure]
+        assert points.get_xdata().tolist() == [row["difference"] for row in rows]
+        drawn = [(low, high) for low, high, _ in drawn_intervals(intervals)]
+        assert drawn == [(row["ci_low"], row["ci_high"]) for row in rows]
+        assert names == [
+            row["system"] + (f" − {row['baseline']}" if baseline is None else "") for row in rows
+        ]
+    assert any(list(line.get_xdata()) == [0, 0] for line in ax.lines)  # the zero line
+    to = " to fair" if baseline else ""
+    assert ax.get_xlabel() == f"mean difference{to}, of 38 to 40 queries, 95 % intervals"
+
+
+def test_where_there_is_no_interval_there_is_the_mean(ax):
+    nan = np.nan
+    display = INTERVAL(
+        [[0.5], [nan]], [[nan], [nan]], [[nan], [nan]], measures="AP", name=["one query", "none"]
+    ).plot(ax)
+    np.testing.assert_array_equal(display.points_[0].get_xdata(), [0.5, nan])
+    display.figure_.draw_without_rendering()
+    assert tick_texts(ax.yaxis) == ["one query", "none"] and ax.get_xlabel() == "AP: mean"
+
+
+def test_evaluations_of_other_numbers_of_queries(ax):
+    found = {**evaluations_of(["a"], 20), **evaluations_of(["b"], 30)}
+    INTERVAL.from_evaluations(found, measures="ndcng@5", n_resamples=200, ax=ax)
+    text = ax.get_xlabel().replace("\n", " ")
+    assert text == "NDCNG@5: mean, of 20 to 30 queries, 2 undefined, 95 % intervals"
+
+
+def test_intervals_of_scores_and_of_estimators(ranking, ax):
+    X, y, qid = ranking
+    model = LinearRegression().fit(X, y)
+    settings = {"measures": "ap", "level": 0.8, "n_resamples": 200}
+    expected = INTERVAL.from_evaluations(
+        sg.evaluate(y, model.predict(X), qid=qid, measures="ap"), level=0.8, n_resamples=200, ax=ax
+    )
+    for display in (
+        INTERVAL.from_predictions(
+            y, model.predict(X), qid=qid, name="line", **settings, ax=Figure().subplots()
+        ),
+        INTERVAL.from_estimator({"line": model}, X, y, qid=qid, **settings, ax=Figure().subplots()),
+    ):
+        assert (display.low, display.means, display.high) == (
+            expected.low, expected.means, expected.high
+        )
+        assert tick_texts(display.ax_.yaxis) == ["line"]
+
+
+def test_evaluations_that_do_not_fit(all_pairs):
+    found = evaluations_of(["a", "b"])
+    other = sg.evaluate([1, 0], [2, 1], measures="rr")
+    for given, message in [
+        (all_pairs, "^evaluations must be of type Evaluation, made by evaluate; got Comparison"),
+        (list(found.values()), "^evaluations must be .*got list"),
+        ({"a": found["a"], "b": [1]}, r"^evaluations\['b'\] must be .*got list"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            INTERVAL.from_evaluations(given)
+    for given, measures, message in [
+        ({}, None, "^evaluations is an empty mapping"),
+        ({"a": found["a"], "b": other}, None, r"^evaluations\['b'\] lacks the measure NDCNG@5"),
+        (found, [], "^measures is empty"),
+        (found, "rr", "^measure is RR, but evaluated were NDCNG@5, "),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            INTERVAL.from_evaluations(given, measures=measures)
+    with pytest.raises(ValueError, match="level"):
+        INTERVAL.from_evaluations(found, level=95)
+
+
+# FoldDisplay -------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fold_means_are_those_of_the_table_and_boxes_hold_half_the_queries(cv, name, ax):
+    display = FOLD.from_cross_evaluation(cv, measure=name, n_resamples=200, ax=ax)
+    x, means = display.points_.get_data()
+    table = cv.by_fold()
+    assert list(x) == table["fold"].tolist() and list(means) == table[name].tolist()
+    for fold, box in enumerate(display.boxes_):
+        values = cv.per_query[name][cv.fold == fold]
+        low, high = np.nanpercentile(values, [25, 75])
+        heights = box.get_path().vertices[:, 1]
+        assert (heights.min(), heights.max()) == pytest.approx((low, high), abs=1e-12)
+    row = cv.summary(n_resamples=200).set_index("measure").loc[name]
+    assert display.mean_line_.get_ydata()[0] == row["mean"]
+    assert drawn_band(display.interval_) == (row["ci_low"], row["ci_high"])
+    assert ax.get_ylabel() == name
+
+
+def test_undefined_queries_of_folds_and_a_fold_that_failed(ax):
+    nan = np.nan
+    display = FOLD(
+        [0.1, nan, nan, nan, 0.7, 0.9], [0, 0, 1, 1, 2, 2], [0.1, nan, 0.8], measure="AP", mean=nan
+    ).plot(ax)
+    display.figure_.draw_without_rendering()
+    np.testing.assert_array_equal(display.points_.get_ydata(), [0.1, nan, 0.8])
+    assert ax.get_xlabel() == "fold, 0 to 2 queries each, 3 left out"
+    assert display.mean_line_ is None and len(display.boxes_) == 3
+
+
+def test_weights_of_folds(ranking, ax):
+    X, y, qid = ranking
+    weights = np.arange(30) % 3
+    cv = sg.cross_evaluate(
+        sg.QueryRanker(LinearRegression()), X, y, qid=qid, cv=3, measures="ap",
+        sample_weight=weights[qid],
+    )
+    display = FOLD.from_cross_evaluation(cv, n_resamples=200, ax=ax)
+    for fold, mean in enumerate(display.points_.get_ydata()):
+        there = cv.fold == fold
+        expected = np.average(cv.per_query["AP"][there], weights=cv.weights[there])
+        assert mean == pytest.approx(expected, abs=1e-12)
+    assert np.isnan(display.values).sum() == 10  # those of weight 0
+    assert display.mean == cv.mean()["AP"]
+
+
+def test_folds_need_a_cross_evaluation(cv):
+    (ev,) = evaluations_of(["a"]).values()
+    with pytest.raises(TypeError, match="must be of type CrossEvaluation, made by cross_evaluate"):
+        FOLD.from_cross_evaluation(ev)
+    with pytest.raises(ValueError, match="^measure is RR, but evaluated were"):
+        FOLD.from_cross_evaluation(cv, measure="rr")
+
+
+# All displays ------------------------------------------------------------------------------------
+
+@pytest.fixture(params=["difference", "interval", "interval of differences", "fold"])
+def draw(request, against_fair, cv):
+    """Draw a display, given axes and settings of matplotlib."""
+    return {
+        "difference": lambda **given: DIFFERENCE.from_comparison(
+            against_fair, system="poor", **given
+        ),
+        "interval": lambda **given: INTERVAL.from_evaluations(cv, n_resamples=200, **given),
+        "interval of differences": lambda **given: INTERVAL.from_comparison(against_fair, **given),
+        "fold": lambda **given: FOLD.from_cross_evaluation(cv, n_resamples=200, **given),
+    }[request.param]
+
+
+def test_axes_are_used_again(draw, ax):
+    first, second = draw(ax=ax), draw(ax=ax)
+    assert first is not second and first.ax_ is second.ax_ is ax
+    assert first.figure_ is ax.figure
+    assert second.plot(ax=Figure().subplots()) is second and second.ax_ is not ax
+
+
+def test_without_axes_there_is_a_new_figure(draw):
+    display = draw()
+    try:
+        assert plt.get_fignums() == [display.figure_.number]
+        assert display.ax_ in display.figure_.axes
+    finally:
+        plt.close(display.figure_)
+
+
+def test_settings_of_matplotlib_are_handed_on(against_fair, cv, ax):
+    display = DIFFERENCE.from_comparison(against_fair, system="poor", ax=ax, lw=2, alpha=0.5)
+    for patch in (display.wins_, display.losses_):
+        assert (patch.get_linewidth(), patch.get_alpha()) == (2, 0.5)
+    intervals = INTERVAL.from_comparison(against_fair, ax=Figure().subplots(), ms=9, c="black")
+    for points, lines in zip(intervals.points_, intervals.intervals_, strict=True):
+        assert (points.get_markersize(), points.get_color()) == (9, "black")
+        assert lines.get_color().tolist() == [[0, 0, 0, 1]]
+    folds = FOLD.from_cross_evaluation(cv, n_resamples=200, ax=Figure().subplots(), widths=0.25)
+    assert np.ptp(folds.boxes_[0].get_path().vertices[:, 0]) == pytest.approx(0.25, abs=1e-12)
+
+
+def test_axes_of_a_subfigure(draw):
+    left, right = Figure(layout="constrained").subfigures(1, 2)
+    right.subplots()
+    assert draw(ax=left.subplots()).figure_ is left
+
+
+def test_without_matplotlib_the_error_says_what_to_install(draw, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # what import then finds is nothing
+    with pytest.raises(ImportError, match=r"Display\.from_\w+ needs matplotlib: pip install"):
+        draw()
+
+
+@pytest.mark.parametrize("cls", [DIFFERENCE, INTERVAL])
+def test_a_comparison_is_needed(cls):
+    found = evaluations_of(["a"])
+    for given, got in ((found, "dict"), (found["a"], "Evaluation")):
+        with pytest.raises(TypeError, match=rf"must be of type Comparison.*; got {got}\."):
+            cls.from_comparison(given)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]),
+         "query_ids has 1 rows, but differences has 2"),
+        (lambda: INTERVAL([[1, 2]], [[1, 2]], [[1, 2]], measures="AP"),
+         r"means must have the shape \(n_systems, 1\); got \(1, 2\)"),
+        (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"),
+         r"low must have the shape \(2, 1\) of means; got \(1, 1\)"),
+        (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]),
+         "name must have a name a system, 1 in all"),
+        (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"),
+         "fold has 2, but fold_means only the folds 0 to 1"),
+        (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), "fold has 1 rows, but values has 2"),
+        (lambda: FOLD([0.5], [-1], [0.5], measure="AP"), "fold must be at least 0; got -1"),
+    ],
+)
+def test_arrays_that_do_not_fit_together(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+# Texts -------------------------------------------------------------------------------------------
+
+def assert_readable(display, whole=True):
+    """Texts do not overlap nor, if `whole`, leave the figure, and no legend covers the data."""
+    ax, figure = display.ax_, display.figure_
+    figure.draw_without_rendering()
+    texts = [ax.xaxis.label, ax.yaxis.label]
+    for axis in (ax.xaxis, ax.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        ticks = zip(axis.get_majorticklocs(), axis.get_ticklabels(), strict=True)
+        texts += [label for at, label in ticks if low <= at <= high]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+    assert len(boxes) >= 4
+    for (one, a), (other, b) in itertools.combinations(boxes, 2):
+        assert not a.overlaps(b), (one, other)
+    if whole:
+        for text, box in boxes:
+            assert figure.bbox.x0 <= box.x0 + 1 and box.x1 - 1 <= figure.bbox.x1, text
+            assert figure.bbox.y0 <= box.y0 + 1 and box.y1 - 1 <= figure.bbox.y1, text
+    legend = ax.get_legend()
+    if legend is not None:
+        box = legend.get_window_extent()
+        drawn = ax.dataLim.transformed(ax.transData)
+        assert box.y0 >= max(drawn.y0, drawn.y1)
+        assert box.x0 >= ax.bbox.x0 and box.x1 <= ax.bbox.x1
+
+
+@pytest.fixture(params=["new figure", "own axes"])
+def place(request):
+    """Axes to draw on, and whether the figure makes room for all texts."""
+    figure = Figure(layout="constrained" if request.param == "new figure" else None)
+    return {"ax": None if request.param == "new figure" else figure.subplots()}
+
+
+@pytest.mark.parametrize("names", [["a", "b"], [LONG.format(i) for i in range(2)]])
+@pytest.mark.parametrize("n_queries", [6, 20, 300])
+def test_texts_of_differences_can_be_read(place, names, n_queries):
+    comparison = compared(names, names[0], n_queries)
+    display = DIFFERENCE.from_comparison(comparison, measure=MEASURES[1], **place)
+    try:
+        assert_readable(display, whole=place["ax"] is None)
+    finally:
+        plt.close(display.figure_)
+
+
+def test_long_query_ids_leave_room_for_the_legend():
+    display = DIFFERENCE(
+        np.linspace(-0.5, 1, 20), measure="AP(threshold=2,ties='worst',undefined=nan)@20",
+        system=LONG.format(1), baseline=LONG.format(2), mean=0.25,
+        query_ids=[f"a long identifier of query {i} of 20" for i in range(20)],
+    ).plot()
+    try:
+        assert_readable(display)
+    finally:
+        plt.close(display.figure_)
+
+
+@pytest.mark.parametrize(("n_systems", "baseline"), [(2, True), (10, True), (4, False)])
+@pytest.mark.parametrize("name", ["{}", LONG])
+def test_texts_of_intervals_can_be_read(place, n_systems, baseline, name):
+    names = [name.format(i) for i in range(n_systems)]
+    measures = [*MEASURES, "rr", "ap(threshold=2,ties='worst')@20"]
+    comparison = compared(names, names[0] if baseline else None, 20, measures)
+    display = INTERVAL.from_comparison(comparison, **place)
+    try:
+        assert_readable(display, whole=place["ax"] is None)
+    finally:
+        plt.close(display.figure_)
+
+
+@pytest.mark.parametrize("n_folds", [2, 5, 30])
+def test_texts_of_folds_can_be_read(place, ranking, n_folds):
+    X, y, qid = ranking
+    cv = sg.cross_evaluate(
+        sg.QueryRanker(LinearRegression()), X, y, qid=qid, cv=n_folds, measures="ndcng"
+    )
+    display = FOLD.from_cross_evaluation(cv, n_resamples=200, **place)
+    try:
+        assert_readable(display, whole=place["ax"] is None)
+    finally:
+        plt.close(display.figure_)
