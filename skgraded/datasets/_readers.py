@@ -6,7 +6,9 @@ import os
 import re
 import zlib
 from array import array
+from contextlib import contextmanager
 from itertools import islice
+from typing import BinaryIO
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -18,7 +20,9 @@ DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 LARGEST_INDEX = 2**31 - 1  # what scikit-learn's parser and LightGBM take
 
 
-def read_letor(path: str | os.PathLike[str], n_features: int | None = None) -> Bunch:
+def read_letor(
+    path: str | os.PathLike[str] | BinaryIO, n_features: int | None = None
+) -> Bunch:
     r"""Read a LETOR file: svmlight lines with a query, and the document's id as a comment.
 
     ``2 qid:10032 1:0.056 2:-0.25 #docid = GX029-35-5894638``: the grade, the query, the features
@@ -27,7 +31,7 @@ def read_letor(path: str | os.PathLike[str], n_features: int | None = None) -> B
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like or binary file
         The file, plain or compressed with gzip, whatever its name ends in.
     n_features : int, optional
         Number of columns of `X`; the highest index of the file if not given. Give it where
@@ -54,7 +58,7 @@ def read_letor(path: str | os.PathLike[str], n_features: int | None = None) -> B
         not ``index:number``, indices that do not rise, start below 1 or pass `n_features`), the
         file holds no row, or it is cut short or not text. The error names the file and the line.
     TypeError, OSError
-        If `path` is neither text nor path-like, or cannot be opened.
+        If `path` is not text, path-like or a file in binary mode, or cannot be opened.
 
     See Also
     --------
@@ -76,15 +80,13 @@ def read_letor(path: str | os.PathLike[str], n_features: int | None = None) -> B
     >>> data.y, data.qid, data.doc_id
     (array([2., 0.]), array(['7', '7'], dtype=object), array(['a', 'b'], dtype=object))
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path must be text or a Path; got {path!r}.")
-    path = os.fspath(path)
+    source, path = path, check_path(path)
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
     # Arrays that grow in place: a list of pieces would be in memory twice when they are joined.
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
     qid, doc_id = [], []
-    for first, lines in _pieces(path):
+    for first, lines in _pieces(source, path):
         try:
             X, y = _numbers(lines, n_features)
             names = _names(lines)
@@ -109,21 +111,58 @@ def read_letor(path: str | os.PathLike[str], n_features: int | None = None) -> B
     )
 
 
-def _pieces(path):
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+def check_path(path):
+    """Name of a path or of an open binary file, for errors."""
+    if isinstance(path, (str, os.PathLike)):
+        return os.fspath(path)
+    if not hasattr(path, "read"):
+        raise TypeError(f"path must be text or a Path; got {path!r}.")
+    if isinstance(path, io.TextIOBase):
+        raise TypeError("Open the file in binary mode, or give its path.")
+    return str(getattr(path, "name", "<file>"))
+
+
+@contextmanager
+def unpacked(path):
+    """Open a file, or take an open one, for reading bytes, and give it unpacked and as it is."""
+    is_open = hasattr(path, "read")
+    raw = path if is_open else open(path, "rb")
+    file = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    try:
+        if file.peek(2)[:2] == b"\x1f\x8b":
+            yield gzip.GzipFile(fileobj=file), raw
+        else:
+            yield file, raw
+    finally:
+        if not is_open:
+            raw.close()
+        elif file is not raw:
+            file.detach()  # or it would close the caller's file
+
+
+def damaged(path, line, error):
+    """Make the error about gzip data that end or break at a line."""
+    return ValueError(
+        f"{path}: line {line}: the gzip data are damaged or cut short ({error}). "
+        "Fetch the file anew."
+    )
+
+
+def _pieces(source, path):
     """Yield the number of the first line, from 1, and the lines, of each piece of the file."""
-    with open(path, "rb") as file:
-        if file.peek(2)[:2] == b"\x1f\x8b":  # gzip, also where the name does not say so
-            file = io.BufferedReader(gzip.GzipFile(fileobj=file))
+    with unpacked(source) as (file, _):
+        if isinstance(file, gzip.GzipFile):
+            file = io.BufferedReader(file)  # whose lines come quicker
         first = 1
         while True:
             lines = []
             try:
                 lines.extend(islice(file, PIECE))
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise ValueError(
-                    f"{path}: line {first + len(lines)}: the gzip data are damaged or cut short "
-                    f"({error}). Fetch the file anew."
-                ) from None
+            except DAMAGED as error:
+                raise damaged(path, first + len(lines), error) from None
             if not lines:
                 return
             yield first, lines
@@ -181,32 +220,32 @@ def _problem(line, n_features):
     words = body.split()
     if not words:
         return None
-    grade = _parsed(float, words[0])
+    grade = parsed(float, words[0])
     if grade is None or not np.isfinite(grade):
-        return f"the grade must be a finite number; got {_shown(words[0])}."
+        return f"the grade must be a finite number; got {shown(words[0])}."
     query = words[1] if len(words) > 1 else b""
     if not query.startswith(b"qid:") or query == b"qid:":
-        return f"'qid:' and the query must follow the grade; got {_shown(query)}."
+        return f"'qid:' and the query must follow the grade; got {shown(query)}."
     found = DOC_ID.match(comment)
     for word in (query, found[1] if found else b""):
-        if _parsed(bytes.decode, word) is None:
-            return f"query and document id must be UTF-8; got {_shown(word)}."
+        if parsed(bytes.decode, word) is None:
+            return f"query and document id must be UTF-8; got {shown(word)}."
     before = 0
     for word in words[2:]:
         index, colon, value = word.partition(b":")
-        index = _parsed(int, index)
-        if not colon or index is None or _parsed(float, value) is None:
-            return f"a feature must be index:number; got {_shown(word)}."
+        index = parsed(int, index)
+        if not colon or index is None or parsed(float, value) is None:
+            return f"a feature must be index:number; got {shown(word)}."
         if not 1 <= index <= (n_features or LARGEST_INDEX):
             most = f"n_features={n_features}" if n_features else LARGEST_INDEX
-            return f"a feature's index must be from 1 to {most}; got {_shown(word)}."
+            return f"a feature's index must be from 1 to {most}; got {shown(word)}."
         if index <= before:
-            return f"feature indices must rise; got {_shown(word)} after index {before}."
+            return f"feature indices must rise; got {shown(word)} after index {before}."
         before = index
     return None
 
 
-def _parsed(convert, word):
+def parsed(convert, word):
     """What `convert` makes of a word, None if it refuses it; scikit-learn parses so too."""
     try:
         return convert(word)
@@ -214,7 +253,7 @@ def _parsed(convert, word):
         return None
 
 
-def _shown(word):
+def shown(word):
     """A word for an error: at most 40 characters, quoted."""
     text = word.decode(errors="backslashreplace")
     return repr(text if len(text) <= 40 else text[:40] + "…")

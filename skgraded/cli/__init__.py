@@ -1,0 +1,193 @@
+"""The command line: measure runs and compare them.
+
+    python -m skgraded evaluate QRELS RUN [RUN ...] -m ndcng@10 -m mu_map
+    python -m skgraded compare QRELS RUN RUN [RUN ...] --baseline RUN
+
+Files are read in `_systems`, what is printed is made in `_printing`.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import skgraded
+from skgraded.cli import _printing
+from skgraded.cli._systems import Settings, evaluate_files, system_names
+from skgraded.comparison import compare
+
+FILES = """\
+files:
+  QRELS RUN [RUN ...]           TREC files: query iteration document grade, and
+                                query Q0 document rank score name
+  FILE.letor SCORES [SCORES ...]  grade qid:query index:value ..., and a score a line
+  TABLE                         CSV or Parquet; name its columns by --query-column,
+                                --grade-column and --score-column (once a system)
+
+  Plain or gzip; - is standard input. Of a run, documents without a judgment have
+  grade 0, and judged documents that it lacks are not retrieved.
+
+examples:
+  skgraded evaluate qrels.txt bm25.run lgbm.run -m ndcng@10 -m mu_map
+  skgraded evaluate qrels.txt bm25.run -m map -m "ndcg(gain='linear')" --ties trec --per-query
+  skgraded compare qrels.txt bm25.run lgbm.run --baseline bm25.run
+  skgraded evaluate test.csv --query-column q --grade-column label --score-column bm25
+"""
+TIES = ("average", "ordinal", "best", "worst", "trec")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        0, or 2 after bad input, with one line on standard error.
+    """
+    notes: list[str] = []
+    try:
+        args = _parser().parse_args(argv)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *rest: notes.append(str(message))
+            text = _report(args, notes.append)
+        _write(text, args.output)
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (ValueError, TypeError, ImportError) as error:
+        return _fail(str(error))
+    if not args.quiet:
+        for note in notes:
+            print(f"skgraded: note: {note}", file=sys.stderr)
+    return 0
+
+
+def _fail(message):
+    print(f"skgraded: {' '.join(message.split())}", file=sys.stderr)
+    return 2
+
+
+def _report(args, note):
+    evaluations = evaluate_files(args.files, _settings(args), note)
+    if args.command == "compare" or args.format == "html":  # the page of several runs compares
+        _refuse_differing_queries(evaluations)
+    if args.command == "evaluate":
+        return _printing.of_evaluations(evaluations, args.format, args.per_query)
+    comparison = compare(
+        evaluations, baseline=_baseline(args), test=_none(args.test),
+        correction=_none(args.correction), level=args.level, rng=args.seed,
+    )
+    return _printing.of_comparison(evaluations, comparison, args.format, args.per_query)
+
+
+def _settings(args):
+    return Settings(
+        measures=args.measures or ["ndcng@10", "mu_map"], ties=args.ties, complete=args.complete,
+        query=args.query_column, document=args.document_column, grade=args.grade_column,
+        scores=args.score_columns, progress=not args.quiet,
+    )
+
+
+def _none(word):
+    return None if word == "none" else word
+
+
+def _baseline(args):
+    """The system's name, if the baseline is given as the file is."""
+    paths = args.files[1:]
+    return dict(zip(paths, system_names(paths), strict=True)).get(args.baseline, args.baseline)
+
+
+def _refuse_differing_queries(evaluations):
+    queries = {name: evaluation.query_ids.tolist() for name, evaluation in evaluations.items()}
+    first = next(iter(queries))
+    for name in queries:
+        for system, other in ((name, first), (first, name)):
+            own = set(queries[system])
+            lacking = [query for query in queries[other] if query not in own]
+            if lacking:
+                raise ValueError(
+                    f"{system} lacks {len(lacking)} of the {len(queries[other])} judged queries "
+                    f"of {other}, {lacking[0]!r} the first: give -c to count them with nothing "
+                    "retrieved."
+                )
+
+
+def _write(text, path):
+    text = text.rstrip("\n") + "\n"
+    if path is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        Path(path).write_text(text, encoding="utf-8")
+
+
+# Arguments ---------------------------------------------------------------------------------------
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message} ({self.prog} --help says more)\n")
+
+
+def _parser():
+    parser = _Parser(
+        prog="skgraded", description="Measures of graded ranking.", allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"skgraded {skgraded.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="evaluate|compare")
+    for name, what in (
+        ("evaluate", "Measure systems: means over queries, or every query's values."),
+        ("compare", "Compare systems query by query: differences, intervals and tests."),
+    ):
+        command = commands.add_parser(
+            name, help=what, description=what, epilog=FILES, allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        _add_common(command)
+        if name == "compare":
+            _add_comparison(command)
+    return parser
+
+
+def _add_common(command):
+    add = command.add_argument
+    add("files", nargs="+", metavar="FILE", help="see below")
+    add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
+        help="such as ndcng@10 or \"AP(threshold=2)\"; may be repeated (ndcng@10 and mu_map)")
+    add("--format", choices=_printing.FORMATS, default="table")
+    add("--per-query", action="store_true", help="the values of every query, too")
+    add("--ties", choices=TIES,
+        help="how equal scores count: the expectation over all orders (the default), row order, "
+        "best, worst, or as trec_eval orders them, by document id, descending")
+    add("-c", "--complete", action="store_true",
+        help="judged queries that a run lacks count, with nothing retrieved")
+    add("--query-column", metavar="NAME", help="of a table (query)")
+    add("--grade-column", metavar="NAME", help="of a table (grade)")
+    add("--score-column", dest="score_columns", action="append", metavar="NAME",
+        help="of a table, once a system (score)")
+    add("--document-column", metavar="NAME",
+        help="of a table; a query may then have a document only once")
+    add("--output", metavar="FILE", help="write to a file")
+    add("--quiet", action="store_true", help="no notes and no progress bar")
+
+
+def _add_comparison(command):
+    add = command.add_argument
+    add("--baseline", metavar="RUN", help="compare all others to it (all pairs)")
+    add("--test", choices=("randomization", "t", "wilcoxon", "bootstrap", "none"),
+        default="randomization")
+    add("--correction", choices=("holm", "bonferroni", "fdr_bh", "none"), default="holm")
+    add("--level", type=float, default=0.95, help="of the intervals (0.95)")
+    add("--seed", type=int, default=0, help="of the random test and the bootstrap (0)")

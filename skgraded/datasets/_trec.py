@@ -1,0 +1,386 @@
+"""Readers of TREC files: judgments (qrels) and runs."""
+
+import io
+import math
+import os
+import re
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from skgraded.datasets._readers import DAMAGED, check_path, damaged, parsed, shown, unpacked
+
+BLOCK = 1 << 23  # bytes that are parsed at a time
+
+
+@dataclass(frozen=True)
+class Form:
+    """The columns of a file."""
+
+    kind: str
+    columns: tuple[str, ...]
+    number: str
+
+
+QRELS = Form("qrels", ("query", "iteration", "document", "grade"), "grade")
+RUN = Form("a run", ("query", "Q0", "document", "rank", "score", "name"), "score")
+
+
+def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
+    r"""Read judgments in TREC's form, ``query iteration document grade``.
+
+    Columns are separated by blanks or tabs. Blank lines are skipped. Needs pandas.
+
+    Parameters
+    ----------
+    path : str, path-like or binary file
+        The file, plain or compressed with gzip, whatever its name ends in.
+    progress : bool, default=False
+        Show a progress bar if standard error is a terminal; needs tqdm.
+
+    Returns
+    -------
+    Bunch
+        ``query``, ``document`` : ndarray of shape (n,), object
+            Texts as in the file: ``"007"`` is not ``"7"``.
+        ``grade`` : ndarray of shape (n,), float64
+            Grades ≥ 0. Negative ones, by which trec_eval marks what was pooled and not judged, or
+            spam, are 0, and a warning says how many there were.
+
+        Rows are in the order of the file.
+
+    Warns
+    -----
+    UserWarning
+        If grades are negative.
+
+    Raises
+    ------
+    ValueError
+        If a line cannot be read, a query has a document twice, the file holds no row, or it is
+        cut short or not text. The error names the file and the line.
+    TypeError, OSError
+        If `path` is not text, path-like or a file in binary mode, or cannot be opened.
+
+    Examples
+    --------
+    >>> import io
+    >>> from skgraded.datasets import read_qrels
+    >>> qrels = read_qrels(io.BytesIO(b"301 0 FT911-3 2\n301 0 FT911-4 0\n"))
+    >>> qrels.query.tolist(), qrels.document.tolist(), qrels.grade.tolist()
+    (['301', '301'], ['FT911-3', 'FT911-4'], [2.0, 0.0])
+    """
+    table = read_judgments(path, progress)
+    return Bunch(query=table.query, document=table.document, grade=table.numbers)
+
+
+def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
+    r"""Read a run in TREC's form, ``query Q0 document rank score name``.
+
+    Columns are separated by blanks or tabs. Blank lines are skipped. The rank is not used: as for
+    trec_eval, the score is what ranks. Needs pandas.
+
+    Parameters
+    ----------
+    path : str, path-like or binary file
+        The file, plain or compressed with gzip, whatever its name ends in.
+    progress : bool, default=False
+        Show a progress bar if standard error is a terminal; needs tqdm.
+
+    Returns
+    -------
+    Bunch
+        ``query``, ``document``, ``name`` : ndarray of shape (n,), object
+            Texts as in the file; ``name`` is the system's, the last column.
+        ``score`` : ndarray of shape (n,), float64
+            The highest first; -inf: not retrieved.
+
+        Rows are in the order of the file.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        As `read_qrels`; also if a score is NaN.
+
+    Examples
+    --------
+    >>> import io
+    >>> from skgraded.datasets import read_run
+    >>> run = read_run(io.BytesIO(b"301 Q0 FT911-3 1 12.5 bm25\n301 Q0 FT911-4 2 7 bm25\n"))
+    >>> run.document.tolist(), run.score.tolist(), run.name.tolist()
+    (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
+    """
+    table = read_table(path, RUN, progress)
+    return Bunch(
+        query=table.query, document=table.document, score=table.numbers, name=table.name
+    )
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a TREC file; queries and names as codes, for there are few."""
+
+    path: str
+    query_ids: np.ndarray
+    query_codes: np.ndarray
+    document: np.ndarray
+    numbers: np.ndarray
+    names: np.ndarray
+    name_codes: np.ndarray | None
+    blank_lines: np.ndarray
+
+    @property
+    def query(self):
+        """The query of each row."""
+        return self.query_ids[self.query_codes]
+
+    @property
+    def name(self):
+        """The last column of a run."""
+        return self.names[self.name_codes]
+
+    def line(self, row):
+        """The line of the file that a row, from 0, was on, from 1."""
+        return line_of(row, self.blank_lines)
+
+
+def line_of(row, blank_lines):
+    """The line, from 1, of a row, from 0, of a file with these blank lines, in rising order."""
+    before = blank_lines - np.arange(len(blank_lines)) - 1  # rows before each blank line
+    return int(row + 1 + np.searchsorted(before, row, side="right"))
+
+
+def read_judgments(path, progress):
+    """Read qrels; see `Table`. Negative grades become 0."""
+    table = read_table(path, QRELS, progress)
+    negative = table.numbers < 0
+    if negative.any():
+        warnings.warn(
+            f"{table.path}: {negative.sum()} of {len(negative)} grades are negative and became 0.",
+            stacklevel=3,
+        )
+        table.numbers[negative] = 0
+    return table
+
+
+def read_table(path, form, progress=False):
+    """Read a TREC file block by block; see `Table`."""
+    import pandas as pd
+
+    source, path = path, check_path(path)
+    queries, names = _Codes(), _Codes()
+    documents, numbers, keys, blanks = [], [], [], []
+    numeric_ids = False  # as soon as a block's documents look like numbers they are read as text
+    for first, text in blocks(source, path, progress):
+        tidy, blank = _tidied(text, first)
+        blanks.append(blank)
+        if not tidy:
+            continue
+        try:
+            frame = _frame(tidy, form, numeric_ids)
+            if pd.api.types.is_numeric_dtype(frame["document"].dtype):
+                numeric_ids = True
+                frame = _frame(tidy, form, numeric_ids)
+        except ValueError as error:
+            raise _located(path, first, text, form, error) from None
+        documents.append(frame["document"].to_numpy(object))
+        queries.add(frame["query"].to_numpy(object))
+        numbers.append(frame[form.number].to_numpy())
+        if form is RUN:
+            names.add(frame["name"].to_numpy(object))
+        keys.append(np.fromiter(map(hash, documents[-1]), np.int64, len(frame)))
+    if not documents:
+        raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
+    table = Table(
+        path, queries.texts, queries.joined(), _joined(documents), _joined(numbers),
+        names.texts, names.joined(), np.concatenate(blanks),
+    )
+    _refuse_duplicates(table, _joined(keys))
+    return table
+
+
+class _Codes:
+    """Numbers for the texts of a column with few distinct ones, in order of appearance."""
+
+    def __init__(self):
+        self.known = {}
+        self.pieces = []
+
+    def add(self, texts):
+        # Only the first row of each run is looked at closer: rows mostly come query by query.
+        heads = np.flatnonzero(np.append(True, texts[1:] != texts[:-1]))
+        numbers = [self.known.setdefault(text, len(self.known)) for text in texts[heads].tolist()]
+        self.pieces.append(
+            np.repeat(np.array(numbers, dtype=np.int32), np.diff(heads, append=len(texts)))
+        )
+
+    @property
+    def texts(self):
+        return np.array(list(self.known), dtype=object)
+
+    def joined(self):
+        return _joined(self.pieces) if self.pieces else None
+
+
+def _joined(pieces):
+    """One array of a list of arrays, which is emptied."""
+    array = np.concatenate(pieces)
+    pieces.clear()
+    return array
+
+
+# Blocks ------------------------------------------------------------------------------------------
+
+def blocks(source, path, progress):
+    """Yield the number of the first line, from 1, and the bytes, of each block of whole lines."""
+    first, rest = 1, b""
+    with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
+        while True:
+            pieces, size = [rest], 0
+            try:
+                while size < BLOCK and (piece := file.read1(BLOCK)):
+                    pieces.append(piece)
+                    size += len(piece)
+            except DAMAGED as error:
+                line = first + sum(piece.count(b"\n") for piece in pieces)
+                raise damaged(path, line, error) from None
+            show()
+            text = b"".join(pieces)
+            end = text.rfind(b"\n") + 1 if size >= BLOCK else len(text)
+            text, rest = text[:end], text[end:]
+            if text:
+                yield first, text
+                first += text.count(b"\n")
+            if size < BLOCK:
+                return
+
+
+@contextmanager
+def _bar(raw, path, progress):
+    """Give what to call when more of the file has been read: it moves a bar, if there is one."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        progress = False
+    if not progress or not raw.seekable():
+        yield lambda: None
+        return
+    start = raw.tell()
+    size = raw.seek(0, os.SEEK_END)
+    raw.seek(start)
+    with tqdm(
+        desc=os.path.basename(path), total=size, unit="B", unit_scale=True, leave=False,
+        delay=0.5, disable=None,
+    ) as bar:
+        yield lambda: bar.update(raw.tell() - bar.n)
+
+
+def _tidied(text, first):
+    """Lines with single blanks between their words and none around; the numbers of blank lines."""
+    if first == 1:
+        text = text.removeprefix(b"\xef\xbb\xbf")
+    if not text.endswith(b"\n"):
+        text += b"\n"
+    blank = np.empty(0, dtype=np.intp)
+    white = np.frombuffer(text, np.uint8) <= ord(" ")
+    if not (white[0] or (white[1:] & white[:-1]).any()):  # as most files are
+        return text.replace(b"\t", b" "), blank
+    text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+    if b"\n\n" in text or text.startswith(b"\n"):
+        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+        blank = np.flatnonzero(np.diff(ends, prepend=-1) == 1) + first
+        while b"\n\n" in text:
+            text = text.replace(b"\n\n", b"\n")
+        text = text.removeprefix(b"\n")
+    return text, blank
+
+
+def _frame(text, form, numeric_ids):
+    """Parse tidy lines by pandas; a ValueError if a line is not as it should be."""
+    import pandas as pd
+
+    letters = np.frombuffer(text, np.uint8)
+    marks = letters[(letters == ord(" ")) | (letters == ord("\n"))]
+    n_rows = np.count_nonzero(marks == ord("\n"))
+    # Each line has as many marks as columns, the last of them its end.
+    even = len(marks) == n_rows * len(form.columns)
+    if not even or (marks[len(form.columns) - 1 :: len(form.columns)] != ord("\n")).any():
+        raise ValueError("a line has more or fewer columns")
+    if b"\0" in text:
+        raise ValueError("not text")
+    types = {"query": object, "name": object, form.number: float}
+    if numeric_ids:
+        types["document"] = object
+    used = [name for name in form.columns if name in types or name == "document"]
+    frame = pd.read_csv(
+        io.BytesIO(text), sep=" ", header=None, names=list(form.columns), usecols=used,
+        dtype={name: types[name] for name in used if name in types},
+        quoting=3, na_filter=False, low_memory=False,
+    )
+    numbers = frame[form.number].to_numpy()
+    bad = np.isnan(numbers) if form is RUN else ~np.isfinite(numbers)
+    if len(frame) != n_rows or bad.any():
+        raise ValueError("a line cannot be read")
+    return frame
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+def _located(path, first, text, form, error):
+    """Make the error that names the first bad line of a block that did not parse."""
+    lines = text.split(b"\n")
+    for number, line in enumerate(lines, first):
+        problem = _problem(line, form)
+        if problem:
+            return ValueError(f"{path}: line {number}: {problem}")
+    return ValueError(f"{path}: lines {first} to {first + len(lines) - 1}: {error}")
+
+
+def _problem(line, form):
+    """Say what is wrong with a line; None if nothing is."""
+    if b"\0" in line:
+        return f"a NUL byte; is it {form.kind}, and text in UTF-8?"
+    if b"\r" in line[:-1]:
+        return "a carriage return within the line; lines must end with a line feed."
+    words = re.split(rb"[ \t]+", line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r"))
+    if words == [b""]:
+        return None
+    for word in words:
+        if parsed(bytes.decode, word) is None:
+            return f"text must be UTF-8; got {shown(word)}."
+    if len(words) != len(form.columns):
+        return (
+            f"{form.kind} has {len(form.columns)} columns, {' '.join(form.columns)}; "
+            f"got {len(words)}: {shown(line.strip())}."
+        )
+    word = words[form.columns.index(form.number)]
+    number = parsed(float, word)
+    if number is None or math.isnan(number) or b"_" in word:
+        return f"the {form.number} must be a number; got {shown(word)}."
+    if form is QRELS and math.isinf(number):
+        return f"the grade must be finite; got {shown(word)}."
+    return None
+
+
+def _refuse_duplicates(table, keys):
+    """Raise if a query has a document twice. `keys` are the hashes of the documents."""
+    keys ^= table.query_codes * np.int64(0x1E3779B97F4A7C15)  # spreads them over all 64 bits
+    ordered = np.sort(keys)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    seen = {}
+    for row in np.flatnonzero(np.isin(keys, twice)) if len(twice) else ():
+        pair = table.query_codes[row], table.document[row]
+        if pair in seen:
+            query, document = table.query_ids[pair[0]], pair[1]
+            raise ValueError(
+                f"{table.path}: line {table.line(row)}: query {query!r} has document "
+                f"{document!r} twice, first on line {table.line(seen[pair])}."
+            )
+        seen[pair] = row

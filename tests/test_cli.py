@@ -1,0 +1,498 @@
+"""The command: what it prints, and how it refuses bad files."""
+
+import gzip
+import io
+import json
+import math
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skgraded as sg
+from skgraded.cli import main
+
+QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n"
+# q1: c, x, a; q2: d and y tied; q3 lacks
+RUN = "q1 Q0 c 1 3 s\nq1 Q0 x 2 2 s\nq1 Q0 a 3 1 s\nq2 Q0 d 1 5 s\nq2 Q0 y 2 5 s\n"
+OTHER = "q1 Q0 a 1 9 t\nq2 Q0 a 1 5 t\nq2 Q0 d 2 4 t\nq3 Q0 e 1 1 t\n"
+AP_Q1 = (1 / 1 + 2 / 3) / 2
+AP_Q2 = (1 / 1 + 1 / 2) / 2
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Write the files into a folder and go there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels").write_text(QRELS)
+    (tmp_path / "a.run").write_text(RUN)
+    (tmp_path / "b.run").write_text(OTHER)
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    """Standard output and standard error of a command that succeeds."""
+    assert main(arguments) == 0
+    return capsys.readouterr()
+
+
+def report(capsys, *arguments):
+    return json.loads(run(capsys, *arguments, "--format", "json").out)
+
+
+def refused(capsys, *arguments):
+    """The one line of a command that fails."""
+    try:
+        code = main(arguments)
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    out, error = capsys.readouterr()
+    assert code == 2 and out == ""
+    assert error.endswith("\n") and error.count("\n") == 1 and error.startswith("skgraded")
+    return error
+
+
+def command(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "skgraded", *arguments], capture_output=True, timeout=60, **options
+    )
+
+
+# -------------------------------------------------------------------------- qrels and runs
+
+
+def test_json_is_as_documented(files, capsys):
+    assert report(capsys, "evaluate", "qrels", "a.run", "-m", "map", "-m", "rr") == {
+        "a.run": {
+            "mean": {"AP": (AP_Q1 + AP_Q2) / 2, "RR": (1 + AP_Q2) / 2},
+            "n_queries": 2,
+            "n_undefined": {"AP": 0, "RR": 0},
+        }
+    }
+
+
+def test_queries_that_a_run_lacks_are_left_out_or_count_as_nothing_retrieved(files, capsys):
+    command = ("evaluate", "qrels", "a.run", "-m", "map", "--per-query")
+    assert report(capsys, *command)["a.run"]["per_query"] == {
+        "q1": {"AP": AP_Q1}, "q2": {"AP": AP_Q2},
+    }
+    found = report(capsys, *command, "-c")["a.run"]
+    assert found["per_query"] == {"q1": {"AP": AP_Q1}, "q2": {"AP": AP_Q2}, "q3": {"AP": 0}}
+    assert found["mean"] == {"AP": pytest.approx((AP_Q1 + AP_Q2) / 3)}
+    assert found["n_undefined"] == {"AP": 0}
+
+
+def test_what_a_run_lacks_is_said_unless_quiet(files, capsys):
+    lines = run(capsys, "evaluate", "qrels", "a.run").err
+    assert lines == (
+        "skgraded: note: a.run lacks 1 of 3 judged queries, 'q3' the first: left out; -c counts "
+        "them with nothing retrieved.\n"
+    )
+    assert "counted with nothing" in run(capsys, "evaluate", "qrels", "a.run", "-c").err
+    assert run(capsys, "evaluate", "qrels", "a.run", "--quiet").err == ""
+    assert run(capsys, "evaluate", "qrels", "b.run").err == ""
+
+
+def test_warnings_of_the_reader_are_notes_and_not_errors(files, capsys):
+    (files / "qrels").write_text(QRELS + "q3 0 z -1\n")
+    found = run(capsys, "compare", "qrels", "a.run", "b.run", "-c", "--format", "csv")
+    assert [line[:15] for line in found.err.splitlines()] == ["skgraded: note:"] * 2
+    (files / "bad").write_text("x")
+    assert "bad: line 1" in refused(capsys, "evaluate", "qrels", "bad")
+
+
+def test_queries_without_judgments_are_left_out_and_said(files, capsys):
+    (files / "more.run").write_text("q9 Q0 a 1 1 s\n\n" + OTHER + "q8 Q0 a 1 1 s\n")
+    found = run(capsys, "evaluate", "qrels", "more.run", "--format", "json")
+    expected = report(capsys, "evaluate", "qrels", "b.run")["b.run"]
+    assert json.loads(found.out) == {"more.run": expected}
+    assert "more.run: 2 of 5 queries left out, for want of judgments: query 'q9' on line 1" in (
+        found.err
+    )
+
+
+def test_negative_grades_are_counted_aloud(files, capsys):
+    (files / "qrels").write_text(QRELS.replace("b 0", "b -2"))
+    found = run(capsys, "evaluate", "qrels", "b.run", "--format", "json")
+    assert "note: qrels: 1 of 6 grades are negative and became 0" in found.err
+
+
+def test_the_same_as_the_library_on_merged_rows(files, capsys):
+    """Unjudged documents have grade 0, those that were not retrieved score -inf."""
+    rng = np.random.default_rng(0)
+    pairs = [(f"q{q}", f"d{d}") for q in range(20) for d in range(30)]
+    judged = {pair: int(rng.integers(-1, 4)) for pair in pairs if rng.random() < 0.5}
+    scores = {pair: round(rng.normal(), 1) for pair in pairs if rng.random() < 0.5}
+    lines = [f"{q} 0 {d} {grade}\n" for (q, d), grade in judged.items()]
+    (files / "qrels").write_text("".join(rng.permutation(lines)))
+    lines = [f"{q} Q0 {d} 0 {score} s\n" for (q, d), score in scores.items()]
+    (files / "run").write_text("".join(rng.permutation(lines)))
+    rows = sorted(set(judged) | set(scores))
+    y_true = [max(judged.get(pair, 0), 0) for pair in rows]
+    y_score = [scores.get(pair, -math.inf) for pair in rows]
+    measures = ["ndcng@10", "mu_map", "ndcg@mean", "recall(threshold=2)@5", "kendalltau"]
+    options = [word for measure in measures for word in ("-m", measure)]
+    found = report(capsys, "evaluate", "qrels", "run", "--per-query", *options)["run"]["per_query"]
+    for measure in map(sg.measure, measures):
+        expected = measure.per_query(y_true, y_score, qid=[q for q, _ in rows])
+        ours = [found[q][measure.name] for q in sorted(found)]
+        np.testing.assert_allclose(ours, expected, rtol=1e-12)
+
+
+def test_ties(files, capsys):
+    (files / "tied").write_text("q1 Q0 b 1 1 s\nq1 Q0 a 1 1 s\nq1 Q0 zz 2 1 s\n")
+
+    def reciprocal_rank(*options):
+        found = report(capsys, "evaluate", "qrels", "tied", "-m", "rr", *options)["tied"]
+        return list(found["mean"].values())[0]
+
+    assert reciprocal_rank() == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+    assert reciprocal_rank("--ties", "average") == reciprocal_rank()
+    assert reciprocal_rank("--ties", "best") == 1
+    assert reciprocal_rank("--ties", "worst") == 1 / 3
+    assert reciprocal_rank("--ties", "ordinal") == 1 / 2
+    assert reciprocal_rank("--ties", "trec") == 1 / 3  # zz, b, a
+
+
+def test_ties_by_trec_keep_the_order_of_scores_and_the_name_of_the_measure(files, capsys):
+    (files / "tied").write_text(
+        "q1 Q0 a 1 inf s\nq1 Q0 z 2 5 s\nq1 Q0 c 3 5.0 s\nq1 Q0 y 4 -inf s\n"
+    )
+    found = report(capsys, "evaluate", "qrels", "tied", "-m", "ap", "--ties", "trec")["tied"]
+    assert found["mean"] == {"AP": (1 / 1 + 2 / 3) / 2}
+
+
+def test_several_runs_are_rows_under_the_names_of_their_files(files, capsys):
+    (files / "sub").mkdir()
+    (files / "sub" / "c.run").write_text(RUN)
+    out = run(capsys, "evaluate", "qrels", "b.run", "sub/c.run", "-m", "map", "-m", "rr").out
+    table, _, below = out.partition("\n\n")
+    lines = [line.split() for line in table.splitlines()]
+    assert lines[0] == ["run", "n_queries", "AP", "RR"]
+    assert lines[1][:2] == ["b.run", "3"] and lines[2] == [
+        "c.run", "2", f"{(AP_Q1 + AP_Q2) / 2:.4f}", f"{(1 + AP_Q2) / 2:.4f}",
+    ]
+    assert below == "No query is undefined.\n"
+    assert len({len(line) for line in table.splitlines()}) == 1
+
+
+def test_runs_with_the_same_name_are_told_apart_by_their_folders(files, capsys):
+    (files / "sub").mkdir()
+    (files / "sub" / "b.run").write_text(RUN)
+    assert list(report(capsys, "evaluate", "qrels", "b.run", "sub/b.run")) == ["b.run", "sub/b.run"]
+    assert "b.run is given twice" in refused(capsys, "evaluate", "qrels", "b.run", "b.run")
+
+
+def test_undefined_queries_are_counted_in_every_format(files, capsys):
+    (files / "qrels").write_text(QRELS.replace("d 1", "d 0"))
+    options = ("evaluate", "qrels", "b.run", "-m", "map", "-m", "ap(threshold=2)")
+    assert "b.run: AP 1, AP(threshold=2) 2." in run(capsys, *options).out
+    found = report(capsys, *options)["b.run"]
+    assert found["n_undefined"] == {"AP": 1, "AP(threshold=2)": 2}
+    frame = pd.read_csv(io.StringIO(run(capsys, *options, "--format", "csv").out))
+    assert frame["n_undefined AP"].tolist() == [1]
+    assert frame["n_undefined AP(threshold=2)"].tolist() == [2]
+
+
+def test_a_mean_of_nothing_is_null(files, capsys):
+    (files / "qrels").write_text("q1 0 a 0\n")
+    found = report(capsys, "evaluate", "qrels", "b.run", "-m", "ap(undefined=nan)", "--per-query")
+    assert found["b.run"]["mean"] == {"AP(undefined=nan)": None}
+    assert found["b.run"]["per_query"] == {"q1": {"AP(undefined=nan)": None}}
+
+
+def test_formats(files, capsys):
+    options = ("evaluate", "qrels", "a.run", "b.run", "-m", "map")
+    frame = pd.read_csv(io.StringIO(run(capsys, *options, "--format", "csv").out))
+    assert frame["AP"].tolist()[0] == (AP_Q1 + AP_Q2) / 2
+    values = run(capsys, *options, "--format", "csv", "--per-query").out
+    frame = pd.read_csv(io.StringIO(values))
+    assert frame["query"].tolist() == ["q1", "q2", "q1", "q2", "q3"]
+    assert frame["run"].tolist() == ["a.run"] * 2 + ["b.run"] * 3
+    assert frame["AP"].tolist()[:2] == [AP_Q1, AP_Q2]
+    markdown = run(capsys, *options, "--format", "markdown").out
+    assert re.search(r"\| a.run +\| +2 \| 0.7917 \|", markdown)
+    latex = run(capsys, *options, "--format", "latex").out
+    assert r"a.run & 2 & 0.7917 \\" in latex and "\n% No query" in latex
+    page = run(capsys, "evaluate", "qrels", "a.run", "-m", "map", "--format", "html").out
+    assert page.startswith("<!") and "0.792" in page
+    page = run(capsys, *options, "-c", "--format", "html").out
+    assert "a.run" in page and "b.run" in page
+    assert "give -c" in refused(capsys, *options, "--format", "html")
+
+
+def test_output_goes_to_a_file(files, capsys):
+    expected = run(capsys, "evaluate", "qrels", "b.run").out
+    assert run(capsys, "evaluate", "qrels", "b.run", "--output", "found.txt").out == ""
+    assert (files / "found.txt").read_text() == expected
+    assert "No such file" in refused(capsys, "evaluate", "qrels", "b.run", "--output", "no/such")
+
+
+# --------------------------------------------------------------------------------- compare
+
+
+def test_compare_is_the_library_s(files, capsys):
+    arguments = ("compare", "qrels", "a.run", "b.run", "-c", "-m", "map", "--baseline", "a.run")
+    frame = pd.read_csv(io.StringIO(run(capsys, *arguments, "--format", "csv").out))
+    values = run(capsys, *arguments, "--format", "csv", "--per-query").out
+    values = pd.read_csv(io.StringIO(values))
+    assert values["a.run"].tolist() == [AP_Q1, AP_Q2, 0]
+    assert values["b.run"].tolist() == [1 / 2, 1 / 2, 1]
+    assert frame["difference"].tolist() == [pytest.approx((2 - AP_Q1 - AP_Q2) / 3)]
+    assert frame["p_value"].tolist() == [1]  # of 2^3 sign flips, 0.21 and more to either side
+    assert frame[["wins", "ties", "losses"]].values.tolist() == [[1, 0, 2]]
+
+
+def test_compare_in_other_formats(files, capsys):
+    arguments = ("compare", "qrels", "a.run", "b.run", "-c", "-m", "map", "--test", "t")
+    found = report(capsys, *arguments)
+    assert found["a.run"]["mean"] == {"AP": pytest.approx((AP_Q1 + AP_Q2) / 3)}
+    (row,) = found["b.run"]["compared"]
+    assert row["baseline"] == "a.run" and row["measure"] == "AP" and row["p_value"] < 1
+    out = run(capsys, *arguments, "--per-query").out
+    assert "3 queries; intervals of 95 %; test: t, corrected by holm" in out
+    assert "q3" in out and "b.run and a.run cannot be told apart by AP" in out
+    assert "| b.run" in run(capsys, *arguments, "--format", "markdown").out
+    assert r"\toprule" in run(capsys, *arguments, "--format", "latex").out
+    assert "a.run" in run(capsys, *arguments, "--format", "html").out
+    untested = run(capsys, *arguments[:-1], "none").out
+    assert "p_value" not in untested and "test: none" in untested
+
+
+def test_the_baseline_may_be_given_as_a_path(files, capsys):
+    (files / "sub").mkdir()
+    (files / "sub" / "c.run").write_text(OTHER)
+    out = run(capsys, "compare", "qrels", "b.run", "sub/c.run", "--baseline", "sub/c.run").out
+    assert out.splitlines()[1].startswith("b.run") and "baseline" not in out.splitlines()[0]
+    assert "Did you mean 'c.run'" in refused(
+        capsys, "compare", "qrels", "b.run", "sub/c.run", "--baseline", "c.rum"
+    )
+
+
+def test_compare_needs_the_same_queries(files, capsys):
+    error = refused(capsys, "compare", "qrels", "a.run", "b.run")
+    assert "a.run lacks 1 of the 3 judged queries of b.run, 'q3' the first: give -c" in error
+    assert "at least two" in refused(capsys, "compare", "qrels", "b.run")
+
+
+# ------------------------------------------------------------------------------- LETOR files
+
+LETOR = "# two queries\n2 qid:1 1:0.5 #docid = a\n0 qid:1 1:0.1 #docid = b\n\n1 qid:7 #docid = a\n"
+
+
+def test_a_letor_file_and_scores(files, capsys):
+    (files / "test.letor").write_text(LETOR)
+    (files / "s1.txt").write_text("1\n2\n3")
+    (files / "s2.txt").write_text("5e-1\n-2\n-inf\n")
+    found = report(capsys, "evaluate", "test.letor", "s1.txt", "s2.txt", "-m", "rr", "--per-query")
+    assert found["s1.txt"]["per_query"] == {"1": {"RR": 1 / 2}, "7": {"RR": 1}}
+    assert found["s2.txt"]["per_query"] == {"1": {"RR": 1}, "7": {"RR": 0}}
+    (files / "tied.txt").write_text("1\n1\n1\n")
+    trec = report(capsys, "evaluate", "test.letor", "tied.txt", "-m", "rr", "--ties", "trec")
+    assert trec["tied.txt"]["mean"] == {"RR": (1 / 2 + 1) / 2}
+
+
+@pytest.mark.parametrize(
+    "letor, scores, problem",
+    [
+        (LETOR, "1\n2\n", "scores: line 3: there are 2 scores for the 3 rows of test.letor"),
+        (LETOR, "1\n2\n3\n4\n", "scores: line 4: there are 4 scores for the 3 rows"),
+        (LETOR, "1\n\n3\n", "scores: line 2: the score must be a number, one a line; got ''"),
+        (LETOR, "1\nnan\n3\n", "scores: line 2: the score must be a number, one a line; got 'nan'"),
+        (LETOR, "1\n2 3\n3\n", "scores: line 2: .*got '2 3'"),
+        (LETOR, "", "scores: the file holds no score"),
+        (LETOR.replace("1 qid:7", "-1 qid:7"), "1\n2\n3\n", "test.letor: line 5: the grade -1 is"),
+        (LETOR.replace("1:0.1", "1:x"), "1\n2\n3\n", "test.letor: line 3: a feature must be"),
+    ],
+)
+def test_bad_letor_files_and_scores(files, capsys, letor, scores, problem):
+    (files / "test.letor").write_text(letor)
+    (files / "scores").write_text(scores)
+    assert re.search(problem, refused(capsys, "evaluate", "test.letor", "scores"))
+
+
+def test_ties_by_trec_need_document_ids(files, capsys):
+    (files / "test.letor").write_text("1 qid:1 1:1\n")
+    (files / "scores").write_text("1\n")
+    assert "--ties trec needs the id" in refused(
+        capsys, "evaluate", "test.letor", "scores", "--ties", "trec"
+    )
+
+
+# ----------------------------------------------------------------------------------- tables
+
+CSV = "q,doc,label,bm25,lgbm\n007,a,2,1,0.5\n007,b,0,2,0.25\n7,a,1,-1,inf\n"
+COLUMNS = ("--query-column", "q", "--grade-column", "label", "--score-column", "bm25",
+           "--score-column", "lgbm")
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "tsv", "quoted", "parquet"])
+def test_tables_of_named_columns(files, capsys, form):
+    path = files / f"table.{form}"
+    frame = pd.read_csv(io.StringIO(CSV), dtype={"q": str})
+    match form:
+        case "csv":
+            path.write_text(CSV)
+        case "csv.gz":
+            path.write_bytes(gzip.compress(CSV.encode()))
+        case "tsv":
+            path.write_text(CSV.replace(",", "\t"))
+        case "quoted":
+            frame.to_csv(path, index=False, quoting=1)
+        case "parquet":
+            frame.to_parquet(path)
+    found = report(capsys, "evaluate", str(path), *COLUMNS, "-m", "rr", "--per-query")
+    assert found["bm25"]["per_query"] == {"007": {"RR": 1 / 2}, "7": {"RR": 1}}
+    assert found["lgbm"]["mean"] == {"RR": 1}
+    compared = report(capsys, "compare", str(path), *COLUMNS, "-m", "rr", "--baseline", "bm25")
+    assert compared["lgbm"]["compared"][0]["difference"] == 1 / 4
+
+
+def test_tables_have_names_by_default_and_parquet_keeps_types(files, capsys):
+    frame = pd.DataFrame({"query": [7, 7, 8], "grade": [0, 1, 2], "score": [2.0, 1.0, 5.0]})
+    frame.to_parquet(files / "t.parquet")
+    frame.to_csv(files / "t.csv", index=False)
+    found = report(capsys, "evaluate", "t.parquet", "-m", "rr", "--per-query")
+    assert found == report(capsys, "evaluate", "t.csv", "-m", "rr", "--per-query")
+    assert found["score"]["per_query"] == {"7": {"RR": 1 / 2}, "8": {"RR": 1}}
+
+
+def test_documents_of_a_table_order_ties_as_trec_eval(files, capsys):
+    (files / "t.csv").write_text("query,document,grade,score\n1,a,1,1\n1,b,0,1\n1,c,0,1\n")
+    options = ("--document-column", "document", "--ties", "trec", "-m", "rr")
+    assert report(capsys, "evaluate", "t.csv", *options)["score"]["mean"] == {"RR": 1 / 3}
+
+
+@pytest.mark.parametrize(
+    "old, new, problem",
+    [
+        ("label", "grade", "line 1: there is no column 'label'; there are 'q', 'doc', 'grade'"),
+        ("b,0,2", "b,0,x", "line 3: bm25 must be a number; got 'x'"),
+        ("b,0,2", "b,0,", "line 3: bm25 must be a number; got ''"),
+        ("b,0,2", "b,0,nan", "line 3: bm25 must be a number; got 'nan'"),
+        ("b,0,2", "b,,2", "line 3: label must be a number; got ''"),
+        ("b,0,2", "b,-1,2", "line 3: grades must be finite and ≥ 0; label is -1. Subtract"),
+        ("b,0,2", "b,0,2,3", "line 3: 6 columns, but the first line names 5"),
+        ("b,0,2", 'b,0,"2",3', "line 3: 6 columns, but the first line names 5"),
+        ("b,0,2,0.25", "b,0,2", "line 3: 4 columns, but the first line names 5"),
+        ("007,b", ",b", r"line 3: the query \(q\) is missing"),
+        ("007,b", "007,a", "line 3: query '007' has document 'a' twice, first on line 2"),
+        ("007,b", '"a\n",b', "line 5: .*'oh'"),
+        ("\n007,a,2", "\n\n007,a,oh", "line 3: label must be a number; got 'oh'"),
+    ],
+)
+def test_bad_lines_of_tables_are_named(files, capsys, old, new, problem):
+    text = CSV.replace(old, new, 1)
+    if "'oh'" in problem and "line 5" in problem:
+        text = text.replace("7,a,1", "7,a,oh")
+    (files / "t.csv").write_text(text)
+    error = refused(capsys, "evaluate", "t.csv", *COLUMNS, "--document-column", "doc")
+    assert re.match(f"skgraded: t.csv: {problem}", error)
+
+
+def test_bad_tables(files, capsys):
+    (files / "t.csv").write_text("")
+    assert "t.csv: line 1: the file is empty" in refused(capsys, "evaluate", "t.csv")
+    (files / "t.csv").write_text("query,grade,score\n")
+    assert "t.csv: line 2: the table has no row" in refused(capsys, "evaluate", "t.csv")
+    (files / "t.csv").write_bytes(b"\x00\xff\x01")
+    assert "t.csv: line 1: neither text" in refused(capsys, "evaluate", "t.csv")
+    (files / "t.csv").write_bytes(b"query,grade,score\n1,1,1\n\xff,1,1\n")
+    assert "UTF-8" in refused(capsys, "evaluate", "t.csv")
+    (files / "t.parquet").write_bytes(b"PAR1 and nothing else")
+    assert "t.parquet: the Parquet file cannot be read" in refused(capsys, "evaluate", "t.parquet")
+    frame = pd.DataFrame({"query": [1, 1], "grade": [1.0, -1.0], "score": [1.0, np.nan]})
+    frame.to_parquet(files / "t.parquet")
+    assert "t.parquet: column 'grade' must hold grades ≥ 0: row 1" in refused(
+        capsys, "evaluate", "t.parquet"
+    )
+    frame.abs().to_parquet(files / "t.parquet")
+    assert "column 'score' must not be missing or NaN: row 1" in refused(
+        capsys, "evaluate", "t.parquet"
+    )
+    assert "no column 'x'" in refused(capsys, "evaluate", "t.parquet", "--score-column", "x")
+    assert "further systems by --score-column" in refused(
+        capsys, "evaluate", "t.parquet", "b.run"
+    )
+
+
+# ---------------------------------------------------------------------------------- bad files
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        (OTHER.replace("q2 Q0 a 1 5 t", "q2 Q0 a 1 5"), "bad: line 2: a run has 6 columns"),
+        (OTHER.replace("2 4 t", "2 four t"), "bad: line 3: the score must be a number; got 'four'"),
+        (OTHER.replace("2 4 t", "2 nan t"), "bad: line 3: the score must be a number; got 'nan'"),
+        (OTHER + "q1 Q0 a 1 2 t", "bad: line 5: query 'q1' has document 'a' twice, .* line 1"),
+        ("\nx Q0 a 1 2 t", "bad: line 2: query 'x' has no judgments in qrels, nor has any other"),
+        ("", "bad: the file holds no row"),
+        ("\x00\x01\x02", "bad: line 1: a NUL byte"),
+    ],
+)
+def test_bad_runs(files, capsys, text, problem):
+    (files / "bad").write_text(text)
+    assert re.search(problem, refused(capsys, "evaluate", "qrels", "bad"))
+
+
+def test_files_that_cannot_be_read(files, capsys):
+    packed = gzip.compress(("".join(f"q1 Q0 {i} 1 {i} s\n" for i in range(99))).encode())
+    (files / "cut.gz").write_bytes(packed[:-20])
+    for arguments in (("qrels", "cut.gz"), ("cut.gz", "b.run")):
+        error = refused(capsys, "evaluate", *arguments)
+        assert re.match(r"skgraded: cut.gz: line \d+: the gzip data are damaged", error)
+    assert refused(capsys, "evaluate", "qrels", "none") == (
+        "skgraded: none: No such file or directory\n"
+    )
+    assert "No such file" in refused(capsys, "evaluate", "none", "b.run")
+    assert f"{files}: Is a directory" in refused(capsys, "evaluate", "qrels", str(files))
+    assert f"{files}: Is a directory" in refused(capsys, "evaluate", str(files), "b.run")
+
+
+def test_bad_arguments(files, capsys):
+    assert "Unknown measure 'ndcgn'. Did you mean NDCG?" in refused(
+        capsys, "evaluate", "qrels", "b.run", "-m", "ndcgn"
+    )
+    assert "AP twice" in refused(capsys, "evaluate", "qrels", "b.run", "-m", "map", "-m", "ap")
+    assert "give one or more runs after the qrels" in refused(capsys, "evaluate", "qrels")
+    assert "only one of the files" in refused(capsys, "evaluate", "-", "-")
+    assert "invalid choice: 'yaml'" in refused(
+        capsys, "evaluate", "qrels", "b.run", "--format", "yaml"
+    )
+    assert "--help" in refused(capsys, "evaluate")
+    assert "--help" in refused(capsys)
+
+
+# --------------------------------------------------------------------------- the real command
+
+
+def test_standard_input_can_be_any_of_the_files(files):
+    expected = json.loads(command("evaluate", "qrels", "b.run", "--format", "json").stdout)["b.run"]
+    packed = gzip.compress(OTHER.encode())
+    done = command("evaluate", "qrels", "-", "--format", "json", input=packed)
+    assert done.returncode == 0 and json.loads(done.stdout) == {"-": expected}
+    packed = gzip.compress(QRELS.encode())
+    done = command("evaluate", "-", "b.run", "--format", "json", input=packed)
+    assert json.loads(done.stdout) == {"b.run": expected}
+
+
+def test_the_real_command_refuses_in_one_line(files):
+    done = command("evaluate", "qrels", "-", input=b"q1 Q0 a 1 x t\n")
+    assert done.returncode == 2 and done.stdout == b""
+    assert done.stderr == b"skgraded: <stdin>: line 1: the score must be a number; got 'x'.\n"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(files):
+    rows = [f"{q} 0 d 1\n" for q in range(20_000)]
+    (files / "qrels").write_text("".join(rows))
+    (files / "run").write_text("".join(row.replace(" 1\n", " 1 1 s\n") for row in rows))
+    line = f"'{sys.executable}' -m skgraded evaluate qrels run --per-query --format csv"
+    done = subprocess.run(
+        ["bash", "-c", f"{line} | head -n 1; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True, text=True, timeout=60,
+    )
+    assert done.stdout.splitlines() == ["run,query,NDCNG@10,MuAP", "0"] and done.stderr == ""
