@@ -65,3 +65,11 @@ def test_quickstart_takes_letor_files(data_dir):
 def test_quickstart_refuses_groups_without_a_file():
     with pytest.raises(AssertionError, match="--group belongs to --train"):
         run("quickstart.py", "--group", "rank.query")
+
+
+def test_reports_are_written(tmp_path):
+    page, picture = tmp_path / "report.html", tmp_path / "report.png"
+    output = run("reports.py", "--page", page, "--picture", picture)
+    assert "trees is better than one feature by NDCNG@10" in output
+    assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+    assert picture.read_bytes().startswith(b"\x89PNG")
