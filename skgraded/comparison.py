@@ -11,6 +11,7 @@ import numpy as np
 
 from skgraded._intervals import check_settings, default_method, mean_interval
 from skgraded._output import json_text, tables
+from skgraded._output.report import Report
 from skgraded._output.sentences import sentences_of
 from skgraded._paired_tests import CORRECTIONS, TESTS, TIE, adjust, p_value
 from skgraded._pairing import (
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(Report):
     """Systems compared query by query, made by `compare`.
 
     Attributes
@@ -139,21 +140,6 @@ class Comparison:
         """
         return tables.latex(self._shown())
 
-    def to_csv(self, path: str | Path | None = None) -> str | None:
-        """Write the frame as CSV with all digits.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file to write.
-
-        Returns
-        -------
-        str or None
-            The text if there is no path.
-        """
-        return tables.csv(self.to_frame(), path)
-
     def to_json(self, path: str | Path | None = None) -> str | None:
         """Write the comparison as JSON, which `from_json` reads back exactly.
 
@@ -220,36 +206,10 @@ class Comparison:
             },
         )
 
-    def to_html(self, path: str | Path | None = None) -> str | None:
-        """Write the comparison as one self-contained page of HTML.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file to write.
-
-        Returns
-        -------
-        str or None
-            The page if there is no path.
-
-        Raises
-        ------
-        ImportError
-            Without Jinja2 or pandas.
-        """
+    def _page(self):
         from skgraded._output.html import comparison_page
 
-        page = comparison_page(self)
-        if path is None:
-            return page
-        Path(path).write_text(page, encoding="utf-8")
-        return None
-
-    def _repr_html_(self):
-        from skgraded._output.html import fragment
-
-        return fragment(self)
+        return comparison_page(self)
 
     def _shown(self):
         left_out = ["ci_method"]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._intervals import ConfidenceInterval, check_settings, default_method, mean_interval
 from skgraded._output import json_text, tables
+from skgraded._output.report import Report
 from skgraded._parts import joined, segments_of
 from skgraded._validation import whole_number
 from skgraded.judgments import Judgments, check_judgments
@@ -43,7 +44,7 @@ class ConfidenceIntervals(dict[str, ConfidenceInterval]):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Evaluation:
+class Evaluation(Report):
     """Values of measures by query, made by `evaluate`.
 
     Attributes
@@ -364,21 +365,6 @@ class Evaluation:
         frame["query_id"] = [str(query) for query in frame["query_id"]]  # no number to be rounded
         return frame
 
-    def to_csv(self, path: str | Path | None = None) -> str | None:
-        """Write the table of `to_frame` as CSV, with all digits.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file to write.
-
-        Returns
-        -------
-        str or None
-            The text if there is no path.
-        """
-        return tables.csv(self.to_frame(), path)
-
     def to_json(self, path: str | Path | None = None) -> str | None:
         """Write all of it as JSON, from which `from_json` makes the same again.
 
@@ -428,37 +414,10 @@ class Evaluation:
                 return cls(**cls._of_json(report))
         raise ValueError(f"This is the JSON of a {report['kind']}, not of an Evaluation.")
 
-    def to_html(self, path: str | Path | None = None) -> str | None:
-        """Write it as one page of HTML that needs nothing else.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file to write.
-
-        Returns
-        -------
-        str or None
-            The page if there is no path.
-        """
-        page = self._page()
-        if path is None:
-            return page
-        Path(path).write_text(page, encoding="utf-8")
-        return None
-
     def _page(self):
         from skgraded._output.html import evaluation_page
 
         return evaluation_page(self)
-
-    def _repr_html_(self):
-        try:
-            from skgraded._output.html import fragment
-
-            return fragment(self)
-        except ImportError:  # without pandas and Jinja2 a notebook shows the text
-            return None
 
     def _to_json(self):
         weights = self.weights
