@@ -321,11 +321,10 @@ def _fit_catboost(estimator, training, validation, progress, fit_params):
     model.fit(
         training.X, training.grades,
         **fit_params | arguments | {
-            "eval_set": data, "use_best_model": False, "metric_period": 1, "callbacks": callbacks,
+            "eval_set": data, "use_best_model": True, "metric_period": 1, "callbacks": callbacks,
         },
     )
     metric.progress = None  # the model keeps the metric, but need not keep the rows
-    model.shrink(min(progress.best_round, model.tree_count_))
     return model
 
 

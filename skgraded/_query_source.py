@@ -48,7 +48,7 @@ def queries_of(X, source):
     """
     if is_column(source):
         table = as_table(X)
-        return take_column(table, find_column(table, source))
+        return take_queries(table, find_column(table, source), source)
     return look_up(X, source)
 
 
@@ -132,6 +132,25 @@ def take_column(table, position):
     if sparse.issparse(table):
         return table[:, [position]].toarray().ravel()
     return table[:, position]
+
+
+def take_queries(table, position, source):
+    """The column of the queries, refused if it was named by position and holds fractions.
+
+    Where a tool has dropped or moved columns, the position may be that of a feature.
+    """
+    queries = take_column(table, position)
+    if not isinstance(source, str):
+        values = np.asarray(queries)
+        fractional = values.dtype.kind == "f" and np.isfinite(values) & (values != np.rint(values))
+        if np.any(fractional):
+            row = int(np.argmax(fractional))
+            raise ValueError(
+                f"qid is column {source} of X, but that column has {values[row]:g} in row {row}, "
+                "which looks like a feature and not like a query. Where a tool drops columns, as "
+                "feature selection does, give qid by metadata routing."
+            )
+    return queries
 
 
 def drop_column(table, position):

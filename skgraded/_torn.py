@@ -16,8 +16,9 @@ from skgraded.exceptions import TornQueryWarning
 TORN = (
     "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
     "ranker was fitted on: the split tears queries apart, and the score is better than it will be "
-    "for new queries. Keep each query whole: cv=GroupKFold(5) with fit(X, y, groups=qid), or, with "
-    "metadata routing, cv=GroupKFold(5).set_split_request(groups='qid')."
+    "for new queries; or both sets number different queries alike. Keep each query whole: "
+    "cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
+    "cv=GroupKFold(5).set_split_request(groups='qid')."
 )
 
 PARTIAL = (

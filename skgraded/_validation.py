@@ -18,6 +18,10 @@ def is_missing(value):
 
 def as_array(values, name):
     """A 1-D ndarray of anything array-like, or an error that names the argument."""
+    if values is None:
+        raise ValueError(
+            f"{name} is missing. Expected array-like (array or non-string sequence), got None."
+        )
     _refuse_unordered(values, name)
     try:
         array = np.asarray(unmasked(values))

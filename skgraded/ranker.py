@@ -20,7 +20,7 @@ from skgraded._query_source import (
     find_column,
     is_column,
     look_up,
-    take_column,
+    take_queries,
 )
 from skgraded._torn import FittedQueries, warn_if_partial, warn_if_torn
 from skgraded._validation import (
@@ -94,6 +94,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         The value of the (first) measure after these.
     evals_result_ : dict
         The values after each round, ``{"validation": {"NDCNG@10": [value, …], …}}``.
+    feature_importances_, coef_ : ndarray of shape (n_features_in_,)
+        Those of `estimator_`, if it has them.
     n_features_in_ : int
         Features that `estimator_` saw: the columns of X without that of the queries.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -370,6 +372,18 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = progress.best_score
         self.evals_result_ = {"validation": progress.history}
 
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importances of the features, as `estimator_` has them, (n_features_in_,)."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.feature_importances_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of the features, as `estimator_` has them, (n_features_in_,)."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.coef_
+
     # Queries -------------------------------------------------------------------------------------
 
     def _queries(self, X, qid, group, method):
@@ -390,7 +404,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
                 f"{method} needs the queries, column {self._column[1] or self._column[0]!r} of X, "
                 f"but this X with {X.shape[1]} columns is without it."
             )
-        return take_column(X, position)
+        return take_queries(X, position, self.qid)
 
     def _find_column(self, X):
         """Position and name, if it has one, of the column of the queries; None if there is none."""
@@ -414,7 +428,14 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     def _take_out(self, X):
         position = self._column_in(X)
-        return X if position is None else drop_column(X, position)
+        if position is None:
+            return X
+        if X.shape[1] == 1:
+            raise ValueError(
+                "X has no feature besides the column of the queries. Where a tool drops columns, "
+                "as feature selection does, give qid by metadata routing."
+            )
+        return drop_column(X, position)
 
     # Features ------------------------------------------------------------------------------------
 

@@ -4,6 +4,10 @@ import os
 import sys
 from pathlib import Path
 
+# Before the boosting libraries are imported, whose threads cost such small fits more than they
+# give. What several threads change, test_threads.py asks in interpreters of its own.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 

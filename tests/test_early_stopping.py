@@ -699,3 +699,18 @@ def test_an_eval_X_without_an_index_is_told_so():
     train = qid < 8
     with pytest.raises(ValueError, match="no row index"):
         ranker.fit(frame[train], y[train], eval_X=X[~train], eval_y=y[~train])
+
+
+@pytest.mark.parametrize("grow_policy", ["SymmetricTree", "Lossguide", "Depthwise"])
+@pytest.mark.parametrize("cls", [CatBoostRanker, CatBoostRegressor])
+def test_trees_of_catboost_may_grow_in_any_way(cls, grow_policy):
+    X, y, qid = make_ranking(n_queries=40, random_state=0)
+    model = cls(
+        iterations=200, grow_policy=grow_policy, depth=3, verbose=False, thread_count=1,
+        allow_writing_files=False, random_seed=0,
+    )
+    ranker = sg.QueryRanker(model, early_stopping=True, n_iter_no_change=5, random_state=0)
+    ranker.fit(X, y, qid=qid)
+    values = ranker.evals_result_["validation"]["NDCNG@10"]
+    assert ranker.best_iteration_ == np.argmax(values) + 1 == ranker.estimator_.tree_count_
+    assert ranker.n_iter_ == len(values) == ranker.best_iteration_ + 5 < 200

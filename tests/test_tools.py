@@ -349,10 +349,19 @@ def test_recursive_feature_elimination(name):
     )
 
 
-@pytest.mark.parametrize("source", ["column", "index"])
+@pytest.mark.parametrize("source", ["column", "index", "first", "last"])
 @pytest.mark.parametrize("selector", ["sequential", "recursive"])
 def test_feature_selection_without_routing_is_refused_and_says_why(selector, source):
-    setting = Setting("lightgbm", source)
-    with pytest.raises(ValueError, match="no names|no row index") as refusal:
+    if source in ("first", "last"):  # by position
+        X, _, qid = data()
+        setting = Setting("lightgbm", "column")
+        at = {"first": 0, "last": -1}[source]
+        setting.X = np.insert(X.to_numpy(), len(FEATURES) if at else 0, qid, axis=1)
+        setting.ranker = sg.QueryRanker(setting.ranker.estimator, qid=at)
+        setting.scorer = sg.make_ranking_scorer(MEASURE, qid=at)
+    else:
+        setting = Setting("lightgbm", source)
+    reasons = "no names|no row index|looks like a feature|no feature"
+    with pytest.raises(ValueError, match=reasons) as refusal:
         selectors(setting)[selector].fit(setting.X, setting.y)
     assert "metadata routing" in str(refusal.value)
