@@ -81,6 +81,8 @@ def _fail(message):
 
 def _report(args, note):
     evaluations = evaluate_files(args.files, _settings(args), note)
+    if args.command == "compare" and len(evaluations) < 2:
+        raise ValueError("compare needs two runs at least, or --score-column twice.")
     if args.command == "compare" or args.format == "html":  # the page of several runs compares
         _refuse_differing_queries(evaluations)
     if args.command == "evaluate":
@@ -170,7 +172,8 @@ def _add_common(command):
     add("--per-query", action="store_true", help="the values of every query, too")
     add("--ties", choices=TIES,
         help="how equal scores count: the expectation over all orders (the default), row order, "
-        "best, worst, or as trec_eval orders them, by document id, descending")
+        "best, worst, or as trec_eval orders them, by document id, descending (its ndcg is "
+        "ndcg(gain='linear'))")
     add("-c", "--complete", action="store_true",
         help="judged queries that a run lacks count, with nothing retrieved")
     add("--query-column", metavar="NAME", help="of a table (query)")

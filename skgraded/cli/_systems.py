@@ -167,17 +167,16 @@ def _evaluate_run(judged, run, name, settings, note):
     Documents without a judgment have grade 0; judged ones that the run lacks have score -inf.
     """
     qrels = judged.qrels
-    query, is_judged = _queries_of_run(judged, run, name, note)
-    document = judged.documents.get_indexer(_index(run.document[is_judged]))
-    score = run.numbers[is_judged]
+    query = _queries_of_run(judged, run)
+    document = judged.documents.get_indexer(_index(run.document))
+    score = run.numbers
     row = _rows_of_judgments(judged, query, document)
     grade = np.zeros(len(query))
     grade[row[row >= 0]] = qrels.numbers[row >= 0]
     lacking = _lacking(qrels, query, name, settings.complete, note)
     missed = (row < 0) & ~lacking[qrels.query_codes]
-    text = run.document[is_judged] if settings.ties == "trec" else None
-    if text is not None:
-        score = trec_scores(query, score, text)
+    if settings.ties == "trec":
+        score = trec_scores(query, score, run.document)
     query = np.concatenate([query, qrels.query_codes[missed]])
     grade = np.concatenate([grade, qrels.numbers[missed]])
     score = np.concatenate([score, np.full(missed.sum(), -np.inf)])
@@ -189,26 +188,17 @@ def _evaluate_run(judged, run, name, settings, note):
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[sizes > 0])
 
 
-def _queries_of_run(judged, run, name, note):
-    """The judged query of each row that has one, and which rows have."""
-    known = judged.queries.get_indexer(_index(run.query_ids))
-    query = known[run.query_codes]
-    is_judged = query >= 0
-    if is_judged.all():
-        return query, is_judged
-    row = int(np.argmin(is_judged))
-    example = f"query {run.query_ids[run.query_codes[row]]!r}"
-    if not is_judged.any():
+def _queries_of_run(judged, run):
+    """The query of each row, numbered as in the judgments."""
+    query = judged.queries.get_indexer(_index(run.query_ids))[run.query_codes]
+    if (query < 0).any():
+        row = int(np.argmax(query < 0))
         raise ValueError(
-            f"{run.path}: line {run.line(row)}: {example} has no judgments in "
-            f"{judged.qrels.path}, nor has any other query of the run; judged are such as "
-            f"{judged.qrels.query_ids[0]!r}."
+            f"{run.path}: line {run.line(row)}: query {run.query_ids[run.query_codes[row]]!r} has "
+            f"no judgments in {judged.qrels.path}; judged are such as "
+            f"{judged.qrels.query_ids[0]!r}. Leave its lines out, or give its judgments."
         )
-    note(
-        f"{name}: {_of((known < 0).sum(), len(known), 'queries')} left out, for want of judgments: "
-        f"{example} on line {run.line(row)} is the first."
-    )
-    return query[is_judged], is_judged
+    return query
 
 
 def _rows_of_judgments(judged, query, document):
