@@ -256,7 +256,8 @@ class Evaluation(Report):
         -------
         pandas.DataFrame
             Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
-            ``method``, ``n_queries``, ``n_undefined``. Segments are in order of first appearance.
+            ``method``, ``n_queries`` (those in the mean), ``n_undefined``. Segments are in order
+            of first appearance.
 
         Raises
         ------
@@ -295,7 +296,7 @@ class Evaluation(Report):
                 "ci_low": intervals[name].low,
                 "ci_high": intervals[name].high,
                 "method": intervals.method,
-                "n_queries": len(self.query_ids),
+                "n_queries": int(np.sum(~np.isnan(self.per_query[name]))),
                 "n_undefined": n_undefined[name],
             }
             for name, mean in self.mean().items()

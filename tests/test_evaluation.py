@@ -98,7 +98,7 @@ def test_a_summary_has_a_row_a_measure(five):
     np.testing.assert_allclose(frame["mean"], means)
     intervals = five.confidence_interval(0.9, method="t")
     assert list(zip(frame["ci_low"], frame["ci_high"], strict=True)) == list(intervals.values())
-    assert frame["n_queries"].tolist() == [5, 5] and frame["n_undefined"].tolist() == [1, 1]
+    assert frame["n_queries"].tolist() == [5, 4] and frame["n_undefined"].tolist() == [1, 1]
 
 
 def test_a_summary_is_the_same_each_time(five):
@@ -389,3 +389,9 @@ def test_tables_are_summaries_unless_by_query(five):
 def test_ids_are_never_rounded_in_tables():
     found = one_query(0.123456).to_markdown(per_query=True)
     assert cells_of(found.splitlines()[2]) == ["0.123456", "1.0000"]
+
+
+def test_the_summary_counts_the_queries_that_are_in_the_mean():
+    ev = sg.evaluate([1, 0, 0], [1, 1, 2], qid=[1, 2, 3], measures=["rr", "rr(undefined=nan)"])
+    assert ev.summary()["n_queries"].tolist() == [3, 1]
+    assert ev.summary()["n_undefined"].tolist() == [2, 2]

@@ -176,7 +176,7 @@ def test_of_one_query_no_interval_is_known():
 def test_values_that_are_all_missing_are_said_to_be():
     ev = evaluation({"AP": [math.nan, math.nan]}, undefined={"AP": np.array([True, True])})
     page = Page(evaluation_page(ev))
-    assert "AP nan unknown 2 2" in page.text("tr")
+    assert "AP nan unknown 0 2" in page.text("tr")
     assert page.data["columns"][0]["values"] == [None, None]
 
 
