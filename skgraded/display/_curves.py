@@ -235,7 +235,10 @@ class ThresholdCurveDisplay(_CurveDisplay):
         self.lines_ = []
         for i, values in enumerate(self.average_precision):
             y = np.concatenate((values[:1], values))
-            self.lines_ += self.ax_.plot(t, y, **{"label": self._label(i, names[i]), **style})
+            own = {
+                "label": self._label(i, names[i]), "linestyle": LINESTYLES[i % len(LINESTYLES)],
+            }
+            self.lines_ += self.ax_.plot(t, y, **own | style)
         self.ax_.set_ylim(-0.02, 1.02)
         queries = of_queries(self.n_queries, self.n_undefined)
         return self._finish(
