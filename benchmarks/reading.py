@@ -43,6 +43,9 @@ def _command(folder):
 
 READINGS = {
     r"pandas.read_csv(sep=r'\s+')": lambda folder: _pandas(folder, sep=r"\s+"),
+    r"pandas.read_csv(sep=r'\s+'), ids as text": lambda folder: _pandas(
+        folder, sep=r"\s+", dtype={0: str, 2: str, 5: str}, keep_default_na=False
+    ),
     "pandas.read_csv(sep=' ')": lambda folder: _pandas(folder, sep=" "),
     "skgraded.datasets.read_run": _read_run,
     "skgraded evaluate, two measures": _command,

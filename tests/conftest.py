@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 # Before the boosting libraries are imported, whose threads cost such small fits more than they
-# give. What several threads change, test_threads.py asks in interpreters of its own.
+# give; LightGBM asks for as many as there are processors, whatever the first of these says. What
+# several threads of ours change, test_threads.py asks in interpreters of its own.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_THREAD_LIMIT", "1")
 
 import numpy as np
 import pytest

@@ -175,6 +175,24 @@ def test_the_same_document_for_other_queries_is_no_duplicate():
     assert len(read_qrels(io.BytesIO(text.encode())).query) == 9000
 
 
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 16, 17, 40])
+def test_a_duplicate_is_known_by_every_letter(length):
+    ids = ["x" * i + letter + "x" * (length - i - 1) for i in range(length) for letter in "yzé"]
+    text = "".join(f"1 0 {name} 1\n" for name in ids)
+    assert read_qrels(io.BytesIO(text.encode())).document.tolist() == ids
+    with pytest.raises(ValueError, match=f"line {len(ids) + 1}: .*first on line {len(ids)}"):
+        read_qrels(io.BytesIO(f"{text}1 0 {ids[-1]} 1\n".encode()))
+
+
+def test_hashes_that_meet_by_chance_are_no_duplicates():
+    document = np.array(["a", "b"], dtype=object)
+    table = _trec.Table(
+        "run", np.array(["1"], dtype=object), np.zeros(2, np.int32), document, np.ones(2),
+        np.array([], dtype=object), None, np.array([], dtype=np.intp),
+    )
+    _trec._refuse_duplicates(table, np.array([7, 7], dtype=np.uint64))
+
+
 # -------------------------------------------------------------------------- trec_eval's output
 
 NAMES = {"map": "AP", "ndcg": "NDCG(gain='linear')", "recip_rank": "RR", "P_5": "Precision@5",

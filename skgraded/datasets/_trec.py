@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 
 from skgraded.datasets._readers import DAMAGED, check_path, damaged, parsed, shown, unpacked
 
-BLOCK = 1 << 23  # bytes that are parsed at a time
+BLOCK = 1 << 22  # bytes that are parsed at a time
 
 
 @dataclass(frozen=True)
@@ -169,30 +169,25 @@ def read_judgments(path, progress):
 
 def read_table(path, form, progress=False):
     """Read a TREC file block by block; see `Table`."""
-    import pandas as pd
-
     source, path = path, check_path(path)
     queries, names = _Codes(), _Codes()
     documents, numbers, keys, blanks = [], [], [], []
-    numeric_ids = False  # as soon as a block's documents look like numbers they are read as text
     for first, text in blocks(source, path, progress):
         tidy, blank = _tidied(text, first)
         blanks.append(blank)
         if not tidy:
             continue
         try:
-            frame = _frame(tidy, form, numeric_ids)
-            if pd.api.types.is_numeric_dtype(frame["document"].dtype):
-                numeric_ids = True
-                frame = _frame(tidy, form, numeric_ids)
+            starts, ends = _documents(tidy, form)
+            frame = _frame(tidy, form, len(starts))
+            documents.append(_texts(tidy, starts, ends))
         except ValueError as error:
             raise _located(path, first, text, form, error) from None
-        documents.append(frame["document"].to_numpy(object))
         queries.add(frame["query"].to_numpy(object))
+        keys.append(_keys(tidy, starts, ends, queries.pieces[-1]))
         numbers.append(frame[form.number].to_numpy())
         if form is RUN:
             names.add(frame["name"].to_numpy(object))
-        keys.append(np.fromiter(map(hash, documents[-1]), np.int64, len(frame)))
     if not documents:
         raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
     table = Table(
@@ -254,7 +249,7 @@ def blocks(source, path, progress):
             text, rest = text[:end], text[end:]
             if text:
                 yield first, text
-                first += text.count(b"\n")
+                first += np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))
             if size < BLOCK:
                 return
 
@@ -302,33 +297,64 @@ def _tidied(text, first):
     return text, blank
 
 
-def _frame(text, form, numeric_ids):
-    """Parse tidy lines by pandas; a ValueError if a line is not as it should be."""
-    import pandas as pd
-
+def _documents(text, form):
+    """Where the document of each tidy line starts and ends, if every line has all columns."""
     letters = np.frombuffer(text, np.uint8)
-    marks = letters[(letters == ord(" ")) | (letters == ord("\n"))]
-    n_rows = np.count_nonzero(marks == ord("\n"))
-    # Each line has as many marks as columns, the last of them its end.
-    even = len(marks) == n_rows * len(form.columns)
-    if not even or (marks[len(form.columns) - 1 :: len(form.columns)] != ord("\n")).any():
+    new_line = letters == ord("\n")
+    ends = np.flatnonzero(new_line | (letters == ord(" ")))  # of words
+    n_columns = len(form.columns)
+    line_ends = ends[n_columns - 1 :: n_columns]
+    even = len(ends) == np.count_nonzero(new_line) * n_columns
+    if not even or not new_line[line_ends].all():
         raise ValueError("a line has more or fewer columns")
     if b"\0" in text:
         raise ValueError("not text")
-    types = {"query": object, "name": object, form.number: float}
-    if numeric_ids:
-        types["document"] = object
-    used = [name for name in form.columns if name in types or name == "document"]
+    column = form.columns.index("document")
+    return ends[column - 1 :: n_columns] + 1, ends[column::n_columns]
+
+
+def _frame(text, form, n_rows):
+    """Parse queries, numbers and names by pandas; a ValueError if one is not as it should be."""
+    import pandas as pd
+
+    types = {"query": object, form.number: float}
+    if form is RUN:
+        types["name"] = object
     frame = pd.read_csv(
-        io.BytesIO(text), sep=" ", header=None, names=list(form.columns), usecols=used,
-        dtype={name: types[name] for name in used if name in types},
-        quoting=3, na_filter=False, low_memory=False,
+        io.BytesIO(text), sep=" ", header=None, names=list(form.columns), usecols=list(types),
+        dtype=types, quoting=3, na_filter=False, low_memory=False,
     )
     numbers = frame[form.number].to_numpy()
     bad = np.isnan(numbers) if form is RUN else ~np.isfinite(numbers)
     if len(frame) != n_rows or bad.any():
         raise ValueError("a line cannot be read")
     return frame
+
+
+def _texts(text, starts, ends):
+    """The documents as texts. pandas is slower: it looks for equal ones, and there are none."""
+    # Cut out with the blank after each, by which they are split.
+    bounds = np.stack([starts, ends + 1], axis=1).ravel()
+    chosen = np.tile([False, True], len(starts))
+    letters = np.frombuffer(text, np.uint8, bounds[-1])
+    cut = letters[np.repeat(chosen, np.diff(bounds, prepend=0))].tobytes()
+    return np.array(cut.decode().split(" ")[:-1], dtype=object)
+
+
+def _keys(text, starts, ends, query_codes):
+    """A hash of the query and the document of each row."""
+    text += bytes(7)
+    words = np.ndarray(len(text) - 7, "<u8", text, strides=(1,))  # of 8 bytes, from each byte on
+    keys = query_codes.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
+    rows, key, at, left = np.arange(len(starts)), keys, starts, ends - starts
+    while len(rows):
+        beyond = np.maximum(8 - left, 0).astype(np.uint64)  # bytes that are not the document's
+        key = (key ^ (words[at] << (beyond * np.uint64(8)))) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(32)
+        keys[rows] = key
+        longer = left > 8
+        rows, key, at, left = rows[longer], key[longer], at[longer] + 8, left[longer] - 8
+    return keys
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -370,17 +396,21 @@ def _problem(line, form):
 
 
 def _refuse_duplicates(table, keys):
-    """Raise if a query has a document twice. `keys` are the hashes of the documents."""
-    keys ^= table.query_codes * np.int64(0x1E3779B97F4A7C15)  # spreads them over all 64 bits
-    ordered = np.sort(keys)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    seen = {}
-    for row in np.flatnonzero(np.isin(keys, twice)) if len(twice) else ():
-        pair = table.query_codes[row], table.document[row]
-        if pair in seen:
-            query, document = table.query_ids[pair[0]], pair[1]
-            raise ValueError(
-                f"{table.path}: line {table.line(row)}: query {query!r} has document "
-                f"{document!r} twice, first on line {table.line(seen[pair])}."
-            )
-        seen[pair] = row
+    """Raise if a query has a document twice. `keys` are hashes of both, and end up sorted."""
+    import pandas as pd
+
+    keys.sort()
+    if (keys[1:] != keys[:-1]).all():
+        return
+    # Two pairs may share a hash by chance: look at the pairs themselves.
+    pairs = pd.DataFrame({"query": table.query_codes, "document": table.document})
+    twice = pairs.duplicated().to_numpy()
+    if not twice.any():
+        return
+    row = twice.argmax()
+    code, document = table.query_codes[row], table.document[row]
+    first = np.argmax((table.query_codes == code) & (table.document == document))
+    raise ValueError(
+        f"{table.path}: line {table.line(row)}: query {table.query_ids[code]!r} has document "
+        f"{document!r} twice, first on line {table.line(first)}."
+    )
