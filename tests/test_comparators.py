@@ -25,9 +25,10 @@ def test_gap_of_infer_net():
     assert sg.GAP()([3, 1, 2, 2], [4, 3, 2, 1]) == pytest.approx(expected, rel=1e-14)
 
 
-# What session_eval.pl prints, the evaluation script of TREC's 2011 Session track by E. Kanoulas,
-# one of GAP's authors, for trec_eval's example run with the grades above 3 taken for 3: its GAP has
-# three equally probable thresholds, its ERR has g_max = 3.
+# What the lines for GAP and ERR of session_eval.pl give, the evaluation script of TREC's 2011
+# Session track by E. Kanoulas, one of GAP's authors, run alone and printed to 6 decimals, for
+# trec_eval's example run with the grades above 3 taken for 3: its GAP has three equally probable
+# thresholds, its ERR has g_max = 3.
 SESSION_TRACK = {
     "301": (0.031252, 0.062889, 0.036458),
     "302": (0.417454, 0.933487, 0.933487),

@@ -19,6 +19,7 @@ from skgraded._output.html_text import (
     shown,
     utf8,
 )
+from skgraded._output.tables import rows_of
 from skgraded.comparison import Comparison
 from skgraded.cross_evaluation import CrossEvaluation
 from skgraded.evaluation import Evaluation
@@ -262,7 +263,7 @@ def _data_columns(ev, kept):
 # Comparison --------------------------------------------------------------------------------------
 
 def _comparison_parts(cmp):
-    records = _records(cmp)
+    records = rows_of(cmp.table)
     base = 0 if cmp.baseline is None else cmp.systems.index(cmp.baseline)
     kept = _most_different(cmp.per_query[cmp.measures[0]], base)
     half = f"{MAX_QUERIES // 2:,}"
@@ -320,7 +321,7 @@ def _comparison_table(cmp):
         del columns["p"]
     if cmp.test is None or cmp.correction is None:
         del columns["p corrected"]
-    records = _records(cmp)
+    records = rows_of(cmp.table)
     methods = " or ".join(sorted({INTERVALS[name] for name in cmp.table["ci_method"]}))
     return {
         "caption": f"Mean differences with {percent_text(cmp.level)} intervals by {methods}; "
@@ -328,10 +329,6 @@ def _comparison_table(cmp):
         "columns": [(heading, kind) for heading, (kind, _) in columns.items()],
         "rows": [[_take(record, key) for _, key in columns.values()] for record in records],
     }
-
-
-def _records(cmp):
-    return [dict(zip(cmp.table, row, strict=True)) for row in zip(*cmp.table.values(), strict=True)]
 
 
 def _take(record, key):

@@ -1,4 +1,4 @@
-"""How pages of HTML write names and numbers."""
+"""How reports write names and numbers, pages of HTML above all."""
 
 import math
 from collections.abc import Callable
@@ -27,10 +27,12 @@ def json_numbers(values):
 
 
 def counted(n, one, many):
+    """A number and what it counts."""
     return f"{n:,} {one if n == 1 else many}"
 
 
 def percent_text(level):
+    """A level between 0 and 1 in percent."""
     return f"{100 * level:g} %"
 
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skgraded._output.html_text import percent_text
+from skgraded._output.tables import rows_of
 from skgraded._paired_tests import TIE, adjust, smallest_p
 
 CORRECTED = {
@@ -23,8 +25,7 @@ def sentences_of(comparison) -> list[str]:
     -------
     list of str
     """
-    table = comparison.table
-    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    rows = rows_of(comparison.table)
     return [_sentence(comparison, i, row) for i, row in enumerate(rows)]
 
 
@@ -70,7 +71,7 @@ def _interval(comparison, row, digits):
     if row["n_queries"] < 2:
         return ""
     low, high = (f"{row[end]:.{digits}f}" for end in ("ci_low", "ci_high"))
-    return f" ({100 * comparison.level:g} % interval {low} to {high})"
+    return f" ({percent_text(comparison.level)} interval {low} to {high})"
 
 
 def _p_text(comparison, p):

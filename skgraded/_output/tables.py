@@ -76,7 +76,13 @@ def csv(frame: "pandas.DataFrame", path: str | Path | None = None) -> str | None
     return frame.to_csv(path, index=False, na_rep="nan")
 
 
+def rows_of(table: dict[str, list]) -> list[dict]:
+    """Rows of a table of columns, such as that of a Comparison, each by column name."""
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
 def are_numbers(frame):
+    """Whether each column of a frame holds numbers only."""
     return [
         all(isinstance(cell, numbers.Number) for cell in frame.iloc[:, i])
         for i in range(frame.shape[1])

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from skgraded._output import tables
+from skgraded._output.html_text import percent_text
 from skgraded.comparison import compare
 
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
@@ -65,9 +66,9 @@ def _said(comparison, evaluations, form):
     """What is to be said below the table."""
     n = len(comparison.query_ids)
     lines = [
-        f"{n} {'query' if n == 1 else 'queries'}; intervals of {100 * comparison.level:g} %; test: "
-        f"{comparison.test or 'none'}, corrected by {comparison.correction or 'nothing'} over all "
-        "rows.",
+        f"{n} {'query' if n == 1 else 'queries'}; intervals of {percent_text(comparison.level)}; "
+        f"test: {comparison.test or 'none'}, corrected by "
+        f"{comparison.correction or 'nothing'} over all rows.",
         _undefined(evaluations),
     ]
     sentences = [f"- {sentence}" for sentence in comparison.sentences()]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded._output.tables import rows_of
 from skgraded._paired_tests import TIE
 from skgraded._validation import as_array, column
 from skgraded.comparison import Comparison, compare
@@ -24,7 +25,6 @@ from skgraded.display._reports import (
     legend_above,
     measure_name,
     pairs_of,
-    rows_of,
     whole_ticks,
     wrapped,
 )
@@ -173,7 +173,8 @@ class QueryDifferenceDisplay(SystemsDisplay):
         name = measure_name(measure, comparison.measures)
         wanted = {"system": system, "baseline": baseline, "measure": name}
         row = next(
-            row for row in rows_of(comparison) if all(row[key] == wanted[key] for key in wanted)
+            row for row in rows_of(comparison.table)
+            if all(row[key] == wanted[key] for key in wanted)
         )
         values, other = (
             comparison.per_query[name][comparison.systems.index(one)] for one in (system, baseline)

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded._output.html_text import percent_text
+from skgraded._output.tables import rows_of
 from skgraded.comparison import Comparison
 from skgraded.display._base import (
     SystemsDisplay,
@@ -23,8 +25,6 @@ from skgraded.display._reports import (
     legend_above,
     measure_names,
     pairs_of,
-    percent,
-    rows_of,
     wrapped,
 )
 from skgraded.evaluation import Evaluation
@@ -234,7 +234,8 @@ class IntervalDisplay(SystemsDisplay):
         check_made_by("compare", comparison, Comparison, "comparison")
         shown = measure_names(measures, comparison.measures)
         rows = {
-            (row["system"], row["baseline"], row["measure"]): row for row in rows_of(comparison)
+            (row["system"], row["baseline"], row["measure"]): row
+            for row in rows_of(comparison.table)
         }
         table = [[rows[(*pair, measure)] for measure in shown] for pair in pairs_of(comparison)]
         baseline = comparison.baseline
@@ -387,5 +388,5 @@ class IntervalDisplay(SystemsDisplay):
         """Say what the means and intervals are."""
         parts = [self.quantity, of_queries(self.n_queries, self.n_undefined)]
         if self.level is not None:
-            parts.append(f"{percent(self.level)} intervals")
+            parts.append(f"{percent_text(self.level)} intervals")
         return ", ".join(filter(None, parts))

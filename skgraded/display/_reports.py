@@ -4,6 +4,7 @@ import textwrap
 
 import numpy as np
 
+from skgraded._output.html_text import counted, percent_text
 from skgraded.display._base import checked_scores, systems_of
 from skgraded.evaluation import evaluate
 from skgraded.judgments import check_judgments
@@ -25,7 +26,7 @@ def draw_mean(ax, name, mean, interval, level, sign=""):
     label, band = f"{name} {mean:{sign}.3f}", None
     if interval is not None and not np.isnan(interval).any():
         low, high = interval
-        of_level = "" if level is None else f"{percent(level)} "
+        of_level = "" if level is None else f"{percent_text(level)} "
         label += f", {of_level}interval {low:{sign}.3f} to {high:{sign}.3f}"
         band = ax.axhspan(low, high, color=ink(ax), alpha=0.15, linewidth=0)
     line = ax.axhline(mean, color=ink(ax), linestyle="--", linewidth=1.2, label=label)
@@ -70,11 +71,8 @@ def wrapped(text, width=LABEL):
 
 
 def count_queries(n):
-    return f"{n:,} quer{'y' if n == 1 else 'ies'}"
-
-
-def percent(level):
-    return f"{100 * level:g} %"
+    """A number of queries in words."""
+    return counted(n, "query", "queries")
 
 
 # Input -------------------------------------------------------------------------------------------
@@ -96,11 +94,6 @@ def evaluate_systems(y_true, y_score, name, measures, **truth):
         one: evaluate(judgments, of_system, measures=measures)
         for one, of_system in zip(names or [""], scores, strict=True)
     }
-
-
-def rows_of(comparison):
-    table = comparison.table
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
 def pairs_of(comparison):
