@@ -13,8 +13,8 @@ if sys.platform == "win32":
 setup(
     ext_modules=[
         Extension(
-            "skgraded._kernels",
-            ["skgraded/_kernels.pyx"],
+            "skgraded._kernels.sums",
+            ["skgraded/_kernels/sums.pyx"],
             language="c++",
             extra_compile_args=optimize,
         )

@@ -8,8 +8,8 @@ import numpy as np
 from memory import added_peak
 
 import skgraded as sg
-from skgraded._intervals import mean_interval
-from skgraded.scorer import mean_scores
+from skgraded.model_selection.scorer import mean_scores
+from skgraded.reports.intervals import mean_interval
 
 MEASURES = ["ndcng@10", "mu_map", "rr"]
 

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from skgraded._paired_tests import TESTS, p_value
+from skgraded.reports.paired_tests import TESTS, p_value
 
 
 def rejection_rates(n_sets, n_queries, n_resamples, seed=0):

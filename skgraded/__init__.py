@@ -1,8 +1,6 @@
 """Measures of graded ranking, as scikit-learn scorers and LightGBM metrics."""
 
 from skgraded import datasets
-from skgraded.comparison import Comparison, compare
-from skgraded.cross_evaluation import CrossEvaluation, cross_evaluate
 from skgraded.display import (
     CutoffCurveDisplay,
     FoldDisplay,
@@ -10,8 +8,6 @@ from skgraded.display import (
     QueryDifferenceDisplay,
     ThresholdCurveDisplay,
 )
-from skgraded.evaluation import Evaluation, evaluate
-from skgraded.exceptions import TornQueryWarning
 from skgraded.judgments import Judgments
 from skgraded.measures import (
     AP,
@@ -32,9 +28,16 @@ from skgraded.measures import (
     TauAP,
     measure,
 )
-from skgraded.preferences import edrc_per_query, edrc_score
-from skgraded.ranker import QueryRanker
-from skgraded.scorer import make_ranking_scorer
+from skgraded.measures.preferences import edrc_per_query, edrc_score
+from skgraded.model_selection import (
+    QueryRanker,
+    TornQueryWarning,
+    cross_evaluate,
+    make_ranking_scorer,
+)
+from skgraded.reports.comparison import Comparison, compare
+from skgraded.reports.cross_evaluation import CrossEvaluation
+from skgraded.reports.evaluation import Evaluation, evaluate
 
 __version__ = "0.1.0"
 

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
 
-from skgraded._folds import judge
-from skgraded._query_source import column_names, is_polars_frame
-from skgraded._torn import warn_if_torn
-from skgraded._validation import whole_number
+from skgraded._input.columns import whole_number
+from skgraded._input.tables import column_names, is_polars_frame
 from skgraded.measures import Measure, as_measures
-from skgraded.scorer import document_scores, mean_scores
+from skgraded.model_selection.folds import judge
+from skgraded.model_selection.scorer import document_scores, mean_scores
+from skgraded.model_selection.torn import warn_if_torn
 
 
 def permutation_importance(

@@ -5,14 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._kernels import lay_out
-from skgraded._validation import (
-    check_grades,
-    check_weights,
-    group_codes,
-    query_codes,
-    rows_by_query,
-)
+from skgraded._input.columns import check_grades, check_weights
+from skgraded._input.queries import group_codes, query_codes, rows_by_query
+from skgraded._kernels.sums import lay_out
 
 
 class Judgments:

@@ -13,8 +13,8 @@ os.environ.setdefault("OMP_THREAD_LIMIT", "1")
 import numpy as np
 import pytest
 
-# The helpers beside this file (oracle, queries, registry) are imported by their plain names.
-sys.path.insert(0, str(Path(__file__).parent))
+# The helpers (oracle, queries, registry, …) are imported by their plain names.
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from pathlib import Path
 import skgraded
 from skgraded.cli import _printing
 from skgraded.cli._systems import Settings, evaluate_files, system_names
-from skgraded.comparison import compare
+from skgraded.reports.comparison import compare
 
 FILES = """\
 files:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skgraded._validation import check_grades, column, query_codes
+from skgraded._input.columns import check_grades, column
+from skgraded._input.queries import query_codes
 from skgraded.datasets._readers import shown
 from skgraded.datasets._trec import blocks
 

@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 
-from skgraded._output import tables
-from skgraded._output.html_text import percent_text
-from skgraded.comparison import compare
+from skgraded.reports.comparison import compare
+from skgraded.reports.write import tables
+from skgraded.reports.write.text import percent_text
 
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 

@@ -11,8 +11,8 @@ import numpy as np
 from skgraded.cli._named_columns import read_columns
 from skgraded.datasets._readers import DAMAGED, read_letor, unpacked
 from skgraded.datasets._trec import RUN, blocks, read_judgments, read_table
-from skgraded.evaluation import Evaluation, evaluate
 from skgraded.measures import as_measures
+from skgraded.reports.evaluation import Evaluation, evaluate
 
 TABLES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
 

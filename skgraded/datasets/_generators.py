@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgraded._validation import whole_number
+from skgraded._input.columns import whole_number
 
 LONGEST = 10_000  # rows of a query: the limit of LightGBM's lambdarank
 IRRELEVANT = 0.6  # share of the rows that have grade 0

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 from sklearn.utils import Bunch
 
-from skgraded._validation import whole_number
+from skgraded._input.columns import whole_number
 
 PIECE = 10_000  # lines that are parsed at a time: some 10 MB of text
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._query_source import is_column, queries_of
-from skgraded._torn import warn_if_torn
-from skgraded._validation import check_grades, column
+from skgraded._input.columns import check_grades, column
+from skgraded._input.query_source import is_column, queries_of
 from skgraded.judgments import Judgments
-from skgraded.scorer import document_scores
+from skgraded.model_selection.scorer import document_scores
+from skgraded.model_selection.torn import warn_if_torn
 
 NO_QID = (
     "from_estimator needs the query of each row: give qid or group, or else estimators that all "

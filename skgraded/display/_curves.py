@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._validation import column, whole_number
+from skgraded._input.columns import column, whole_number
 from skgraded.display._base import (
     SystemsDisplay,
     as_names,

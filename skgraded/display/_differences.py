@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._output.tables import rows_of
-from skgraded._paired_tests import TIE
-from skgraded._validation import as_array, column
-from skgraded.comparison import Comparison, compare
+from skgraded._input.columns import as_array, column
 from skgraded.display._base import SystemsDisplay, need_matplotlib
 from skgraded.display._reports import (
     BLUE,
@@ -31,6 +28,9 @@ from skgraded.display._reports import (
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
+from skgraded.reports.comparison import Comparison, compare
+from skgraded.reports.paired_tests import TIE
+from skgraded.reports.write.tables import rows_of
 
 ORANGE, PALE_ORANGE = "#D55E00", "#F7D4B8"
 MOST_NAMED = 20  # queries that are named below their differences

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._validation import column, whole_number
-from skgraded.cross_evaluation import CrossEvaluation
+from skgraded._input.columns import column, whole_number
 from skgraded.display._base import Display, need_matplotlib
 from skgraded.display._reports import (
     BLUE,
@@ -22,6 +21,7 @@ from skgraded.display._reports import (
     wrapped,
 )
 from skgraded.measures import Measure, mean_over_queries
+from skgraded.reports.cross_evaluation import CrossEvaluation
 
 
 class FoldDisplay(Display):

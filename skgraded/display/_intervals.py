@@ -6,9 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._output.html_text import percent_text
-from skgraded._output.tables import rows_of
-from skgraded.comparison import Comparison
 from skgraded.display._base import (
     SystemsDisplay,
     as_names,
@@ -27,9 +24,12 @@ from skgraded.display._reports import (
     pairs_of,
     wrapped,
 )
-from skgraded.evaluation import Evaluation
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
+from skgraded.reports.comparison import Comparison
+from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.write.tables import rows_of
+from skgraded.reports.write.text import percent_text
 
 MARKERS = "os^Dv*Pph8"
 LINE = 0.18  # inches that a line of letters takes

@@ -4,12 +4,12 @@ import textwrap
 
 import numpy as np
 
-from skgraded._output.html_text import counted, percent_text
 from skgraded.display._base import checked_scores, systems_of
-from skgraded.evaluation import evaluate
 from skgraded.judgments import check_judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
+from skgraded.reports.evaluation import evaluate
+from skgraded.reports.write.text import counted, percent_text
 
 BLUE = "#0072B2"  # with the orange of losses told apart in all kinds of colour blindness
 LABEL = 28  # letters that a line of a system's name has

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded import _kernels
-from skgraded._parallel import run_chunks
-from skgraded._validation import column, whole_number
+from skgraded._input.columns import column, whole_number
+from skgraded._kernels import sums as _kernels
+from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
 TIES = {

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from skgraded._kernels import ABOVE, TAU, Plan
+from skgraded._kernels.sums import ABOVE, TAU, Plan
 from skgraded.measures.base import TIES, Measure, called, number, one_of
 
 CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)

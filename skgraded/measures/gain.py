@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from skgraded._kernels import LINEAR, Plan, ideal_sums, mean_discounts
+from skgraded._kernels.sums import LINEAR, Plan, ideal_sums, mean_discounts
 from skgraded.measures.base import TIES, Measure, called
 from skgraded.measures.grades import (
     normalized_levels,

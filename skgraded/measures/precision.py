@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from skgraded._kernels import FIRST, LINEAR, PAIR, Plan, ideal_sums, level_weights
+from skgraded._kernels.sums import FIRST, LINEAR, PAIR, Plan, ideal_sums, level_weights
 from skgraded.measures.base import TIES, Measure
 from skgraded.measures.grades import (
     n_relevant,

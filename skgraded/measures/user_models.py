@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from skgraded._kernels import CASCADE, LINEAR, Plan
+from skgraded._kernels.sums import CASCADE, LINEAR, Plan
 from skgraded.measures.base import TIES, number
 from skgraded.measures.grades import LN2, normalized_levels, refuse_grades_above
 from skgraded.measures.precision import Graded

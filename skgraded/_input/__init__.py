@@ -1,0 +1,1 @@
+"""What users hand in, made clean once: columns, queries and tables."""

@@ -1,0 +1,139 @@
+"""Checks of user input: each returns clean arrays or raises one clear error."""
+
+import numbers
+
+import numpy as np
+
+
+def is_missing(value):
+    """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that holds one."""
+    if isinstance(value, tuple):
+        return any(is_missing(v) for v in value)
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (numbers.Number, np.generic)) and bool(value != value)
+
+
+def as_array(values, name):
+    """A 1-D ndarray of anything array-like, or an error that names the argument."""
+    if values is None:
+        raise ValueError(
+            f"{name} is missing. Expected array-like (array or non-string sequence), got None."
+        )
+    refuse_unordered(values, name)
+    try:
+        array = np.asarray(unmasked(values))
+    except ValueError:
+        raise ValueError(
+            f"{name} must be a 1-D array of numbers; got rows of different lengths."
+        ) from None
+    if array.ndim != 1:
+        what = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
+        hint = " Pass one column, or use .ravel()." if array.ndim == 2 else ""
+        raise ValueError(f"{name} must be 1-D; got {what}.{hint}")
+    if len(array) == 0:
+        raise ValueError(f"{name} is empty: there is nothing to measure.")
+    return array
+
+
+def refuse_unordered(values, name):
+    if isinstance(values, (set, frozenset, dict)):
+        raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.")
+
+
+def unmasked(values):
+    """A masked array as an array of objects, None where it is masked; all else as it is."""
+    if not np.ma.isMaskedArray(values):
+        return values
+    objects = values.data.astype(object)
+    objects[np.ma.getmaskarray(values)] = None
+    return objects
+
+
+def column(values, name, n=None, expected="y_true"):
+    """Check a column of numbers.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        Numbers of any kind; NaN is let through.
+    name : str
+        The argument's name, for errors.
+    n : int, optional
+        The length that it must have.
+    expected : str, default="y_true"
+        The argument that has length `n`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        float64 and C-contiguous; the input itself if it is so already.
+    """
+    array = as_array(values, name)
+    if n is not None and len(array) != n:
+        raise ValueError(f"{name} has {len(array)} rows, but {expected} has {n}.")
+    if array.dtype.kind in "US" and not hasattr(values, "dtype"):
+        array = as_array(np.array(list(values), dtype=object), name)  # a list, numbers among it
+    if array.dtype.kind not in "buif":
+        array = _numbers(array, name)
+    with np.errstate(over="ignore"):  # a long double becomes infinite, which is refused later
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _numbers(array, name):
+    """float64 of an object array of numbers; missing values become NaN."""
+    if array.dtype.kind != "O":
+        raise TypeError(
+            f"{name} must hold numbers; it has {array.dtype}, row 0 is {array[0].item()!r}."
+        )
+    out = np.empty(len(array))
+    for row, value in enumerate(array):
+        if is_missing(value):
+            out[row] = np.nan
+        elif isinstance(value, (numbers.Real, np.bool_)) or type(value).__name__ == "Decimal":
+            try:
+                out[row] = value
+            except OverflowError:
+                raise ValueError(f"{name}: row {row} is too large for a float.") from None
+        else:
+            raise TypeError(f"{name} must hold numbers; row {row} is {value!r}.")
+    return out
+
+
+def check_grades(y, name, n=None, expected="X", allow_nan=False):
+    """Check a column of grades: finite and ≥ 0, or NaN where that is allowed; float64."""
+    grades = column(y, name, n, expected)
+    if np.fmin.reduce(grades) < 0 or not np.isfinite(grades.max()):
+        good = (grades >= 0) & (grades < np.inf)
+        good |= np.isnan(grades) & allow_nan
+        if not good.all():
+            row = int(np.argmin(good))
+            if grades[row] < 0:
+                raise ValueError(
+                    f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
+                    "irrelevant level from all grades, so that irrelevant documents have grade 0."
+                )
+            raise ValueError(f"{name} must be finite: row {row} is {grades[row]}.")
+    return grades
+
+
+def check_weights(sample_weight, n, expected):
+    """Check weights of rows: finite, ≥ 0 and not all 0; float64."""
+    weights = column(sample_weight, "sample_weight", n, expected)
+    good = (weights >= 0) & (weights < np.inf)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(f"sample_weight must be finite and ≥ 0: row {row} is {weights[row]:g}.")
+    if weights.max() == 0:
+        raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
+    return weights
+
+
+def whole_number(value, name, minimum):
+    """Check a whole number of at least `minimum` and return it as an int."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not is_number or value != value or value in (np.inf, -np.inf) or value != int(value):
+        raise ValueError(f"{name} must be a whole number ≥ {minimum}; got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}; got {value!r}.")
+    return int(value)

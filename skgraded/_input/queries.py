@@ -1,0 +1,134 @@
+"""Query ids, sizes of groups, and the rows of each query."""
+
+import numpy as np
+
+from skgraded._input.columns import column, is_missing, refuse_unordered, unmasked
+from skgraded._kernels.sums import number_by_appearance, order_by_code
+
+WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+def query_codes(qid, n, expected="y_true"):
+    """Number the queries in order of first appearance.
+
+    Parameters
+    ----------
+    qid : array-like of shape (n,)
+        Query ids: any hashable, in any row order.
+    n : int
+        The number of rows.
+    expected : str, default="y_true"
+        The argument that has `n` rows.
+
+    Returns
+    -------
+    codes : ndarray of shape (n,) of intp
+        The query of each row.
+    ids : ndarray of shape (n_queries,)
+        The ids, of object dtype unless they are numbers or dates.
+    """
+    array = _ids(qid)
+    if len(array) != n:
+        raise ValueError(f"qid has {len(array)} rows, but {expected} has {n}.")
+    if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
+        return _hash_codes(array)
+    if array.dtype.kind in "iu":
+        low = array.min()
+        span = int(array.max()) - int(low) + 1
+        if span <= 4 * n + 1000:  # a table of all of them is small
+            whole = np.ascontiguousarray(array, dtype=np.intp)
+            codes, first = number_by_appearance(whole, int(low.astype(np.intp)), span)
+            return codes, array[first]
+    missing = np.isnat(array) if array.dtype.kind in "mM" else array != array
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(f"qid is missing in row {row} ({array[row]}): give every row its query.")
+    # Only the first row of each run is looked at closer: rows mostly come query by query.
+    heads = np.flatnonzero(np.concatenate(([True], array[1:] != array[:-1])))
+    ids, first, inverse = np.unique(array[heads], return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first, kind="stable")
+    rank = np.empty(len(ids), dtype=np.intp)
+    rank[by_appearance] = np.arange(len(ids))
+    codes = np.repeat(rank[inverse.ravel()], np.diff(heads, append=n))
+    return codes, ids[by_appearance]
+
+
+def group_codes(group, n, expected="y_true"):
+    """Number the queries of consecutive rows by their sizes; see `query_codes`."""
+    sizes = column(group, "group")
+    bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"group must hold whole sizes ≥ 1: size {i} is {sizes[i]:g}.")
+    with np.errstate(over="ignore"):
+        total = sizes.sum()
+    if total != n:
+        raise ValueError(f"group sizes add up to {total:.0f} rows, but {expected} has {n}.")
+    ids = np.arange(len(sizes))
+    return np.repeat(ids, sizes.astype(np.intp)), ids
+
+
+def rows_by_query(codes, n_queries):
+    """Bring rows together by query.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,) of intp
+        The query of each row, 0 to ``n_queries - 1``.
+    n_queries : int
+
+    Returns
+    -------
+    order : ndarray of shape (n,) or None
+        The rows query by query, those of a query in their order; None if they are so already.
+    starts : ndarray of shape (n_queries + 1,)
+        Where each query begins in `order`.
+    """
+    starts = np.zeros(n_queries + 1, dtype=np.intp)
+    np.cumsum(np.bincount(codes, minlength=n_queries), out=starts[1:])
+    in_order = not (codes[1:] < codes[:-1]).any()
+    return None if in_order else order_by_code(codes, starts), starts
+
+
+def _ids(qid):
+    """The ids as an array of numbers or dates, or else as a sequence of Python's own values.
+
+    Tuples stay ids so, and 1 is not "1".
+    """
+    refuse_unordered(qid, "qid")
+    if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
+        raise TypeError(f"qid must be an array with the query of each row; got {qid!r}.")
+    if len(getattr(qid, "shape", (0,))) != 1:
+        raise ValueError(f"qid must be 1-D; got an array of shape {qid.shape}. Pass one column.")
+    dtype = getattr(qid, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        array = np.asarray(unmasked(qid))
+        return array if array.dtype.kind in "buifmMO" else array.tolist()
+    # Of pandas' and polars' own types only whole numbers without gaps keep their values in NumPy.
+    if str(dtype).lower() in WHOLE_NUMBERS:
+        array = np.asarray(qid)
+        if array.dtype.kind in "iu":
+            return array
+    return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # else pyarrow's own scalars
+
+
+def _hash_codes(values):
+    numbers_of: dict = {}
+    codes = np.empty(len(values), dtype=np.intp)
+    for row, query in enumerate(values):
+        try:
+            code = numbers_of.get(query)
+        except TypeError:
+            raise TypeError(
+                f"qid must hold hashable ids; row {row} is {query!r}. Use tuples for composed ids."
+            ) from None
+        if code is None:
+            if is_missing(query):
+                raise ValueError(
+                    f"qid is missing in row {row} ({query!r}): give every row its query."
+                )
+            code = numbers_of[query] = len(numbers_of)
+        codes[row] = code
+    ids = np.empty(len(numbers_of), dtype=object)
+    ids[:] = list(numbers_of)
+    return codes, ids

@@ -1,0 +1,117 @@
+"""Where the query of each row is found: in a column of X, or by X's row index."""
+
+import difflib
+import numbers
+
+import numpy as np
+
+from skgraded._input.tables import as_table, is_pandas_frame, plain, take_column
+
+
+def check_source(qid):
+    """Refuse a `qid` that is neither None, a column name, a position nor a pandas Series."""
+    is_position = isinstance(qid, numbers.Integral) and not isinstance(qid, (bool, np.bool_))
+    if qid is None or isinstance(qid, str) or is_position or _is_indexed_series(qid):
+        return
+    if is_pandas_frame(qid):
+        raise TypeError("qid is a DataFrame; pass the one column of it that holds the query.")
+    raise TypeError(
+        "qid must be the name of a column of X (str), its position (int), or a pandas Series that "
+        f"is looked up by the row index of X; got {type(qid).__name__}. An array of queries "
+        "cannot follow the rows through a split: give it where X and y are given, "
+        "fit(X, y, qid=qid), with metadata routing."
+    )
+
+
+def is_column(source):
+    """Whether the queries are a column of X."""
+    return isinstance(source, (str, numbers.Integral))
+
+
+def queries_of(X, source):
+    """Find the query of each row of `X`.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or frame of shape (n, n_columns)
+    source : str, int or pandas Series
+        Column name, column position, or queries by row label.
+
+    Returns
+    -------
+    array-like of shape (n,)
+    """
+    if is_column(source):
+        table = as_table(X)
+        return take_queries(table, find_column(table, source), source)
+    return look_up(X, source)
+
+
+def look_up(X, series):
+    """Find the query of each row of the pandas frame `X` by its label in the Series."""
+    if not series.index.is_unique:
+        label = series.index[series.index.duplicated()][0]
+        raise ValueError(
+            f"qid is looked up by the row index of X, but its own index has {plain(label)!r} twice."
+        )
+    if not is_pandas_frame(X):
+        raise ValueError(
+            "qid is a Series to look up by the row index of X, but X is a "
+            f"{type(X).__name__} and has no row index. Pass X as a pandas DataFrame; where a tool "
+            "hands plain arrays on, as feature selection does, give qid by metadata routing."
+        )
+    positions = series.index.get_indexer(X.index)
+    if (positions < 0).any():
+        row = int(np.argmax(positions < 0))
+        raise ValueError(
+            f"qid has no query for the label {plain(X.index[row])!r} (row {row} of X): its index "
+            "must hold every row label of X. Was the index of X reset?"
+        )
+    return series.iloc[positions]
+
+
+def find_column(table, key):
+    """Position ≥ 0 of the column with the name `key` (str), or at the position `key` (int)."""
+    n_columns = table.shape[1]
+    if not isinstance(key, str):
+        if not -n_columns <= key < n_columns:
+            raise ValueError(f"qid is column {key}, but X has {n_columns} columns.")
+        return int(key) % n_columns
+    if not hasattr(table, "columns"):
+        raise ValueError(
+            f"qid is the column {key!r}, but X is a {type(table).__name__}, whose columns have no "
+            "names. Pass X as a frame; where a tool hands plain arrays on, as feature selection "
+            "does, give qid by metadata routing."
+        )
+    names = list(table.columns)
+    if names.count(key) == 1:
+        return names.index(key)
+    if key in names:
+        raise ValueError(f"qid is the column {key!r}, but X has it {names.count(key)} times.")
+    near = difflib.get_close_matches(key, [str(name) for name in names], n=1)
+    nearest = f" Did you mean {near[0]!r}?" if near else ""
+    shown = ", ".join(repr(name) for name in names[:10]) + (", …" if len(names) > 10 else "")
+    raise ValueError(f"qid is the column {key!r}, but X has only {shown}.{nearest}")
+
+
+def take_queries(table, position, source):
+    """The column of the queries, refused if it was named by position and holds fractions.
+
+    Where a tool has dropped or moved columns, the position may be that of a feature.
+    """
+    queries = take_column(table, position)
+    if not isinstance(source, str):
+        values = np.asarray(queries)
+        fractional = values.dtype.kind == "f" and np.isfinite(values) & (values != np.rint(values))
+        if np.any(fractional):
+            row = int(np.argmax(fractional))
+            raise ValueError(
+                f"qid is column {source} of X, but that column has {values[row]:g} in row {row}, "
+                "which looks like a feature and not like a query. Where a tool drops columns, as "
+                "feature selection does, give qid by metadata routing."
+            )
+    return queries
+
+
+def _is_indexed_series(qid):
+    return hasattr(qid, "iloc") and getattr(qid, "ndim", None) == 1

@@ -1,0 +1,110 @@
+"""Tables by row and column: 2-D arrays, CSR matrices, pandas and polars frames."""
+
+import sys
+
+import numpy as np
+from scipy import sparse
+
+HASHED_COLUMNS = 16
+
+
+def as_table(X):
+    """`X` as a table; no copy unless it is another kind of sparse matrix or a list."""
+    if sparse.issparse(X):
+        return X.tocsr()  # itself if it is one; rows taken from CSC come unsorted
+    if not (is_pandas_frame(X) or is_polars_frame(X)):
+        X = np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must be 2-D; got an array of shape {X.shape}. Reshape your data: X.reshape(-1, 1) "
+            "of one feature, X.reshape(1, -1) of one document."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"X has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+        )
+    return X
+
+
+def column_names(table):
+    """Names of all columns if the table is a frame and they are text, else None."""
+    names = list(table.columns) if hasattr(table, "columns") else []
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def take_column(table, position):
+    """One column of a table, 1-D."""
+    if is_pandas_frame(table):
+        return table.iloc[:, position]
+    if is_polars_frame(table):
+        return table.to_series(position)
+    if sparse.issparse(table):
+        return table[:, [position]].toarray().ravel()
+    return table[:, position]
+
+
+def drop_column(table, position):
+    """Leave one column out of a table, whose other columns keep their types."""
+    if is_polars_frame(table):
+        return table.drop(table.columns[position])
+    if isinstance(table, np.ndarray):
+        return np.delete(table, position, axis=1)
+    keep = np.delete(np.arange(table.shape[1]), position)
+    return table.iloc[:, keep] if is_pandas_frame(table) else table[:, keep]
+
+
+def take_rows(table, rows):
+    """Rows of a table by position."""
+    return table.iloc[rows] if is_pandas_frame(table) else table[rows]
+
+
+def plain(value):
+    """A NumPy number as Python's, which messages show as it is written."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def hash_rows(table):
+    """A hash of each row's values, (n,) of uint64; the same for rows that are the same.
+
+    Of arrays and frames at most HASHED_COLUMNS count, which is enough to tell rows apart.
+    """
+    n_columns = table.shape[1]
+    some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
+    if is_pandas_frame(table):
+        part = table.iloc[:, some]
+        return sys.modules["pandas"].util.hash_pandas_object(part, index=False).to_numpy()
+    if is_polars_frame(table):
+        return table[:, some.tolist()].hash_rows().to_numpy()
+    factors = mix_bits(np.arange(1, n_columns + 1, dtype=np.uint64)) | np.uint64(1)
+    if sparse.issparse(table):
+        bits = mix_bits(_bits(table.data)) * factors[table.indices]
+        upto = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(bits, dtype=np.uint64)))
+        return upto[table.indptr[1:]] - upto[table.indptr[:-1]]
+    hashes = np.zeros(table.shape[0], dtype=np.uint64)
+    if table.dtype.kind in "buif":
+        for column in some:
+            hashes += mix_bits(_bits(table[:, column])) * factors[column]
+    return hashes
+
+
+def _bits(numbers):
+    return (numbers.astype(float) + 0.0).view(np.uint64)  # 0.0 and -0.0 are the same
+
+
+def mix_bits(bits):
+    """Spread each number's bits over all 64 (splitmix64); the array itself, changed."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return bits
+
+
+def is_pandas_frame(X):
+    return hasattr(X, "iloc") and getattr(X, "ndim", None) == 2
+
+
+def is_polars_frame(X):
+    """Whether X is a polars frame; does not import polars."""
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(X, polars.DataFrame)

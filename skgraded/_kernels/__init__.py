@@ -1,0 +1,1 @@
+"""Every loop over documents, compiled, and the threads that share them."""

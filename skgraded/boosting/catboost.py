@@ -1,0 +1,211 @@
+"""Measures as the eval_metric of CatBoost, which has to be told the queries."""
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded._input.queries import query_codes
+from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, truth_of
+from skgraded.measures import Measure
+from skgraded.measures import measure as as_measure
+
+__all__ = ["eval_metric"]
+
+
+def eval_metric(
+    measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike
+) -> Any:
+    """Make a metric that CatBoost shows at each round and can stop early on.
+
+    Give it to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``. CatBoost hands
+    a metric neither the queries nor the name of the set, only targets and scores, so it is told
+    the queries of both sets beforehand. One metric serves one pair of sets.
+
+    Parameters
+    ----------
+    measure : Measure or str
+        What to compute.
+    group_id : array-like of shape (n,)
+        The query of each training row, the rows in the order in which CatBoost gets them, those
+        of a query together.
+    eval_group_id : array-like of shape (n_eval,)
+        The same of the evaluation set.
+
+    Returns
+    -------
+    object
+        With ``is_max_optimal``, ``evaluate`` and ``get_final_error``, as CatBoost calls them. Its
+        class has the name of the measure, which is what CatBoost shows.
+
+        ``evaluate`` raises a ValueError where a number would mislead: a training of other rows or
+        queries than it was told of; scores that are NaN or of several classes; a set in which
+        the measure is undefined for every query that has weight, whatever the measure's
+        `undefined`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the measure cannot be read or is a list; if the rows of a query are not together.
+
+    Notes
+    -----
+    The values are those of the measure itself, ties and all, with CatBoost's weights: the weight
+    of a query is the mean over its rows.
+
+    **On training rows that CatBoost shuffles the value is 0.** It shuffles them when there are
+    categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``, and a metric
+    does not learn how. Early stopping and the best model look at the evaluation set alone, whose
+    rows are never shuffled. (nan, which would say it better, makes CatBoost fail.)
+
+    Labels are 32-bit floats in CatBoost: each is read as the shortest decimal that it may have
+    come from, see `skgraded.lightgbm.eval_metric`.
+
+    Examples
+    --------
+    >>> from catboost import CatBoostRanker, Pool
+    >>> from skgraded.catboost import eval_metric
+    >>> from skgraded.datasets import make_ranking
+    >>> X, y, qid = make_ranking(n_queries=40, random_state=0)
+    >>> train, valid = qid < 30, qid >= 30
+    >>> ranker = CatBoostRanker(
+    ...     iterations=30, od_wait=5, eval_metric=eval_metric("ndcng@5", qid[train], qid[valid]),
+    ...     verbose=0, thread_count=1, allow_writing_files=False,
+    ... )
+    >>> fitted = ranker.fit(
+    ...     Pool(X[train], y[train], group_id=qid[train]),
+    ...     eval_set=Pool(X[valid], y[valid], group_id=qid[valid]),
+    ... )
+    >>> values = ranker.get_evals_result()["validation"]["NDCNG@5"]
+    >>> ranker.get_best_score()["validation"]["NDCNG@5"] == max(values)
+    True
+    """
+    one = as_measure(measure)
+    named = type(one.name, (_EvalMetric,), {"__module__": __name__})
+    return named(one, group_id, eval_group_id)
+
+
+class _EvalMetric(BoostingMetric):
+    factory = "eval_metric"
+    no_jit = True  # or CatBoost tries numba on it, and warns where there is none
+
+    def __init__(self, measure, group_id, eval_group_id):
+        super().__init__(measure)
+        self._told = group_id, eval_group_id
+        self._learn = _Rows(group_id, "group_id")
+        self._eval = _Rows(eval_group_id, "eval_group_id")
+
+    def __reduce__(self):  # pickle does not find a class made on the fly
+        return eval_metric, (self.measures[0], *self._told)
+
+    def is_max_optimal(self):
+        """Higher is better."""
+        return True
+
+    def evaluate(self, approxes, target, weight):
+        """Mean over the queries, and its weight 1."""
+        target = np.asarray(target)
+        rows = self._rows_of(target)
+        if rows is None:
+            return 0.0, 1.0
+        scores = np.asarray(approxes[0] if len(approxes) == 1 else np.transpose(approxes))
+        truth = truth_of(rows, target, rows.sizes, weight)
+        return self.means(truth.judgments, scores)[0], 1.0
+
+    def get_final_error(self, error, weight):
+        """Mean of what `evaluate` gave."""
+        return error / weight
+
+    def _rows_of(self, target):
+        """Which set's rows have these labels; None for training rows that CatBoost shuffled."""
+        learn_pool, eval_pools = _pools_of_caller()
+        if learn_pool is None:
+            return self._rows_of_length(len(target))
+        is_learn = np.array_equal(self._learn.labels_of(learn_pool), target)
+        is_eval = any(np.array_equal(self._eval.labels_of(pool), target) for pool in eval_pools)
+        if is_eval and is_learn and not np.array_equal(self._learn.sizes, self._eval.sizes):
+            raise ValueError(
+                f"Both sets have the same {len(target)} labels in the same order but other "
+                "queries, so that nothing tells them apart: reverse the queries of one."
+            )
+        if is_eval:
+            return self._eval
+        return self._learn if is_learn else None
+
+    def _rows_of_length(self, n):
+        if n == self._eval.n and n != self._learn.n:
+            return self._eval
+        if n == self._learn.n and n != self._eval.n:
+            return None
+        raise ValueError(
+            f"{self!r} is called with {n} rows, by something else than the fit of a model, and "
+            f"cannot tell whose they are: it was told of {self._learn.n} training rows and "
+            f"{self._eval.n} evaluation rows."
+        )
+
+
+def _pools_of_caller():
+    """Training pool and evaluation pools of the fit that is calling; None and [] without one.
+
+    CatBoost hands a metric labels without saying whose, but it calls from inside its ``_train``,
+    whose arguments tell.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "_train" and "train_pool" in frame.f_locals:
+            evals = frame.f_locals.get("test_pool")
+            evals = evals if isinstance(evals, (list, tuple)) else [evals]
+            return frame.f_locals["train_pool"], [pool for pool in evals if pool is not None]
+        frame = frame.f_back
+    return None, []
+
+
+class _Rows:
+    """The rows of a set that were told of: how many in each of the consecutive queries."""
+
+    def __init__(self, group_id, name):
+        codes = _codes(group_id, name)
+        torn = np.flatnonzero(np.diff(codes) < 0)  # numbered by first appearance
+        if len(torn):
+            raise ValueError(
+                f"The rows of a query must be together, as CatBoost asks; {name} comes back to an "
+                f"earlier query in row {torn[0] + 1}."
+            )
+        self.name, self.n, self.sizes = name, len(codes), np.bincount(codes)
+        self._labels = WeakIdentityDict()  # by pool
+
+    def labels_of(self, pool):
+        """Labels of a pool in its order, once it is seen that its rows are those told of."""
+        labels = self._labels.get(pool)
+        if labels is None:
+            if pool.num_row() != self.n or not self._are_grouped_as(pool):
+                raise ValueError(
+                    f"The metric was told by {self.name} of {self.n} rows of {len(self.sizes)} "
+                    "queries, and is called in a training of others. Make a metric for each "
+                    "training, from its own two sets."
+                )
+            labels = np.asarray(pool.get_label(), dtype=np.float32)
+            self._labels.put(pool, labels)
+        return labels
+
+    def _are_grouped_as(self, pool):
+        """Whether the queries begin where those of the pool do, if it has any."""
+        hashes = pool.get_group_id_hash()
+        if hashes is None:  # no ranking loss, and no group_id given
+            return True
+        starts = np.flatnonzero(np.diff(hashes)) + 1
+        return np.array_equal(starts, np.cumsum(self.sizes)[:-1])
+
+
+def _codes(group_id, name):
+    if not hasattr(group_id, "__len__") or isinstance(group_id, str):
+        raise TypeError(
+            f"{name} must be the query of each row; got {group_id!r}."
+        )
+    if len(group_id) == 0:
+        raise ValueError(f"{name} is empty.")
+    try:
+        return query_codes(group_id, len(group_id), name)[0]
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None

@@ -1,0 +1,141 @@
+"""Measures as metrics of LightGBM: for lgb.train, lgb.cv and LGBMRanker.fit."""
+
+import dataclasses
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+
+from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, truth_of
+from skgraded.measures import Measure
+
+__all__ = ["eval_metric"]
+
+
+def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
+    """Make a metric that LightGBM shows at each round and can stop early on.
+
+    Give it to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``,
+    together with ``metric="None"``: LightGBM puts its own metrics first, so that
+    ``first_metric_only`` would pick those.
+
+    Parameters
+    ----------
+    measures : Measure, str, or list of these
+        What to compute; a list is computed from one sort of the predictions.
+    every : int, default=1
+        Compute at rounds 1, every + 1, 2 · every + 1, … and repeat the last values between. Each
+        training counts anew.
+
+    Returns
+    -------
+    callable
+        Called by LightGBM as ``metric(preds, dataset)`` or ``metric(y_true, y_pred, weight,
+        group)``. It returns ``(name, value, True)``, higher being better; a list of these for a
+        list of measures. It raises a ValueError where a number would mislead: predictions that
+        are NaN (LightGBM would end the training without a word) or of several classes; a set
+        without query sizes, or one in which a measure is undefined for every query that has
+        weight, whatever the measure's `undefined`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a measure cannot be read or is given twice, or `every` is not a whole number ≥ 1.
+
+    Notes
+    -----
+    The values are those of the measures themselves, ties and all, with the Dataset's weights: the
+    weight of a query is the mean over its rows. The grades of a Dataset are laid out when it is
+    first met and released with it. If its labels, groups or weights change, also in place, they
+    are laid out anew.
+
+    LightGBM keeps labels as 32-bit floats, and 0.7 as one of these is below 0.7. So each label is
+    read as the shortest decimal that it may have come from: a grade written with up to six
+    digits is itself again. The `threshold` and `max_grade` of a measure are rounded the same
+    way, so that a grade that reached a threshold still does.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, numpy as np
+    >>> from skgraded.lightgbm import eval_metric
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 3))
+    >>> y = np.clip(np.round(X[:, 0] + rng.normal(size=400)), 0, 4)
+    >>> train = lgb.Dataset(X[:300], y[:300], group=[10] * 30)
+    >>> valid = lgb.Dataset(X[300:], y[300:], group=[10] * 10, reference=train)
+    >>> params = {"objective": "lambdarank", "metric": "None", "num_threads": 1, "verbose": -1}
+    >>> history = {}
+    >>> booster = lgb.train(
+    ...     params, train, valid_sets=[valid], feval=eval_metric(["ndcng@5", "mu_map"]),
+    ...     callbacks=[lgb.early_stopping(10, verbose=False), lgb.record_evaluation(history)],
+    ... )
+    >>> list(history["valid_0"])
+    ['NDCNG@5', 'MuAP']
+    """
+    return _EvalMetric(measures, every)
+
+
+class _EvalMetric(BoostingMetric):
+    # LightGBM tells the forms of a scikit-learn metric apart by the number of parameters in the
+    # signature; with exactly four the same object serves lgb.train, which fills the first two.
+
+    factory = "eval_metric"
+
+    def __init__(self, measures, every=1):
+        super().__init__(measures, every)
+        self._trainings = WeakIdentityDict()  # by LightGBM's buffer of the predictions
+
+    def __call__(self, y_true, y_pred, weight=None, group=None):
+        """Values for (preds, dataset) or (y_true, y_pred, weight, group)."""
+        if _is_dataset(y_pred):
+            preds, dataset = y_true, y_pred
+            truth = _checked_truth(
+                dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight()
+            )
+        else:
+            preds = y_pred
+            truth = _checked_truth(y_true, y_true, group, weight)
+        training = self._training(preds, truth)
+        if training.n_rounds % self.every == 0:
+            when = f" at round {training.n_rounds + 1} of the training"
+            training.values = self.means(truth.judgments, preds, when)
+        training.n_rounds += 1
+        results = [
+            (measure.name, value, True)
+            for measure, value in zip(self.measures, training.values, strict=True)
+        ]
+        return results[0] if self._one else results
+
+    def _training(self, preds, truth):
+        """Find what is remembered of the training that hands in these predictions.
+
+        A Booster has one buffer of predictions for each of its data sets and fills it anew at
+        each round, so another buffer, or another truth, is another training.
+        """
+        training = self._trainings.get(preds)
+        if training is None or training.truth() is not truth:
+            training = _Training(weakref.ref(truth))
+            self._trainings.put(preds, training)
+        return training
+
+
+@dataclasses.dataclass
+class _Training:
+    truth: weakref.ref
+    n_rounds: int = 0
+    values: list = dataclasses.field(default_factory=list)
+
+
+def _checked_truth(owner, labels, group, weight):
+    if labels is None:
+        raise ValueError("The Dataset has no labels: give label= to lightgbm.Dataset.")
+    if group is None:
+        raise ValueError(
+            "The Dataset has no query sizes, and a ranking measure needs them: give group= "
+            "to lightgbm.Dataset, or eval_group= to LGBMRanker.fit."
+        )
+    return truth_of(owner, labels, group, weight)
+
+
+def _is_dataset(data):
+    lightgbm = sys.modules.get("lightgbm")  # whoever has a Dataset has imported it
+    return lightgbm is not None and isinstance(data, lightgbm.Dataset)

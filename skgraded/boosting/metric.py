@@ -1,0 +1,148 @@
+"""What the metrics of the boosting libraries share: their truth, grades of 32 bits, refusals."""
+
+import dataclasses
+import weakref
+
+import numpy as np
+
+from skgraded._input.columns import whole_number
+from skgraded.judgments import Judgments
+from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
+
+
+class BoostingMetric:
+    """Measures that a boosting library calls at each round; a skin a library adds the call."""
+
+    factory: str  # the name of the function that makes it
+
+    def __init__(self, measures, every=1):
+        self.measures = as_measures(measures)
+        self.every = whole_number(every, "every", 1)
+        self._one = isinstance(measures, (str, Measure))
+        self._rounded = [_round_scale(measure) for measure in self.measures]
+
+    def __repr__(self):
+        measures = repr(self.measures[0].name if self._one else [m.name for m in self.measures])
+        every = f", every={self.every}" if self.every > 1 else ""
+        return f"{self.factory}({measures}{every})"
+
+    def __reduce__(self):  # of copies and pickles too: they start with nothing remembered
+        return type(self), (self.measures[0] if self._one else self.measures, self.every)
+
+    def means(self, judgments, preds, when=""):
+        """Mean of each measure over the queries; `when`, such as " at round 3", is for errors."""
+        _check_shape(preds, judgments)
+        try:
+            per_query = score_queries(self._rounded, judgments, preds)
+        except ValueError:
+            _refuse_nan(preds, when)
+            raise
+        for measure, rounded in zip(self.measures, self._rounded, strict=True):
+            _refuse_undefined(measure, rounded.undefined_queries(judgments), judgments.weights)
+        return [mean_over_queries(values, judgments.weights) for values in per_query]
+
+
+# The truth of a data set -------------------------------------------------------------------------
+
+class Truth:
+    """Judgments, and copies of the labels, groups and weights that they were laid out from."""
+
+    def __init__(self, given):
+        labels, group, weight = given
+        self.judgments = Judgments(_as_decimals(labels), group=group, sample_weight=weight)
+        self._given = [np.array(values) for values in given]
+
+    def is_of(self, given):
+        """Whether these are still the same labels, groups and weights; None equals None."""
+        return all(map(np.array_equal, self._given, given))
+
+
+class WeakIdentityDict:
+    """Values kept for objects while these live, found by identity: arrays have no hash."""
+
+    def __init__(self):
+        self._items = {}
+
+    def get(self, owner):
+        """Look up the value kept for this object, None if there is none."""
+        ref, value = self._items.get(id(owner), (None, None))
+        return value if ref is not None and ref() is owner else None
+
+    def put(self, owner, value):
+        """Keep the value until the object is gone."""
+        key, items = id(owner), self._items
+        try:
+            ref = weakref.ref(owner, lambda _: items.pop(key, None))
+        except TypeError:  # a list, of a call by hand
+            return
+        items[key] = (ref, value)
+
+
+_truths = WeakIdentityDict()  # shared by all metrics: several may watch one data set
+
+
+def truth_of(owner, labels, group, weight):
+    """Look up, or lay out, the truth of a data set, or of the labels that stand for one."""
+    given = (labels, group, weight)
+    truth = _truths.get(owner)
+    if truth is None or not truth.is_of(given):
+        truth = Truth(given)
+        _truths.put(owner, truth)
+    return truth
+
+
+# Grades of 32 bits -------------------------------------------------------------------------------
+
+def _as_decimals(grades):
+    """Find the shortest decimals, as float64, that round to the same 32-bit floats."""
+    grades = np.asarray(grades, dtype=np.float32)
+    if (grades == np.rint(grades)).all() and grades.max() <= 2**24:
+        return grades  # exact already
+    distinct, inverse = np.unique(grades, return_inverse=True)
+    decimals = np.fromiter((float(str(grade)) for grade in distinct), float, len(distinct))
+    return decimals[inverse]
+
+
+def _round_scale(measure):
+    """Round the threshold and max_grade of a measure as the grades are."""
+    scale = {name: getattr(measure, name, None) for name in ("threshold", "max_grade")}
+    limits = np.finfo(np.float32)
+    rounded = {
+        name: float(_as_decimals([number])[0])
+        for name, number in scale.items()
+        if number is not None and limits.tiny <= number <= limits.max
+    }
+    return dataclasses.replace(measure, **rounded) if rounded else measure
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+def _check_shape(preds, judgments):
+    shape = np.shape(preds)
+    if len(shape) != 1:
+        raise ValueError(
+            f"Predictions must be 1-D, one score a document; got shape {shape}. An objective of "
+            "several classes has no ranking of its own: use a ranking, regression or binary one."
+        )
+    if shape[0] != judgments.n_rows:
+        raise ValueError(f"There are {shape[0]} predictions, but {judgments.n_rows} labels.")
+
+
+def _refuse_nan(preds, when):
+    missing = np.isnan(np.asarray(preds, dtype=float))
+    if missing.any():
+        raise ValueError(
+            f"Predictions must not be NaN: row {int(np.argmax(missing))} is nan{when}. Look at "
+            "the objective, the learning rate and the initial scores."
+        ) from None
+
+
+def _refuse_undefined(measure, undefined, weights):
+    defined = ~undefined
+    if not (defined.any() if weights is None else weights[defined].any()):
+        of_weight = "" if weights is None else " with weight"
+        raise ValueError(
+            f"{measure} is undefined for every query{of_weight} of this data set: none has a "
+            "relevant document, so there is nothing to measure or to stop on. Look at its labels"
+            f"{'' if weights is None else ' and weights'}."
+        )

@@ -1,0 +1,230 @@
+"""Measures as metrics of XGBoost: for xgb.train and xgb.cv, and early stopping on them."""
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+
+from skgraded.boosting.metric import BoostingMetric, truth_of
+from skgraded.measures import CLASSES, Measure
+
+__all__ = ["EarlyStopping", "custom_metric"]
+
+# XGBoost's own that are the better the higher, as EarlyStopping of XGBoost has them.
+HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg"} | {cls.__name__ for cls in CLASSES}
+NOT_FOR_SKLEARN = (
+    "{metric} is for xgb.train and xgb.cv, which hand it a DMatrix with its queries. As "
+    "eval_metric of an XGBRanker it would be called query by query and averaged by the size of "
+    "the queries; in other estimators it would get no queries. Use xgb.train(…, "
+    "custom_metric=…) or skgraded.QueryRanker(XGBRanker(), measure=…, early_stopping=True)."
+)
+
+
+def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
+    """Make a metric that XGBoost shows at each round.
+
+    Give it to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``, and stop on it by the
+    `EarlyStopping` of this module: XGBoost's own goes by the name of the metric and would
+    minimise it.
+
+    Parameters
+    ----------
+    measures : Measure, str, or list of these
+        What to compute; a list is computed from one sort of the predictions.
+    every : int, default=1
+        Compute at rounds 1, every + 1, 2 · every + 1, … and repeat the last values between. Each
+        training counts anew.
+
+    Returns
+    -------
+    callable
+        Called by XGBoost as ``metric(preds, dmatrix)``. It returns ``(name, value)``, higher
+        being better; a list of these for a list of measures. It raises a ValueError where a
+        number would mislead: predictions that are NaN or of several classes; a DMatrix without
+        queries, or one in which a measure is undefined for every query that has weight, whatever
+        the measure's `undefined`.
+
+        As ``XGBRanker(eval_metric=)`` it raises a TypeError. XGBoost gives such a metric one
+        query at a time, averages the values by query *size* and counts 1 for a query of one
+        document. That goes for a measure in this place too, so use neither:
+        ``QueryRanker(XGBRanker(), early_stopping=True)`` stops on the mean over queries.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a measure cannot be read or is given twice, or `every` is not a whole number ≥ 1.
+
+    Notes
+    -----
+    The values are those of the measures themselves, ties and all. XGBoost has one weight for each
+    query of a DMatrix, and so has the mean; ``xgb.cv`` drops the weights from its folds. It writes
+    the values with six decimals into its history.
+
+    The grades of a DMatrix are laid out when it is first met and released with it. If its labels,
+    groups or weights change, they are laid out anew. Labels are 32-bit floats in XGBoost: each is
+    read as the shortest decimal that it may have come from, see `skgraded.lightgbm.eval_metric`.
+
+    Examples
+    --------
+    >>> import xgboost as xgb
+    >>> from skgraded.datasets import make_ranking
+    >>> from skgraded.xgboost import EarlyStopping, custom_metric
+    >>> X, y, qid = make_ranking(n_queries=40, random_state=0)
+    >>> train = xgb.DMatrix(X[qid < 30], y[qid < 30], qid=qid[qid < 30])
+    >>> valid = xgb.DMatrix(X[qid >= 30], y[qid >= 30], qid=qid[qid >= 30])
+    >>> params = {"objective": "rank:ndcg", "disable_default_eval_metric": 1, "nthread": 1}
+    >>> history = {}
+    >>> booster = xgb.train(
+    ...     params, train, 50, evals=[(valid, "valid")],
+    ...     custom_metric=custom_metric(["mu_map", "ndcng@5"]),
+    ...     callbacks=[EarlyStopping(rounds=5)], evals_result=history, verbose_eval=False,
+    ... )
+    >>> list(history["valid"])
+    ['MuAP', 'NDCNG@5']
+    >>> booster.best_score == max(history["valid"]["NDCNG@5"])
+    True
+    """
+    return _CustomMetric(measures, every)
+
+
+class _CustomMetric(BoostingMetric):
+    factory = "custom_metric"
+
+    def __init__(self, measures, every=1):
+        super().__init__(measures, every)
+        self._trainings = weakref.WeakKeyDictionary()  # by Booster
+
+    @property
+    def __name__(self):
+        # Only XGBoost's scikit-learn forms ask for it; XGBRanker does where each query has one
+        # document, and then does not even call the metric.
+        raise AttributeError(NOT_FOR_SKLEARN.format(metric=self))
+
+    def __call__(self, preds, dmatrix):
+        """Values for (preds, dmatrix)."""
+        if not isinstance(dmatrix, xgb.DMatrix):
+            raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
+        truth = _truth(dmatrix)
+        booster = _calling_booster(sys._getframe(1))
+        values = self._values_of_round(booster, truth, preds)
+        results = [
+            (measure.name, value) for measure, value in zip(self.measures, values, strict=True)
+        ]
+        return results[0] if self._one else results
+
+    def _values_of_round(self, booster, truth, preds):
+        if booster is None:
+            return self.means(truth.judgments, preds)
+        n_rounds = booster.num_boosted_rounds()
+        first_round, last_values = self._trainings.setdefault(
+            booster, (n_rounds, weakref.WeakKeyDictionary())
+        )
+        n_round = n_rounds - first_round
+        if n_round % self.every == 0 or truth not in last_values:
+            when = f" at round {n_round + 1} of the training"
+            last_values[truth] = self.means(truth.judgments, preds, when)
+        return last_values[truth]
+
+
+def _calling_booster(frame):
+    """Find the Booster in whose `eval_set` a metric is called, None if it is called by hand.
+
+    XGBoost hands a metric neither its training nor the round, and the same DMatrix may be in the
+    next training. Where this finds nothing each call computes, so no value can be stale.
+    """
+    caller = frame.f_locals.get("self")
+    return caller if isinstance(caller, xgb.Booster) else None
+
+
+def _truth(dmatrix):
+    labels, ends = dmatrix.get_label(), dmatrix.get_uint_info("group_ptr")
+    if len(labels) == 0:
+        raise ValueError("The DMatrix has no labels: give label= to xgboost.DMatrix.")
+    if len(ends) == 0:
+        raise ValueError(
+            "The DMatrix has no queries, and a ranking measure needs them: give qid= or group= "
+            "to xgboost.DMatrix."
+        )
+    sizes = np.diff(ends.astype(np.intp))
+    weights = dmatrix.get_weight()
+    if len(weights) == len(sizes):
+        weights = np.repeat(weights, sizes)
+    return truth_of(dmatrix, labels, sizes, weights if len(weights) else None)
+
+
+class EarlyStopping(xgb.callback.EarlyStopping):
+    """XGBoost's early stopping, which knows that skgraded's measures are better the higher.
+
+    Give it in ``callbacks=`` to ``xgb.train``, ``xgb.cv`` or an estimator of XGBoost.
+
+    Parameters
+    ----------
+    rounds : int
+        Stop after so many rounds without an improvement.
+    metric_name : str, optional
+        The metric to stop on, such as ``"NDCNG@5"``; the last one by default, and a custom metric
+        comes after XGBoost's own.
+    data_name : str, optional
+        The name of the data set to stop on; the last one by default.
+    maximize : bool, optional
+        Needed for a metric that is neither a measure of skgraded nor one of XGBoost's own ranking
+        and AUC metrics, which are all better the higher.
+    save_best : bool, default=False
+        Whether the Booster keeps the rounds up to the best one only.
+    min_delta : float, default=0.0
+        The least rise that counts as an improvement.
+
+    Raises
+    ------
+    ValueError
+        At the first round, if it is not known whether the metric is better high or low.
+
+    Notes
+    -----
+    Unlike XGBoost's it may be used again: each training starts anew.
+
+    Examples
+    --------
+    >>> from skgraded.xgboost import EarlyStopping
+    >>> EarlyStopping(rounds=50, metric_name="NDCNG@5").maximize
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        rounds: int,
+        metric_name: str | None = None,
+        data_name: str | None = None,
+        maximize: bool | None = None,
+        save_best: bool = False,
+        min_delta: float = 0.0,
+    ):
+        super().__init__(
+            rounds=rounds, metric_name=metric_name, data_name=data_name,
+            maximize=maximize is None or maximize, save_best=save_best, min_delta=min_delta,
+        )
+        self._is_told = maximize is not None
+
+    def before_training(self, model: Any) -> Any:
+        """Forget the training before."""
+        self.current_rounds, self.stopping_history, self.best_scores = 0, {}, {}
+        return super().before_training(model)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Tell whether to stop, once it is known which way is better."""
+        values = evals_log.get(self.data or next(reversed(evals_log), None), {})
+        metric = self.metric_name or next(reversed(values), None)
+        if metric in values and not (self._is_told or _is_better_high(metric)):
+            raise ValueError(
+                f"EarlyStopping does not know whether {metric!r} is better high or low: give "
+                "maximize=True or False, or name a measure of skgraded by metric_name=."
+            )
+        return super().after_iteration(model, epoch, evals_log)
+
+
+def _is_better_high(metric):
+    return metric.partition("(")[0].partition("@")[0].removesuffix("-") in HIGHER_IS_BETTER

@@ -1,0 +1,224 @@
+"""Early stopping of a ranker: the queries held out, the value at each round, when it is over."""
+
+import numbers
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skgraded._input.columns import whole_number
+from skgraded._input.tables import plain
+from skgraded.boosting.rows import FIRST_SCORES, WEIGHT, library_of
+from skgraded.measures import mean_over_queries, score_queries
+
+# Arguments of the libraries' fit that the stopping itself needs, or that it does not go with.
+TAKEN = {
+    "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight", "eval_metric",
+    "sample_weight_eval_set", "base_margin_eval_set", "early_stopping_rounds", "use_best_model",
+    "metric_period",
+}
+CONTINUED = {"init_model", "xgb_model"}
+
+
+class Progress:
+    """Values of the measures on the validation queries, round by round; the first decides.
+
+    Parameters
+    ----------
+    measures : list of Measure
+    judgments : Judgments
+        The truth of the validation rows.
+    patience : int
+        Rounds without a new best value after which it is over.
+    """
+
+    def __init__(self, measures, judgments, patience):
+        self.history = {measure.name: [] for measure in measures}
+        self.best_round = 0  # counted from 1
+        self.best_score = -np.inf
+        self._measures = measures
+        self._judgments = judgments
+        self._patience = patience
+
+    def see(self, scores):
+        """Measure the scores of the validation rows after another round."""
+        by_measure = score_queries(self._measures, self._judgments, scores)
+        for values, per_query in zip(self.history.values(), by_measure, strict=True):
+            values.append(mean_over_queries(per_query, self._judgments.weights))
+        if self.last > self.best_score:
+            self.best_score = self.last
+            self.best_round = self.n_rounds
+
+    @property
+    def _deciding(self):
+        return next(iter(self.history.values()))
+
+    @property
+    def last(self):
+        """The value of the deciding measure after the last round."""
+        return self._deciding[-1]
+
+    @property
+    def n_rounds(self):
+        """Rounds so far."""
+        return len(self._deciding)
+
+    @property
+    def is_over(self):
+        """Whether no round has been better for as long as the patience lasts."""
+        return self.n_rounds - self.best_round >= self._patience
+
+
+def hold_out(n_queries, fraction, random_state):
+    """Draw the queries to hold out.
+
+    Parameters
+    ----------
+    n_queries : int
+    fraction : float
+        Of the queries, at least one.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    ndarray of shape (n_queries,) of bool
+    """
+    if n_queries < 2:
+        raise ValueError(
+            "early_stopping=True holds out whole queries, but there is only one. Give others by "
+            "eval_X, eval_y and eval_qid, or set early_stopping=False."
+        )
+    n_held_out = max(1, round(fraction * n_queries))
+    if n_held_out == n_queries:
+        raise ValueError(
+            f"validation_fraction={fraction} of {n_queries} queries leaves none to train on."
+        )
+    held_out = np.zeros(n_queries, dtype=bool)
+    held_out[check_random_state(random_state).permutation(n_queries)[:n_held_out]] = True
+    return held_out
+
+
+def split(rows, held_out, order, starts, by_query):
+    """Part Rows in any order into those to train and those to stop on.
+
+    Parameters
+    ----------
+    rows : Rows
+    held_out : ndarray of shape (n_queries,) of bool
+    order, starts
+        As of `rows_by_query`.
+    by_query : bool
+        Whether to bring the training rows together by query; the others always are.
+
+    Returns
+    -------
+    training, validation : Rows
+    """
+    sizes = np.diff(starts)
+    order = np.arange(len(rows.grades)) if order is None else order
+    held = np.repeat(held_out, sizes)
+    validation = rows.take(order[held], sizes[held_out])
+    if by_query:
+        return rows.take(order[~held], sizes[~held_out]), validation
+    return rows.take(np.sort(order[~held]), None), validation
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+def check_settings(ranker, fit_params):
+    """Refuse an estimator that cannot be stopped, bad settings, and what would stop it too."""
+    estimator = ranker.estimator
+    library = library_of(estimator)
+    if library is None:
+        raise TypeError(
+            "early_stopping=True is for LGBMRanker, LGBMRegressor, XGBRanker, XGBRegressor, "
+            f"CatBoostRanker and CatBoostRegressor; got {estimator!r}. Set early_stopping=False "
+            "and use what the estimator has of its own."
+        )
+    parameters = estimator.get_params()
+    boosters = {parameters.get(name) for name in ("booster", "boosting_type", "boosting", "boost")}
+    for booster in boosters & {"dart", "gblinear"}:
+        raise ValueError(
+            f"early_stopping=True needs a model whose first rounds can be used alone, and those of "
+            f"{booster!r} change in later ones. Choose another booster."
+        )
+    fraction = ranker.validation_fraction
+    if not isinstance(fraction, numbers.Real) or not 0 < fraction < 1:
+        raise ValueError(f"validation_fraction must be between 0 and 1; got {fraction!r}.")
+    whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
+    _refuse_rivals(library, parameters, fit_params)
+
+
+def _refuse_rivals(library, parameters, fit_params):
+    given = {name for name, value in fit_params.items() if value is not None}
+    for name in sorted(given & TAKEN):
+        raise ValueError(
+            f"QueryRanker(early_stopping=True) gives {library} its validation set and stops it: "
+            f"leave out {name}. Give a validation set of your own by eval_X, eval_y and eval_qid."
+        )
+    for name in sorted(given & CONTINUED):
+        raise ValueError(f"early_stopping=True cannot go on from another model: leave out {name}.")
+    for callback in [*(parameters.get("callbacks") or ()), *(fit_params.get("callbacks") or ())]:
+        if "earlystopping" in type(callback).__name__.lower():
+            raise ValueError(
+                f"early_stopping=True stops by itself: leave {type(callback).__name__} out of the "
+                "callbacks, and say how by measure and n_iter_no_change."
+            )
+
+
+def refuse_eval(**given):
+    """Refuse a validation set where nothing is to be stopped."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} is for stopping early: set QueryRanker(…, early_stopping=True), or leave "
+                "it out."
+            )
+
+
+def refuse_incomplete(group, fit_params, **given):
+    """Refuse a validation set of which a part is missing, or that cannot be told from training."""
+    missing = [name for name, value in given.items() if value is None]
+    if missing:
+        raise ValueError(
+            f"A validation set needs {', '.join(given)}: {' and '.join(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} missing."
+        )
+    if group is not None:
+        raise ValueError(
+            "With eval_X give the queries by qid, not by group: sizes do not show whether a query "
+            "is on both sides."
+        )
+    for name in FIRST_SCORES:
+        if fit_params.get(name) is not None:
+            raise ValueError(
+                f"{name} is there for the rows of X only: leave out eval_X, so that queries of X "
+                "are held out."
+            )
+
+
+def refuse_both_sides(ids, eval_ids):
+    """Refuse a query that is both in training and validation."""
+    both = set(ids.tolist()) & set(eval_ids.tolist())
+    if both:
+        example = next(query for query in eval_ids.tolist() if query in both)
+        raise ValueError(
+            f"{len(both)} of the {len(eval_ids)} queries of eval_X, such as {plain(example)!r}, "
+            "are among those of X too: a query must be either trained or stopped on."
+        )
+
+
+def check_parts(training, validation, measures):
+    """Judgments of the validation rows, if there is something to train and to stop on."""
+    for rows, which in ((training, "left to train on"), (validation, "held out to stop on")):
+        if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():
+            raise ValueError(f"sample_weight is 0 in all rows {which}.")
+    judgments = validation.judgments()
+    for measure in measures:
+        defined = ~measure.undefined_queries(judgments)
+        if not (defined if judgments.weights is None else judgments.weights[defined]).any():
+            raise ValueError(
+                f"{measure} is undefined for all {judgments.n_queries} queries held out to stop "
+                "on: none (of weight) has a relevant document. Hold out more, by "
+                "validation_fraction, or others, by random_state or eval_X."
+            )
+    return judgments

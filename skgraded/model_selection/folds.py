@@ -1,0 +1,90 @@
+"""Rows judged before any fit, folds of whole queries, and a fit on the rows of one."""
+
+import numbers
+import warnings
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from skgraded._input.columns import check_grades
+from skgraded._input.query_source import queries_of
+from skgraded._input.tables import as_table
+from skgraded.judgments import Judgments
+
+
+def judge(caller, estimator, X, y, measures, *, qid=None, group=None, sample_weight=None):
+    """Lay out the rows of X and their truth, and refuse what the measures refuse.
+
+    Parameters
+    ----------
+    caller : str
+        Name of the function that needs the queries, for its error.
+    estimator : estimator
+        Says where in X the queries are, in its parameter `qid`, if they are not given.
+    X : array-like, sparse matrix or frame of shape (n, n_columns)
+    y : array-like of shape (n,)
+    measures : list of Measure
+    qid, group, sample_weight : array-like, optional
+
+    Returns
+    -------
+    X : array, CSR matrix or frame of shape (n, n_columns)
+    judgments : Judgments
+    """
+    if qid is None and group is None:
+        source = getattr(estimator, "qid", None)
+        if source is None:
+            raise ValueError(f"{caller} needs the query of each row: give qid or group.")
+        qid = queries_of(X, source)
+    X = as_table(X)
+    grades = check_grades(y, "y", X.shape[0])
+    judgments = Judgments(grades, qid=qid, group=group, sample_weight=sample_weight)
+    for measure in measures:
+        measure.plan(judgments)
+    return X, judgments
+
+
+def fit_rows(estimator, X, y, rows, qid, sample_weight=None):
+    """Fit a clone of the estimator on some rows, with their queries and weights if it asks."""
+    given = {"qid": qid}
+    if sample_weight is not None:
+        given["sample_weight"] = sample_weight[rows]
+    with config_context(enable_metadata_routing=True):
+        estimator = clone(estimator)
+        wanted = estimator.get_metadata_routing().consumes("fit", list(given))
+        metadata = {name: given[name] for name in wanted}
+        return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **metadata)
+
+
+def query_folds(cv, X, y, judgments):
+    """Train and test rows of each fold, once it is seen that no query is torn between them."""
+    from sklearn.model_selection import GroupKFold, check_cv  # they would double our import time
+
+    if cv is None or isinstance(cv, numbers.Integral):
+        cv = GroupKFold(5 if cv is None else cv)
+    cv = check_cv(cv)
+    ids, query_of_row = judgments.query_ids, judgments.query_of_row
+    # Folds are those of cv.split(X, y, qid), unless the ids have no order.
+    try:
+        np.unique(ids)
+        groups = ids[query_of_row]
+    except TypeError:
+        groups = query_of_row
+    with warnings.catch_warnings():
+        # A splitter without groups, such as PredefinedSplit, may keep queries whole all the same.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        folds = list(cv.split(X, y, groups))
+    for fold, (train, test) in enumerate(folds):
+        n_rows = np.bincount(query_of_row[test], minlength=len(ids))
+        in_train = np.bincount(query_of_row[train], minlength=len(ids)) > 0
+        torn = np.flatnonzero((n_rows > 0) & (in_train | (n_rows != judgments.sizes)))
+        if len(torn):
+            query = ids[torn].tolist()[0]
+            raise ValueError(
+                f"cv tears {len(torn)} queries apart in fold {fold}, query {query!r} among them: "
+                "not all their rows are in its test rows. Use a splitter that keeps groups "
+                "together, such as GroupKFold."
+            )
+    return folds

@@ -1,0 +1,208 @@
+"""Learning curves over numbers of queries."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing, check_random_state
+
+from skgraded.measures import Measure, as_measures
+from skgraded.model_selection.folds import fit_rows, judge, query_folds
+from skgraded.reports.evaluation import Evaluation, evaluate
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LearningCurve:
+    """Values of measures by number of training queries, made by `learning_curve`.
+
+    Attributes
+    ----------
+    n_queries : ndarray of shape (n_sizes,)
+        How many queries were trained on, ascending; the same in every fold.
+    n_rows : ndarray of shape (n_sizes, n_folds)
+        How many rows these queries have.
+    train_scores : dict of str to ndarray of shape (n_sizes, n_folds)
+        Mean over the queries that were trained on, by measure name.
+    test_scores : dict of str to ndarray of shape (n_sizes, n_folds)
+        Mean over the test queries of the fold, by measure name.
+    evaluations : list of list of Evaluation
+        ``evaluations[size][fold]`` has the values of the test queries.
+    """
+
+    n_queries: np.ndarray
+    n_rows: np.ndarray
+    train_scores: dict[str, np.ndarray]
+    test_scores: dict[str, np.ndarray]
+    evaluations: list[list[Evaluation]]
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Tabulate the means, a row a number of queries and fold.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``n_queries``, ``fold`` and ``n_rows``, and for each measure ``train_NAME`` and
+            ``test_NAME``.
+        """
+        import pandas as pd
+
+        n_sizes, n_folds = self.n_rows.shape
+        columns = {
+            "n_queries": np.repeat(self.n_queries, n_folds),
+            "fold": np.tile(np.arange(n_folds), n_sizes),
+            "n_rows": self.n_rows.ravel(),
+        }
+        for name in self.test_scores:
+            columns[f"train_{name}"] = self.train_scores[name].ravel()
+            columns[f"test_{name}"] = self.test_scores[name].ravel()
+        return pd.DataFrame(columns)
+
+    def __repr__(self):
+        shown = ", ".join(
+            f"{name}={values[0].mean():.4f} to {values[-1].mean():.4f}"
+            for name, values in self.test_scores.items()
+        )
+        return f"LearningCurve({self.n_queries[0]} to {self.n_queries[-1]} queries: {shown})"
+
+
+def learning_curve(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    train_sizes: ArrayLike = (0.1, 0.325, 0.55, 0.775, 1.0),
+    cv: Any = 5,
+    shuffle: bool = False,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> LearningCurve:
+    """Measure how well a ranker does that was trained on more and more queries.
+
+    scikit-learn's function of this name trains on more and more rows, and so on parts of queries.
+    Here each fold's test queries are scored by clones that were fitted on growing numbers of whole
+    queries of its training part; the queries of a smaller number are among those of a larger one.
+
+    Parameters
+    ----------
+    estimator : estimator
+        `QueryRanker`, or any estimator with ``fit`` and ``predict``; `qid` is given to its
+        ``fit`` if it asks for it, by scikit-learn's metadata routing.
+    X : array, sparse matrix or frame of shape (n, n_features)
+        Rows in any order.
+    y : array-like of shape (n,)
+        Grades ≥ 0, 0 = irrelevant.
+    qid : array-like of shape (n,), optional
+        The query of each row, unless the estimator is a `QueryRanker` that was told where in X it
+        is.
+    group : array-like of shape (n_queries,), optional
+        Sizes of consecutive queries, in place of `qid`.
+    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+    train_sizes : array-like of shape (n_sizes,), default=(0.1, 0.325, 0.55, 0.775, 1.0)
+        Whole numbers of queries, or fractions in (0, 1] of the queries of the smallest training
+        part, which become the nearest whole numbers. Numbers that are the same count once.
+    cv : int, scikit-learn splitter or list of splits, default=5
+        An int is the number of folds of ``GroupKFold``. A splitter gets the queries as groups
+        and must keep the rows of a query together; it may test a query more than once.
+    shuffle : bool, default=False
+        Whether the queries of each training part are shuffled before the first so many are taken;
+        else they are taken in order of first appearance in X.
+    n_jobs : int, optional
+        How many fits run at a time; as in scikit-learn.
+    random_state : int, RandomState or None, default=None
+        For `shuffle`.
+
+    Returns
+    -------
+    LearningCurve
+
+    Raises
+    ------
+    ValueError
+        On bad input, or if a query would be torn between folds; before any fit.
+
+    See Also
+    --------
+    cross_evaluate : Values by query of rankers that were fitted on all training queries.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> from sklearn.linear_model import Ridge
+    >>> from skgraded.model_selection import learning_curve
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
+    >>> curve = learning_curve(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=3, train_sizes=[5, 40])
+    >>> curve.n_queries, curve.test_scores["NDCNG@10"].shape
+    (array([ 5, 40]), (2, 3))
+    """
+    from sklearn.utils.parallel import Parallel, delayed
+
+    measures = as_measures(measures)
+    X, judgments = judge("learning_curve", estimator, X, y, measures, qid=qid, group=group)
+    query_of_row = judgments.query_of_row
+    folds = query_folds(cv, X, y, judgments)
+    training = [np.unique(query_of_row[train]) for train, _ in folds]
+    n_queries = _numbers(train_sizes, min(map(len, training)))
+    if shuffle:
+        rng = check_random_state(random_state)
+        training = [rng.permutation(queries) for queries in training]
+
+    splits = []
+    for n in n_queries:
+        for queries, (train, test) in zip(training, folds, strict=True):
+            taken = np.zeros(judgments.n_queries, dtype=bool)
+            taken[queries[:n]] = True
+            splits.append((train[taken[query_of_row[train]]], test))
+    ids = judgments.query_ids[query_of_row]
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_and_evaluate)(estimator, X, y, ids, measures, train, test)
+        for train, test in splits
+    )
+    shape = len(n_queries), len(folds)
+    train_scores, test_scores = (
+        {
+            measure.name: np.reshape([pair[part].mean()[measure.name] for pair in found], shape)
+            for measure in measures
+        }
+        for part in (0, 1)
+    )
+    n_rows = np.reshape([len(train) for train, _ in splits], shape)
+    tests = [test for _, test in found]
+    evaluations = [tests[i : i + len(folds)] for i in range(0, len(tests), len(folds))]
+    return LearningCurve(n_queries, n_rows, train_scores, test_scores, evaluations)
+
+
+def _numbers(train_sizes, most):
+    """Numbers of queries, ascending, of numbers or of fractions of `most`."""
+    sizes = np.asarray(train_sizes)
+    if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iuf":
+        raise ValueError(f"train_sizes must be a list of numbers; got {train_sizes!r}.")
+    if sizes.dtype.kind == "f":
+        bad = ~((sizes > 0) & (sizes <= 1))
+        kind = "fractions in (0, 1] of the queries, or whole numbers (int) of queries"
+    else:
+        bad = (sizes < 1) | (sizes > most)
+        kind = f"numbers of queries from 1 to {most}, which every fold trains on, or fractions"
+    if bad.any():
+        raise ValueError(f"train_sizes must hold {kind}; got {sizes[bad][0]}.")
+    if sizes.dtype.kind == "f":
+        sizes = np.maximum(np.rint(sizes * most), 1)
+    return np.unique(sizes.astype(int))
+
+
+def _fit_and_evaluate(estimator, X, y, ids, measures, train, test):
+    fitted = fit_rows(estimator, X, y, train, ids[train])
+    return [
+        evaluate(
+            _safe_indexing(y, rows), fitted.predict(_safe_indexing(X, rows)),
+            qid=ids[rows], measures=measures,
+        )
+        for rows in (train, test)
+    ]

@@ -1,0 +1,513 @@
+"""QueryRanker: rankers and regressors in scikit-learn's model selection."""
+
+from collections.abc import Iterable
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils import RegressorTags
+from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
+from sklearn.utils.validation import check_is_fitted
+
+from skgraded._input.columns import check_grades, check_weights
+from skgraded._input.queries import group_codes, query_codes, rows_by_query
+from skgraded._input.query_source import check_source, find_column, is_column, look_up, take_queries
+from skgraded._input.tables import as_table, column_names, drop_column
+from skgraded.boosting import rows as _boosting
+from skgraded.judgments import Judgments
+from skgraded.measures import Measure, as_measures
+from skgraded.model_selection import early_stopping as _early_stopping
+from skgraded.model_selection.scorer import mean_scores
+from skgraded.model_selection.torn import FittedQueries, warn_if_partial, warn_if_torn
+
+NO_QID = (
+    "QueryRanker.{method} got no qid. There are three ways to give it: {method}(X, y, qid=qid), "
+    "in a search with metadata routing, sklearn.set_config(enable_metadata_routing=True); as a "
+    "column of X, QueryRanker(…, qid='query_id') or its position; or by the row index of X, "
+    "QueryRanker(…, qid=series)."
+)
+STOPPED = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
+
+
+class QueryRanker(MetaEstimatorMixin, BaseEstimator):
+    """A ranker or regressor that takes the query of each row, in any row order.
+
+    Cross-validation can split `qid` with the rows, which it cannot do with the group sizes of
+    LightGBM. Under metadata routing the ranker asks for `qid` by itself.
+
+    Parameters
+    ----------
+    estimator : ranker or regressor
+        LGBMRanker, XGBRanker, CatBoostRanker, or any ranker whose ``fit`` takes ``group`` (sizes
+        of consecutive queries), ``qid`` or ``group_id`` (the query of each row, those of a query
+        together); or any scikit-learn regressor, which is fitted on the rows as they are.
+    qid : str, int or pandas Series, optional
+        Where `fit` and `score` find the query of each row:
+
+        - None: they are given it, ``fit(X, y, qid=qid)``.
+        - str or int: the column of X with that name, or at that position (from the end if
+          negative). It is taken out before `estimator` sees X.
+        - Series: the query by row label, looked up by the row index of the frame X.
+
+    early_stopping : bool, default=False
+        Hold out whole queries of the training rows, or take those that `fit` is given by `eval_X`,
+        and stop boosting when `measure` gets no better on them. For LGBMRanker, LGBMRegressor,
+        XGBRanker, XGBRegressor, CatBoostRanker and CatBoostRegressor. `estimator` says how many
+        rounds there are at most; what it has set for stopping and evaluation of its own is left
+        out of account.
+    validation_fraction : float, default=0.1
+        The part of the queries to hold out, in (0, 1); at least one query is held out, and one
+        left.
+    measure : Measure, str, or a list of them, default="ndcng@10"
+        What `score` gives, and what is maximised on the validation queries. Of a list the first
+        decides when to stop.
+    n_iter_no_change : int, default=50
+        Stop when this many rounds in a row have brought no better value than the best before.
+    random_state : int, RandomState instance or None, default=None
+        Which queries are held out; pass an int for the same at every fit. The seed of `estimator`
+        is its own.
+
+    Attributes
+    ----------
+    estimator_ : ranker or regressor
+        The fitted clone of `estimator`.
+    n_iter_ : int
+        Rounds that were trained. This and the following only with `early_stopping`.
+    best_iteration_ : int
+        Rounds that `predict` uses: those up to the best value, the first such, counted from 1
+        whatever the library.
+    best_score_ : float
+        The value of the (first) measure after these.
+    evals_result_ : dict
+        The values after each round, ``{"validation": {"NDCNG@10": [value, …], …}}``.
+    feature_importances_, coef_ : ndarray of shape (n_features_in_,)
+        Those of `estimator_`, if it has them.
+    n_features_in_ : int
+        Features that `estimator_` saw: the columns of X without that of the queries.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X was a frame with text as column names.
+
+    See Also
+    --------
+    make_ranking_scorer : Scorer for searches over it.
+
+    Notes
+    -----
+    It remembers the queries that it was fitted on, so that being scored on other documents of the
+    same queries issues a `TornQueryWarning`. The very same rows, of which the query ids and the
+    grades are compared, are taken for a training score and pass without. Queries that it was
+    stopped on are no new ones either.
+
+    Weights of rows reach each library in its own form. XGBRanker and CatBoostRanker weigh whole
+    queries, and get for each the mean over its rows, as the measures do; LGBMRanker and regressors
+    get a weight a row.
+
+    In early stopping the measures are those of `skgraded`, ties, undefined queries and weights as
+    they say, on the grades as given, and the mean is over queries; no metric of the library is
+    computed meanwhile but what CatBoost needs for itself. Boosters that change earlier rounds
+    later, ``dart`` and ``gblinear``, cannot be stopped early.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skgraded as sg
+    >>> from sklearn.linear_model import Ridge
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 3))
+    >>> y = np.clip(np.round(X[:, 0] + 1), 0, 4)
+    >>> qid = rng.integers(6, size=60)
+    >>> ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
+    >>> ranker.predict(X).shape
+    (60,)
+    >>> round(ranker.score(X, y, qid=qid), 2)
+    1.0
+
+    As many rounds as it pays, found on a tenth of the queries:
+
+    >>> from lightgbm import LGBMRanker
+    >>> from skgraded.datasets import make_ranking
+    >>> X, y, qid = make_ranking(random_state=0)
+    >>> most = LGBMRanker(n_estimators=500, n_jobs=1, verbose=-1)
+    >>> ranker = sg.QueryRanker(most, early_stopping=True, random_state=0).fit(X, y, qid=qid)
+    >>> ranker.best_iteration_ < ranker.n_iter_ < 500
+    True
+    """
+
+    # Sizes of groups cannot be split with the rows, so nothing can route them.
+    __metadata_request__fit = {"qid": True, "group": UNUSED}
+    __metadata_request__score = {"qid": True, "group": UNUSED}
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        qid: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
+        n_iter_no_change: int = 50,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.qid = qid
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.measure = measure
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        eval_X: Any = None,
+        eval_y: ArrayLike | None = None,
+        eval_qid: Any = None,
+        eval_sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> "QueryRanker":
+        """Fit the ranker.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n, n_columns)
+            The documents.
+        y : array-like of shape (n,)
+            Their grades ≥ 0.
+        qid : array-like of shape (n,), optional
+            The query of each row, in any row order, unless the constructor says where in X it is.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries in place of `qid`.
+        sample_weight : array-like of shape (n,), optional
+            Weights, passed to `estimator` only when given.
+        eval_X : array-like, sparse matrix or frame of shape (n_eval, n_columns), optional
+            Documents to stop on in place of held out ones, with `early_stopping`. None of their
+            queries may be among those of X.
+        eval_y : array-like of shape (n_eval,), optional
+            Their grades ≥ 0.
+        eval_qid : array-like of shape (n_eval,), optional
+            The query of each of their rows, unless the constructor says where it is.
+        eval_sample_weight : array-like of shape (n_eval,), optional
+            Their weights; a query's weight is the mean over its rows.
+        **fit_params : dict
+            Passed to the ``fit`` of `estimator` as they are, except that first scores
+            (``init_score``, ``base_margin``, ``baseline``), as `sample_weight`, follow the rows
+            when they are brought into the order of the queries or held out. Positions of columns,
+            such as those of ``cat_features``, count without the column of the queries.
+
+        Returns
+        -------
+        QueryRanker
+            Itself.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no qid, or two; if a grade is negative or not finite, or fractional for a
+            ranker that takes whole grades only; if lengths differ; if weights are negative or
+            all 0, or `estimator` takes none. With `early_stopping`: if `estimator` cannot be
+            stopped; if a query is both in X and `eval_X`; if a measure is undefined for all
+            validation queries; if `fit_params` would stop the training too.
+        """
+        measures = as_measures(self.measure)
+        by_query = _boosting.query_argument(self.estimator) is not None
+        given = {"eval_X": eval_X, "eval_y": eval_y, "eval_qid": eval_qid}
+        self._check_stopping(group, fit_params, **given, eval_sample_weight=eval_sample_weight)
+        X = as_table(X)
+        rows = self._rows(X, y, sample_weight, fit_params)
+
+        self._column = self._find_column(X)
+        queries = self._queries(X, qid, group, "fit")
+        warn_if_partial(X, self.qid, "fit")
+        codes, ids = group_codes(group, len(rows.grades), "X") if group is not None else (
+            query_codes(queries, len(rows.grades), "X")
+        )
+        order, starts = rows_by_query(codes, len(ids))
+        X = self._take_out(X)
+        self._remember_features(X)
+        rows.X = _boosting.readable(X, self.estimator)
+        held_out = validation = eval_ids = None
+        if eval_X is not None:
+            validation, eval_ids = self._validation_rows(**given, sample_weight=eval_sample_weight)
+            _early_stopping.refuse_both_sides(ids, eval_ids)
+        elif self.early_stopping:
+            held_out = _early_stopping.hold_out(
+                len(ids), self.validation_fraction, self.random_state
+            )
+        if held_out is not None or (by_query and order is not None):
+            _boosting.refuse_positions(fit_params)
+        # Numbers made of group sizes say nothing about which queries they are.
+        self._fitted_queries = (
+            FittedQueries(ids, rows.grades, order, starts, X, eval_ids) if group is None else None
+        )
+
+        if held_out is not None:
+            rows, validation = _early_stopping.split(rows, held_out, order, starts, by_query)
+        elif by_query:
+            rows = rows.take(order, np.diff(starts))
+        for name in STOPPED:
+            self.__dict__.pop(name, None)
+        if validation is None:
+            self.estimator_ = _boosting.fit_all(self.estimator, rows, fit_params)
+        else:
+            self._fit_stopped(rows, validation, measures, fit_params)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Score documents.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n, n_columns)
+            With the column of the queries or without it.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The higher, the better; comparable within a query.
+        """
+        check_is_fitted(self, "estimator_")
+        X = self._take_out(as_table(X))
+        self._check_features(X)
+        return self.estimator_.predict(_boosting.readable(X, self.estimator_))
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float | dict[str, float]:
+        """Mean of `measure` over the queries.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n, n_columns)
+            The documents.
+        y : array-like of shape (n,)
+            Their grades ≥ 0.
+        qid : array-like of shape (n,), optional
+            The query of each row, unless the constructor says where in X it is.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries in place of `qid`.
+        sample_weight : array-like of shape (n,), optional
+            A query's weight is the mean over its rows.
+
+        Returns
+        -------
+        float or dict of str to float
+            By measure if `measure` is a list.
+        """
+        check_is_fitted(self, "estimator_")
+        table = as_table(X)
+        self._check_features(self._take_out(table))
+        queries = self._queries(table, qid, group, "score")
+        grades = check_grades(y, "y", table.shape[0])
+        judgments = Judgments(grades, qid=queries, group=group, sample_weight=sample_weight)
+        if group is None:
+            warn_if_torn(self, X, judgments, self.qid)
+        return mean_scores(self.measure, judgments, self.predict(X))
+
+    # The parts of a fit --------------------------------------------------------------------------
+
+    def _rows(self, X, y, sample_weight, fit_params, names=("X", "y")):
+        """Rows of a table, without their queries, checked; its features are yet to be looked at."""
+        X_name, y_name = names
+        grades = check_grades(y, y_name, X.shape[0], X_name)
+        if _boosting.wants_whole_grades(self.estimator):
+            _refuse_fractions(grades, self.estimator, y_name)
+        by_row = _checked_by_row(self.estimator, sample_weight, fit_params, X.shape[0], X_name)
+        return _boosting.Rows(X, grades, by_row)
+
+    def _check_stopping(self, group, fit_params, eval_sample_weight, **validation):
+        if not self.early_stopping:
+            _early_stopping.refuse_eval(**validation, eval_sample_weight=eval_sample_weight)
+            return
+        _early_stopping.check_settings(self, fit_params)
+        if self.qid is not None and validation["eval_qid"] is None:
+            del validation["eval_qid"]  # the constructor says where they are
+        if any(value is not None for value in (*validation.values(), eval_sample_weight)):
+            _early_stopping.refuse_incomplete(group, fit_params, **validation)
+
+    def _validation_rows(self, eval_X, eval_y, eval_qid, sample_weight):
+        """Rows of the validation set that fit was given, by query, and the ids of the queries."""
+        X = as_table(eval_X)
+        rows = self._rows(X, eval_y, sample_weight, {}, ("eval_X", "eval_y"))
+        codes, ids = query_codes(self._queries(X, eval_qid, None, "fit"), X.shape[0], "eval_X")
+        warn_if_partial(X, self.qid, "score", stacklevel=4)
+        order, starts = rows_by_query(codes, len(ids))
+        rows.X = self._take_out(X)
+        self._check_features(rows.X, "eval_X")
+        rows.X = _boosting.readable(rows.X, self.estimator)
+        return rows.take(order, np.diff(starts)), ids
+
+    def _fit_stopped(self, training, validation, measures, fit_params):
+        judgments = _early_stopping.check_parts(training, validation, measures)
+        progress = _early_stopping.Progress(measures, judgments, self.n_iter_no_change)
+        self.estimator_ = _boosting.fit_stopped(
+            self.estimator, training, validation, progress, fit_params
+        )
+        self.n_iter_ = progress.n_rounds
+        self.best_iteration_ = progress.best_round
+        self.best_score_ = progress.best_score
+        self.evals_result_ = {"validation": progress.history}
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importances of the features, as `estimator_` has them, (n_features_in_,)."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.feature_importances_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of the features, as `estimator_` has them, (n_features_in_,)."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.coef_
+
+    # Queries -------------------------------------------------------------------------------------
+
+    def _queries(self, X, qid, group, method):
+        """Find the query of each row; None if they are given by `group`."""
+        n_given = (qid is not None) + (group is not None) + (self.qid is not None)
+        if n_given == 0:
+            raise ValueError(NO_QID.format(method=method))
+        if n_given > 1:
+            raise ValueError(
+                f"The queries are given more than once: qid={_brief(self.qid)} to the constructor, "
+                f"qid={_brief(qid)} and group={_brief(group)} to {method}. Give them once."
+            )
+        if not is_column(self.qid):
+            return look_up(X, self.qid) if self.qid is not None else qid
+        position = self._column_in(X)
+        if position is None:
+            raise ValueError(
+                f"{method} needs the queries, column {self._column[1] or self._column[0]!r} of X, "
+                f"but this X with {X.shape[1]} columns is without it."
+            )
+        return take_queries(X, position, self.qid)
+
+    def _find_column(self, X):
+        """Position and name, if it has one, of the column of the queries; None if there is none."""
+        check_source(self.qid)
+        if not is_column(self.qid):
+            return None
+        position = find_column(X, self.qid)
+        names = column_names(X)
+        self.n_features_in_ = X.shape[1] - 1
+        return position, None if names is None else names[position]
+
+    def _column_in(self, X):
+        """Position of the column of the queries in this X; None if X is without it."""
+        if self._column is None:
+            return None
+        position, name = self._column
+        names = column_names(X)
+        if name is not None and names is not None:
+            return names.index(name) if name in names else None
+        return position if X.shape[1] == self.n_features_in_ + 1 else None
+
+    def _take_out(self, X):
+        position = self._column_in(X)
+        if position is None:
+            return X
+        if X.shape[1] == 1:
+            raise ValueError(
+                "X has no feature besides the column of the queries. Where a tool drops columns, "
+                "as feature selection does, give qid by metadata routing."
+            )
+        return drop_column(X, position)
+
+    # Features ------------------------------------------------------------------------------------
+
+    def _remember_features(self, X):
+        self.n_features_in_ = X.shape[1]
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_features(self, X, name="X"):
+        names = column_names(X)
+        known = list(getattr(self, "feature_names_in_", []))
+        if X.shape[1] != self.n_features_in_:
+            also = "" if self._column is None else " (besides the column of the queries)"
+            raise ValueError(
+                f"{name} has {X.shape[1]} features, but QueryRanker is expecting "
+                f"{self.n_features_in_} features as input{also}."
+            )
+        if names is not None and known and names != known:
+            i = next(i for i, pair in enumerate(zip(names, known, strict=True)) if len({*pair}) > 1)
+            raise ValueError(
+                "The feature names should match those that were passed during fit, in the same "
+                f"order: feature {i} is {names[i]!r}, in fit it was {known[i]!r}."
+            )
+
+    # What scikit-learn asks ----------------------------------------------------------------------
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Say what it asks for under metadata routing: `qid`, unless the constructor has one.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRequest
+        """
+        request = super().get_metadata_routing()
+        if self.qid is not None:
+            for method in (request.fit, request.score):
+                if method.requests.get("qid") is True:
+                    method.add_request(param="qid", alias=UNUSED)
+        return request
+
+    def __sklearn_clone__(self):
+        shell = copy(self)
+        shell.estimator = None
+        new = super(QueryRanker, shell).__sklearn_clone__()
+        new.estimator = _boosting.copy_of(self.estimator)
+        return new
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor"  # predict gives a number a row
+        tags.regressor_tags = RegressorTags()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True  # grades
+        tags.input_tags = _boosting.input_tags_of(self.estimator)
+        return tags
+
+
+def _checked_by_row(estimator, sample_weight, fit_params, n, expected):
+    """Collect the arguments of fit that follow the rows, by name."""
+    by_row = _boosting.check_by_row(fit_params, n)
+    if sample_weight is not None:
+        parameters = _boosting.fit_parameters(estimator)
+        if _boosting.WEIGHT not in parameters and not _boosting.takes_any(parameters):
+            raise ValueError(
+                f"The fit of {type(estimator).__name__} takes no sample_weight: leave it out, or "
+                "wrap an estimator that does."
+            )
+        by_row[_boosting.WEIGHT] = check_weights(sample_weight, n, expected)
+    return by_row
+
+
+def _refuse_fractions(grades, estimator, name):
+    fractional = grades != np.floor(grades)
+    if fractional.any():
+        row = int(np.argmax(fractional))
+        raise ValueError(
+            f"{name} has the grade {grades[row]:g} in row {row}, but {type(estimator).__name__} "
+            "takes whole grades only. For fractional grades wrap a regressor: "
+            "QueryRanker(LGBMRegressor()) or QueryRanker(HistGradientBoostingRegressor())."
+        )
+
+
+def _brief(value):
+    return repr(value) if value is None or is_column(value) else "…"

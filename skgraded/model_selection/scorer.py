@@ -1,0 +1,276 @@
+"""Ranking measures as scikit-learn scorers."""
+
+from collections.abc import Iterable
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
+
+from skgraded._input.query_source import check_source, queries_of
+from skgraded.judgments import Judgments
+from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
+from skgraded.model_selection.torn import warn_if_torn
+
+NO_QID = (
+    "The scorer got no qid, and it never scores all rows as one query. There are three ways to "
+    "give it: by metadata routing, sklearn.set_config(enable_metadata_routing=True) and "
+    "search.fit(X, y, qid=qid) (cross_validate: params={'qid': qid}); as a column of X, "
+    "make_ranking_scorer(…, qid='query_id') or its position; or by the row index of X, "
+    "make_ranking_scorer(…, qid=series)."
+)
+RESPONSE_METHODS = ("predict", "decision_function", "predict_proba")
+
+
+def make_ranking_scorer(
+    measure: str | Measure | Iterable[str | Measure],
+    *,
+    qid: Any = None,
+    response_method: str | list[str] | None = None,
+) -> "RankingScorer":
+    """Make a scorer of ranking measures for scikit-learn's model selection.
+
+    Parameters
+    ----------
+    measure : Measure, str, or a list of them
+        What to score by. A list gives a dict of scores from one ``predict`` and one sort, so that
+        a search needs ``refit="NDCNG@10"``, one of their names.
+    qid : str, int or pandas Series, optional
+        Where the query of each row is found:
+
+        - None: by metadata routing, ``search.fit(X, y, qid=qid)``, which the scorer asks for by
+          itself. It may be made while routing is off.
+        - str or int: the column of X with that name, or at that position (from the end if
+          negative).
+        - Series: the query by row label, looked up by the row index of the frame X. It should
+          hold the labels of all rows that belong to a query and of no others, so that a query seen
+          in part is noticed.
+
+    response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
+        What gives the scores of the documents; of a list the first that the estimator has. By
+        default ``predict`` of rankers and regressors, and of classifiers ``decision_function``
+        when there are two classes, else ``predict_proba``. Probabilities become the expected
+        grade Σ c·P(c), for which the classes must be the grades.
+
+    Returns
+    -------
+    RankingScorer
+        A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
+        ``scoring=``, higher is better. It raises a ValueError when it gets no qid, and issues a
+        `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on, and
+        when X has only some of the rows that a Series `qid` has of a query.
+        ``set_score_request(sample_weight=True)`` makes it ask for weights too.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a measure is unknown or given twice, or `qid` or `response_method` is none of the above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skgraded as sg
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = np.array([[1, 0.9], [1, 0.2], [2, 0.3], [2, 0.8], [2, 0.1]])
+    >>> y = np.array([2, 0, 1, 3, 0])
+    >>> model = LinearRegression().fit(X, y)
+    >>> scorer = sg.make_ranking_scorer(["ndcng@10", "mu_map"], qid=0)
+    >>> scorer(model, X, y)
+    {'NDCNG@10': 1.0, 'MuAP': 1.0}
+    """
+    return RankingScorer(measure, qid=qid, response_method=response_method)
+
+
+class RankingScorer:
+    """A scorer of ranking measures; made by `make_ranking_scorer`, which describes it."""
+
+    def __init__(self, measure, *, qid=None, response_method=None):
+        measures = as_measures(measure)
+        check_source(qid)
+        self._measure = measures[0] if _is_one(measure) else measures
+        self._qid = qid
+        self._response_method = _checked_methods(response_method)
+        # None, scikit-learn's default: weights that are passed to a search but that nobody has
+        # asked for are an error there, not silently left out.
+        self._requests = {"sample_weight": None}
+        if qid is None:
+            self._requests["qid"] = True
+
+    def __call__(
+        self, estimator, X, y_true, *, sample_weight=None, qid=None
+    ) -> float | dict[str, float]:
+        """Score a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : object
+            With the response method.
+        X : array-like, sparse matrix or frame of shape (n, n_features)
+            The documents.
+        y_true : array-like of shape (n,)
+            Their grades.
+        sample_weight : array-like of shape (n,), optional
+            A query's weight is the mean over its rows.
+        qid : array-like of shape (n,), optional
+            The query of each row, unless the scorer finds it in X.
+
+        Returns
+        -------
+        float or dict of str to float
+            By measure if the scorer was made of a list.
+        """
+        judgments = Judgments(y_true, qid=self._queries(X, qid), sample_weight=sample_weight)
+        warn_if_torn(estimator, X, judgments, self._qid)
+        return mean_scores(
+            self._measure, judgments, document_scores(estimator, X, self._response_method)
+        )
+
+    def _queries(self, X, qid):
+        if self._qid is None and qid is None:
+            raise ValueError(NO_QID)
+        if self._qid is None:
+            return qid
+        if qid is not None:
+            raise ValueError(
+                f"qid is given twice: to {self!r} when it was made, and now when it is called."
+            )
+        return queries_of(X, self._qid)
+
+    def set_score_request(self, *, sample_weight=UNCHANGED, qid=UNCHANGED) -> "RankingScorer":
+        """Set what the scorer asks for under metadata routing.
+
+        Parameters
+        ----------
+        sample_weight, qid : bool, None or str, optional
+            True: asked for; False: not wanted; None: an error if passed; str: asked for by this
+            name. Without a call, `qid` is True and `sample_weight` is None.
+
+        Returns
+        -------
+        RankingScorer
+            Itself.
+        """
+        if self._qid is not None and qid is not UNCHANGED:
+            raise ValueError(f"{self!r} finds qid in X and cannot ask for it.")
+        given = {"sample_weight": sample_weight, "qid": qid}
+        wanted = {name: alias for name, alias in given.items() if alias is not UNCHANGED}
+        self._request_of(wanted)  # refuses a bad alias before anything changes
+        self._requests = self._requests | wanted
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Say what the scorer asks for under metadata routing.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRequest
+        """
+        return self._request_of(self._requests)
+
+    def _request_of(self, requests):
+        request = MetadataRequest(owner=repr(self))
+        for name, alias in requests.items():
+            request.score.add_request(param=name, alias=alias)
+        return request
+
+    def _accept_sample_weight(self):
+        # scikit-learn asks, from 1.8 on, while metadata routing is off
+        return True
+
+    def __sklearn_clone__(self):
+        return copy(self)  # all that it holds is never changed in place
+
+    def __repr__(self):
+        if isinstance(self._measure, Measure):
+            shown = repr(self._measure.name)
+        else:
+            shown = repr([measure.name for measure in self._measure])
+        if hasattr(self._qid, "index") and not isinstance(self._qid, str):
+            shown += f", qid=<Series of {len(self._qid)} rows>"
+        elif self._qid is not None:
+            shown += f", qid={self._qid!r}"
+        if self._response_method is not None:
+            shown += f", response_method={self._response_method!r}"
+        return f"make_ranking_scorer({shown})"
+
+
+def _is_one(measure):
+    return isinstance(measure, (str, Measure))
+
+
+def mean_scores(measure, judgments, y_score):
+    """Mean of a measure over the queries; of a list of measures a dict of means by name."""
+    measures = as_measures(measure)
+    means = {
+        one.name: mean_over_queries(values, judgments.weights)
+        for one, values in zip(measures, score_queries(measures, judgments, y_score), strict=True)
+    }
+    return means[measures[0].name] if _is_one(measure) else means
+
+
+# Scores of documents -----------------------------------------------------------------------------
+
+def _checked_methods(response_method):
+    if response_method is None:
+        return None
+    one = isinstance(response_method, str)
+    methods = [response_method] if one else list(response_method)
+    for method in methods:
+        if method not in RESPONSE_METHODS:
+            raise ValueError(
+                f"response_method must be of {list(RESPONSE_METHODS)}; got {method!r}."
+            )
+    if not methods:
+        raise ValueError("response_method is an empty list.")
+    return response_method if one else methods
+
+
+def document_scores(estimator, X, response_method):
+    """One score a document, shape (n,)."""
+    if response_method is None:
+        methods = _default_methods(estimator)
+    else:
+        methods = [response_method] if isinstance(response_method, str) else response_method
+    method = next((name for name in methods if hasattr(estimator, name)), None)
+    if method is None:
+        raise ValueError(
+            f"{type(estimator).__name__} has no {' or '.join(methods)} that gives one score a "
+            "document: name another response_method, or wrap it in CalibratedClassifierCV."
+        )
+    response = np.asarray(getattr(estimator, method)(X))
+    if method == "predict_proba":
+        return response @ _grades_of_classes(estimator, response)
+    if response.ndim == 2 and response.shape[1] == 1:
+        return response[:, 0]
+    if response.ndim == 2:
+        raise ValueError(
+            f"{method} of {type(estimator).__name__} gives {response.shape[1]} scores a document, "
+            "not one: use response_method='predict_proba' for the expected grade, or a regressor."
+        )
+    return response
+
+
+def _default_methods(estimator):
+    if not _is_classifier(estimator):
+        return ["predict"]
+    two_classes = len(estimator.classes_) == 2
+    return ["decision_function", "predict_proba"] if two_classes else ["predict_proba"]
+
+
+def _is_classifier(estimator):
+    try:
+        return is_classifier(estimator)
+    except AttributeError:  # from 1.7 on it cannot ask what is not a scikit-learn estimator
+        return False
+
+
+def _grades_of_classes(estimator, probabilities):
+    classes = np.asarray(estimator.classes_)
+    if classes.dtype.kind not in "buif" or probabilities.shape[1:] != classes.shape:
+        raise ValueError(
+            f"The expected grade needs a class for each grade and its probability; "
+            f"{type(estimator).__name__} has the classes {classes.tolist()} and probabilities of "
+            f"shape {probabilities.shape}."
+        )
+    return classes.astype(float)

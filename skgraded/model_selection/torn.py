@@ -1,0 +1,182 @@
+"""Recognising queries of which a fit or a score sees only a part of the rows.
+
+Two things can be known. A ranker remembers what it was fitted on, so that being scored on other
+rows of the same queries shows. A Series of queries that is looked up by the row index of X knows
+every row of a query, so that a fit or a score on some of them shows. A column of X, or queries
+given beside X, are cut with the rows: that a fit saw a part of a query, nothing says.
+"""
+
+import warnings
+
+import numpy as np
+
+from skgraded._input.query_source import is_column
+from skgraded._input.tables import as_table, hash_rows, mix_bits, plain
+
+
+class TornQueryWarning(UserWarning):
+    """A fit or a score sees only a part of a query.
+
+    Either a ranker is scored on documents of a query of which it was fitted on other documents: the
+    split tore queries apart, as KFold, ``cv=5`` and train_test_split do, and the score is better
+    than it will be for new queries. Or the queries, a Series that is looked up by the row index of
+    X, have documents that X lacks: rows were drawn where queries should have been, as by
+    HalvingGridSearchCV with ``resource="n_samples"`` and learning_curve. Split by query, with
+    GroupKFold for example.
+
+    A column of X, and queries given beside X, are cut with the rows: a fit on a part of a query
+    cannot be told from one on a small query, and nothing warns. With ``n_jobs`` the workers print
+    the warning, and the caller's ``warnings.catch_warnings`` does not see it.
+    """
+
+
+TORN = (
+    "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
+    "ranker was fitted on: the split tears queries apart, and the score is better than it will be "
+    "for new queries; or both sets number different queries alike. Keep each query whole: "
+    "cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
+    "cv=GroupKFold(5).set_split_request(groups='qid')."
+)
+
+PARTIAL = (
+    "{torn} of the {seen} queries to {verb}, such as {example!r}, are seen in part: qid has "
+    "{missing} rows of them that X lacks. Rows were drawn, not queries, as "
+    "HalvingGridSearchCV(resource='n_samples'), learning_curve, KFold, ShuffleSplit and "
+    "train_test_split do: split by GroupKFold, let another resource grow, take "
+    "skgraded.model_selection.learning_curve. If rows were left out on purpose, leave them out of "
+    "qid too: qid=series.loc[X.index]."
+)
+
+
+class FittedQueries:
+    """What a ranker remembers of the rows that it was fitted on: four numbers a query.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_queries,)
+        Query ids.
+    grades : ndarray of shape (n,)
+        Grades, row by row.
+    order : ndarray of shape (n,) or None
+        Rows query by query; None if they are so already.
+    starts : ndarray of shape (n_queries + 1,)
+        Where each query starts in `order`.
+    table : array, CSR matrix or frame of shape (n, n_features)
+        Features.
+    others : ndarray of shape (n_others,), optional
+        Ids of further queries, on which the fit was stopped.
+    """
+
+    def __init__(self, ids, grades, order, starts, table, others=None):
+        self.ids = ids
+        self.others = set() if others is None else set(others.tolist())
+        self.sizes = np.diff(starts)
+        self.grade_marks = _marks(grades, order, starts)
+        self.row_marks = _marks(grades, order, starts, table)
+
+    def torn_in(self, judgments, table=None):
+        """Ids of the judgments' queries that are known, unless all rows are the fitted ones.
+
+        Rows are told apart by their queries and grades and, if a table is given, features.
+        """
+        known = {query: i for i, query in enumerate(self.ids.tolist())}
+        at = [known.get(query, -1) for query in judgments.query_ids.tolist()]
+        if len(at) == len(known) and min(at) >= 0 and self._same_rows(judgments, at, table):
+            return []
+        return [
+            query for query, i in zip(judgments.query_ids.tolist(), at, strict=True)
+            if i >= 0 or query in self.others
+        ]
+
+    def _same_rows(self, judgments, at, table):
+        kept = self.grade_marks if table is None else self.row_marks
+        return np.array_equal(self.sizes[at], judgments.sizes) and np.array_equal(
+            kept[at], _marks(judgments.grades, judgments.order, judgments.starts, table)
+        )
+
+
+def _marks(grades, order, starts, table=None):
+    """Sum up hashes of each query's rows, which gives the same in any row order."""
+    marks = mix_bits((grades + 0.0).view(np.uint64))  # a copy, in which -0.0 is 0.0
+    if table is not None:
+        marks = mix_bits(marks ^ hash_rows(table))
+    if order is not None:
+        marks = marks[order]
+    return np.add.reduceat(marks, starts[:-1])
+
+
+def warn_if_torn(estimator, X, judgments, source=None):
+    """Issue a TornQueryWarning if a score sees queries in part, or some that the fit has seen.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted QueryRanker, alone, as the last step of a pipeline or inside a search; of other
+        estimators nothing is known.
+    X : array-like, sparse matrix or frame of shape (n, n_columns)
+        What it is about to be scored on.
+    judgments : Judgments
+        The truth of these rows.
+    source : str, int or pandas Series, optional
+        Where in X the queries were found.
+    """
+    shared = _known_queries(estimator, X, judgments)
+    if shared:
+        message = TORN.format(
+            shared=len(shared), scored=judgments.n_queries, example=plain(shared[0])
+        )
+        warnings.warn(message, TornQueryWarning, stacklevel=3)
+    else:
+        warn_if_partial(X, source, "score", stacklevel=4)
+
+
+def _known_queries(estimator, X, judgments):
+    """Ids of the queries of which the estimator, if it is a ranker, was fitted on other rows."""
+    while not hasattr(estimator, "_fitted_queries"):
+        if hasattr(estimator, "best_estimator_"):  # a search
+            estimator = estimator.best_estimator_
+            continue
+        X = None  # the ranker inside sees other features, that may differ in their last bits
+        if hasattr(estimator, "steps"):  # a pipeline
+            estimator = estimator.steps[-1][1]
+        else:  # a feature selection
+            estimator = getattr(estimator, "estimator_", None)
+        if estimator is None:
+            return []
+    fitted = estimator._fitted_queries
+    table = None if X is None else estimator._take_out(as_table(X))
+    return [] if fitted is None else fitted.torn_in(judgments, table)
+
+
+def warn_if_partial(X, source, verb, stacklevel=3):
+    """Issue a TornQueryWarning if X has only some of the rows of a query.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame of shape (n, n_columns)
+        What is fitted or scored, its queries already looked up; a table of any kind if the source
+        is not a Series.
+    source : str, int or pandas Series, optional
+        Where in X the queries were found. Only of a Series, which holds the label of every row of
+        X, is it known which rows a query has.
+    verb : {"fit", "score"}
+    stacklevel : int, default=3
+        That of the caller's caller.
+    """
+    if source is None or is_column(source):
+        return
+    in_X = np.zeros(len(source), dtype=bool)
+    in_X[source.index.get_indexer(X.index)] = True
+    if in_X.all():
+        return
+    codes, ids = source.factorize()
+    known = codes >= 0  # a row without a query is nobody's
+    sizes = np.bincount(codes[known], minlength=len(ids))
+    found = np.bincount(codes[known & in_X], minlength=len(ids))
+    torn = np.flatnonzero((found > 0) & (found < sizes))
+    if len(torn):
+        message = PARTIAL.format(
+            torn=len(torn), seen=np.count_nonzero(found), verb=verb, example=plain(ids[torn[0]]),
+            missing=(sizes - found)[torn].sum(),
+        )
+        warnings.warn(message, TornQueryWarning, stacklevel=stacklevel)

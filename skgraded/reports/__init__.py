@@ -1,0 +1,1 @@
+"""Reports: values by query, their means and intervals, and comparisons of systems."""

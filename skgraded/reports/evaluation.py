@@ -1,0 +1,526 @@
+"""Reports: values by query of several measures, their means and the intervals of these."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded._input.columns import whole_number
+from skgraded.judgments import Judgments, check_judgments
+from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
+from skgraded.measures import measure as as_measure
+from skgraded.reports.intervals import (
+    ConfidenceInterval,
+    check_settings,
+    default_method,
+    mean_interval,
+)
+from skgraded.reports.report import Report
+from skgraded.reports.segments import joined, segments_of
+from skgraded.reports.write import json_text, tables
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class ConfidenceIntervals(dict[str, ConfidenceInterval]):
+    """Confidence intervals by measure name, made by `Evaluation.confidence_interval`.
+
+    Attributes
+    ----------
+    level : float
+    method : {"bootstrap", "t"}
+    """
+
+    def __init__(self, intervals, level, method):
+        super().__init__(intervals)
+        self.level = level
+        self.method = method
+
+    def __reduce__(self):
+        return type(self), (dict(self), self.level, self.method)
+
+    def __repr__(self):
+        shown = ", ".join(f"{name}=[{low:.4f}, {high:.4f}]" for name, (low, high) in self.items())
+        return f"ConfidenceIntervals({self.level:g}, {self.method}: {shown})"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Evaluation(Report):
+    """Values of measures by query, made by `evaluate`.
+
+    Attributes
+    ----------
+    query_ids : ndarray of shape (n_queries,)
+        In order of first appearance.
+    per_query : dict of str to ndarray of shape (n_queries,)
+        By measure name; a query without a value has the measure's `undefined`.
+    undefined : dict of str to ndarray of shape (n_queries,) of bool
+        Which queries have no value of their own, by measure name.
+    weights : ndarray of shape (n_queries,) or None
+        Weights of the queries in means and intervals.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> y_true = [2, 0, 1, 0, 1, 0, 0, 0, 1]
+    >>> ev = sg.evaluate(y_true, range(9), group=[3, 3, 3], measures=["ap", "rr"])
+    >>> ev.mean()["RR"], ev.n_undefined
+    (0.8333333333333334, {'AP': 0, 'RR': 0})
+    >>> ev.worst(1)
+       query_id   AP   RR
+    1         1  0.5  0.5
+    >>> ev.summary(method="t").round(2)
+      measure  mean  ci_low  ci_high method  n_queries  n_undefined
+    0      AP  0.78    0.15     1.41      t          3            0
+    1      RR  0.83    0.12     1.55      t          3            0
+    """
+
+    query_ids: np.ndarray
+    per_query: dict[str, np.ndarray]
+    undefined: dict[str, np.ndarray]
+    weights: np.ndarray | None = field(default=None, kw_only=True)
+
+    @property
+    def n_undefined(self) -> dict[str, int]:
+        """How many queries have no value of their own, by measure name."""
+        return {name: int(flags.sum()) for name, flags in self.undefined.items()}
+
+    def mean(self) -> dict[str, float]:
+        """Mean over queries by measure name, floats."""
+        return {
+            name: mean_over_queries(values, self.weights)
+            for name, values in self.per_query.items()
+        }
+
+    def confidence_interval(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        n_resamples: int = 9999,
+        rng: int | np.random.Generator | None = None,
+    ) -> ConfidenceIntervals:
+        r"""Confidence interval of the mean of each measure, the queries being a sample of many.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Between 0 and 1.
+        method : {"bootstrap", "t"}, optional
+            "bootstrap": BCa, the bias-corrected and accelerated bootstrap over queries [1]_, as
+            by ``scipy.stats.bootstrap``. "t": Student's, m ± t · s, where m = Σ w v / Σ w over
+            the n queries and s² = n / (n - 1) Σ (w (v - m))² / (Σ w)², which for equal weights is
+            the variance of v over n. By default "bootstrap" up to 100,000 queries, above it "t",
+            which then gives the same in no time.
+        n_resamples : int, default=9999
+            Resamples of the bootstrap, at least 100.
+        rng : int or numpy.random.Generator, optional
+            For the bootstrap. Of an int each measure's interval is the same whatever measures
+            are beside it.
+
+        Returns
+        -------
+        ConfidenceIntervals
+            A dict of ``ConfidenceInterval(low, high)`` by measure name, with the attributes
+            `level` and `method`. Queries whose value is nan, or whose weight is 0, are left out.
+            If all values are identical the interval is that value; of a single query nothing is
+            known and it is (nan, nan).
+
+        References
+        ----------
+        .. [1] Efron: Better bootstrap confidence intervals. JASA 82, 1987.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> ev = sg.evaluate([1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], group=[2, 2, 2], measures="ap")
+        >>> found = ev.confidence_interval(0.9, method="t")
+        >>> found
+        ConfidenceIntervals(0.9, t: AP=[0.1800, 1.1533])
+        >>> low, high = found["AP"]
+        """
+        level, method, n_resamples = check_settings(level, method, n_resamples, rng)
+        method = method or default_method(len(self.query_ids))
+        intervals = {
+            name: mean_interval(values, self.weights, level, method, n_resamples, rng)
+            for name, values in self.per_query.items()
+        }
+        return ConfidenceIntervals(intervals, level, method)
+
+    @staticmethod
+    def concat(parts: Iterable["Evaluation"]) -> "Evaluation":
+        """Put together evaluations of disjoint queries.
+
+        Parameters
+        ----------
+        parts : iterable of Evaluation
+            By the same measures, all with weights or all without.
+
+        Returns
+        -------
+        Evaluation
+            The same as evaluating all rows at once, those of the first part first. Folds of a
+            `CrossEvaluation` are not kept.
+
+        Raises
+        ------
+        ValueError
+            If a query is in two parts, or a part has other measures than the first.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> monday = sg.evaluate([1, 0], [2, 1], qid=["a", "a"], measures="rr")
+        >>> tuesday = sg.evaluate([1, 0], [1, 2], qid=["b", "b"], measures="rr")
+        >>> sg.Evaluation.concat([monday, tuesday])
+        Evaluation(2 queries: RR=0.7500)
+        """
+        parts = list(parts)
+        for i, part in enumerate(parts):
+            if not isinstance(part, Evaluation):
+                raise TypeError(f"concat takes Evaluations; part {i} is a {type(part).__name__}.")
+        return Evaluation(**joined(parts))
+
+    # Looking closer ------------------------------------------------------------------------------
+
+    def worst(self, n: int = 10, measure: str | Measure | None = None) -> "pandas.DataFrame":
+        """Rows of the frame with the lowest values, the lowest first.
+
+        Parameters
+        ----------
+        n : int, default=10
+            At most so many.
+        measure : Measure or str, optional
+            By default the first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows of `to_frame` with their numbers there. Queries without a value of their own,
+            which no ranking can do well or badly, are left out.
+        """
+        return self._sorted_rows(n, measure, 1)
+
+    def best(self, n: int = 10, measure: str | Measure | None = None) -> "pandas.DataFrame":
+        """Rows of the frame with the highest values, the highest first.
+
+        Parameters
+        ----------
+        n : int, default=10
+            At most so many.
+        measure : Measure or str, optional
+            By default the first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As of `worst`.
+        """
+        return self._sorted_rows(n, measure, -1)
+
+    def _sorted_rows(self, n, measure, sign):
+        n = whole_number(n, "n", 1)
+        name = self._name_of(measure)
+        values = self.per_query[name]
+        ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
+        ranked = ranked[np.argsort(sign * values[ranked], kind="stable")]
+        return self.to_frame().iloc[ranked[:n]]
+
+    def _name_of(self, measure):
+        if measure is None:
+            return next(iter(self.per_query))
+        name = measure if measure in self.per_query else as_measure(measure).name
+        if name not in self.per_query:
+            raise ValueError(f"measure is {name}, but evaluated were {', '.join(self.per_query)}.")
+        return name
+
+    def summary(
+        self,
+        level: float = 0.95,
+        by: Any = None,
+        *,
+        method: str | None = None,
+        n_resamples: int = 9999,
+        rng: int | np.random.Generator | None = 0,
+    ) -> "pandas.DataFrame":
+        """Tabulate means and intervals, a row a measure, or a segment and measure.
+
+        Parameters
+        ----------
+        level, method, n_resamples, rng
+            As for `confidence_interval`, but the same numbers are drawn at each call.
+        by : array-like of shape (n_queries,), mapping or pandas Series, optional
+            The segment of each query: in the order of `query_ids`, or by query id. Each segment
+            has its own mean and interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
+            ``method``, ``n_queries`` (those in the mean), ``n_undefined``. Segments are in order
+            of first appearance.
+
+        Raises
+        ------
+        ValueError
+            If `by` does not say the segment of every query.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> ev = sg.evaluate([1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], qid=["a", "a", "b", "b", "c",
+        ...                  "c"], measures="rr")
+        >>> ev.summary(by={"a": "head", "b": "tail", "c": "tail"})[["segment", "mean", "n_queries"]]
+          segment  mean  n_queries
+        0    head   1.0          1
+        1    tail   0.5          2
+        """
+        import pandas as pd
+
+        settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
+        if by is None:
+            return pd.DataFrame(self._summary_rows(level, settings))
+        rows = [
+            {"segment": segment, **row}
+            for segment, positions in segments_of(self.query_ids, by)
+            for row in self._take(positions)._summary_rows(level, settings)
+        ]
+        return pd.DataFrame(rows)
+
+    def _summary_rows(self, level, settings):
+        intervals = self.confidence_interval(level, **settings)
+        n_undefined = self.n_undefined
+        return [
+            {
+                "measure": name,
+                "mean": mean,
+                "ci_low": intervals[name].low,
+                "ci_high": intervals[name].high,
+                "method": intervals.method,
+                "n_queries": int(np.sum(~np.isnan(self.per_query[name]))),
+                "n_undefined": n_undefined[name],
+            }
+            for name, mean in self.mean().items()
+        ]
+
+    def _take(self, positions):
+        """The Evaluation of some of the queries."""
+        return Evaluation(
+            self.query_ids[positions],
+            {name: values[positions] for name, values in self.per_query.items()},
+            {name: flags[positions] for name, flags in self.undefined.items()},
+            weights=None if self.weights is None else self.weights[positions],
+        )
+
+    # Output --------------------------------------------------------------------------------------
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Tabulate the values, a row a query.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``query_id``, those of the measures and, if queries are weighted, ``weight``.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    def _columns(self):
+        columns = {"query_id": self.query_ids, **self.per_query}
+        if self.weights is not None:
+            columns["weight"] = self.weights
+        return columns
+
+    def to_markdown(self, per_query: bool = False) -> str:
+        """Write a table in Markdown, with 4 decimals.
+
+        Parameters
+        ----------
+        per_query : bool, default=False
+            Whether it is that of `to_frame`, a row a query, and not that of `summary`.
+
+        Returns
+        -------
+        str
+        """
+        return tables.markdown(self._table(per_query))
+
+    def to_latex(self, per_query: bool = False) -> str:
+        r"""Write a table in LaTeX, with 4 decimals; it needs ``\usepackage{booktabs}``.
+
+        Parameters
+        ----------
+        per_query : bool, default=False
+            Whether it is that of `to_frame`, a row a query, and not that of `summary`.
+
+        Returns
+        -------
+        str
+        """
+        return tables.latex(self._table(per_query))
+
+    def _table(self, per_query):
+        if not per_query:
+            return self.summary()
+        frame = self.to_frame()
+        frame["query_id"] = [str(query) for query in frame["query_id"]]  # no number to be rounded
+        return frame
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """Write all of it as JSON, from which `from_json` makes the same again.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write.
+
+        Returns
+        -------
+        str or None
+            The text if there is no path. Values that are nan are null in it.
+
+        Raises
+        ------
+        TypeError
+            If a query id is none of str, int, float, bool, tuples of these, and numpy's dates.
+        """
+        return json_text.write({"kind": type(self).__name__, **self._to_json()}, path)
+
+    @staticmethod
+    def from_json(text_or_path: str | Path) -> "Evaluation":
+        """Read what `to_json` wrote.
+
+        Parameters
+        ----------
+        text_or_path : str or Path
+            The text, which begins with {, or the file.
+
+        Returns
+        -------
+        Evaluation or CrossEvaluation
+            Whichever was written.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> ev = sg.evaluate([1, 0], [1, 2], qid=[("de", 7), ("de", 7)], measures="rr")
+        >>> same = sg.Evaluation.from_json(ev.to_json())
+        >>> same.query_ids, same
+        (array([('de', 7)], dtype=object), Evaluation(1 queries: RR=0.5000))
+        """
+        report = json_text.read(text_or_path)
+        classes: list[type[Evaluation]] = [Evaluation, *Evaluation.__subclasses__()]
+        for cls in classes:
+            if report["kind"] == cls.__name__:
+                return cls(**cls._of_json(report))
+        raise ValueError(f"This is the JSON of a {report['kind']}, not of an Evaluation.")
+
+    def _page(self):
+        from skgraded.reports.write.html import evaluation_page
+
+        return evaluation_page(self)
+
+    def _to_json(self):
+        weights = self.weights
+        return {
+            "query_ids": json_text.ids_to_json(self.query_ids),
+            "per_query": {
+                name: json_text.numbers_to_json(values) for name, values in self.per_query.items()
+            },
+            "undefined": {
+                name: np.flatnonzero(flags).tolist() for name, flags in self.undefined.items()
+            },
+            "weights": None if weights is None else json_text.numbers_to_json(weights),
+        }
+
+    @staticmethod
+    def _of_json(report):
+        query_ids, weights = json_text.ids_of_json(report["query_ids"]), report["weights"]
+        positions = np.arange(len(query_ids))
+        return {
+            "query_ids": query_ids,
+            "per_query": {
+                name: json_text.numbers_of_json(values)
+                for name, values in report["per_query"].items()
+            },
+            "undefined": {
+                name: np.isin(positions, found) for name, found in report["undefined"].items()
+            },
+            "weights": None if weights is None else json_text.numbers_of_json(weights),
+        }
+
+    def __repr__(self):
+        means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
+        return f"{type(self).__name__}({len(self.query_ids)} queries: {means})"
+
+
+def evaluate(
+    y_true: ArrayLike | Judgments,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: ArrayLike | None = None,
+) -> Evaluation:
+    """Measure scores query by query.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or Judgments
+        Grades ≥ 0, 0 = irrelevant.
+    y_score : array-like of shape (n,)
+        The system's scores, the highest first; -inf: not retrieved.
+    qid : array-like of shape (n,), optional
+        The query of each row, in any row order.
+    group : array-like of shape (n_queries,), optional
+        Sizes of consecutive queries, in place of `qid`.
+    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+    sample_weight : array-like of shape (n,), optional
+        A query's weight is the mean over its rows.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input, before any work.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> ev = sg.evaluate([2, 0, 1, 0, 1], [3, 1, 2, 5, 4], qid=["a", "a", "a", "b", "b"],
+    ...                  measures=["ap", "rr"])
+    >>> ev.per_query["AP"], ev.mean()["RR"]
+    (array([1. , 0.5]), 0.75)
+    >>> ev
+    Evaluation(2 queries: AP=0.7500, RR=0.7500)
+    >>> print(ev.to_markdown(per_query=True))
+    | query_id   |     AP |     RR |
+    |:-----------|-------:|-------:|
+    | a          | 1.0000 | 1.0000 |
+    | b          | 0.5000 | 0.5000 |
+    """
+    measures = as_measures(measures)
+    judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+    return Evaluation(**values_by_query(measures, judgments, y_score))
+
+
+def values_by_query(measures, judgments, y_score):
+    """What an Evaluation holds, by the names of its parameters."""
+    names = [measure.name for measure in measures]
+    values = score_queries(measures, judgments, y_score)
+    undefined = [measure.undefined_queries(judgments) for measure in measures]
+    return {
+        "query_ids": judgments.query_ids,
+        "per_query": dict(zip(names, values, strict=True)),
+        "undefined": dict(zip(names, undefined, strict=True)),
+        "weights": judgments.weights,
+    }

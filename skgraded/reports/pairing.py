@@ -1,0 +1,131 @@
+"""Systems paired by query id: one order of queries, one set of measures and of weights."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from skgraded.reports.evaluation import Evaluation
+
+
+def check_evaluations(evaluations):
+    """Refuse what is not a mapping of two or more Evaluations by name."""
+    if not isinstance(evaluations, Mapping):
+        raise TypeError(
+            "evaluations must be a mapping of names to Evaluations, such as "
+            f"{{'bm25': ev1, 'lgbm': ev2}}; got {type(evaluations).__name__}."
+        )
+    if len(evaluations) < 2:
+        raise ValueError(
+            f"evaluations has {len(evaluations)} system{'s' * (len(evaluations) != 1)}: "
+            "give at least two to compare."
+        )
+    for name, evaluation in evaluations.items():
+        if not isinstance(name, str):
+            raise TypeError(f"evaluations must be named by text; got the name {name!r}.")
+        if not isinstance(evaluation, Evaluation):
+            raise TypeError(
+                f"evaluations[{name!r}] must be an Evaluation, made by evaluate or "
+                f"cross_evaluate; got {type(evaluation).__name__}."
+            )
+
+
+def _ids(evaluation):
+    ids = evaluation.query_ids
+    # tolist makes plain numbers of dates, of which the unit would be lost
+    return list(ids) if ids.dtype.kind in "mM" else ids.tolist()
+
+
+def align(evaluations):
+    """Pair the queries of all systems by id.
+
+    Parameters
+    ----------
+    evaluations : mapping of str to Evaluation
+
+    Returns
+    -------
+    query_ids : ndarray of shape (n_queries,)
+        Those of the first system.
+    positions : dict of str to ndarray of shape (n_queries,) of intp
+        Where each system has them.
+    """
+    (first_name, first), *_ = evaluations.items()
+    ids = _ids(first)
+    positions = {}
+    for name, evaluation in evaluations.items():
+        own = _ids(evaluation)
+        position_of = {query: i for i, query in enumerate(own)}
+        if len(position_of) < len(own):
+            query = next(query for i, query in enumerate(own) if position_of[query] != i)
+            raise ValueError(f"{name!r} has query {query!r} more than once.")
+        _refuse_lack(name, position_of, first_name, ids)
+        if len(position_of) > len(ids):
+            _refuse_lack(first_name, set(ids), name, own)
+        positions[name] = np.array([position_of[query] for query in ids], dtype=np.intp)
+    return first.query_ids, positions
+
+
+def _refuse_lack(name, known, other_name, queries):
+    lacking = [query for query in queries if query not in known]
+    if lacking:
+        raise ValueError(
+            f"{name!r} lacks {len(lacking)} of the {len(queries)} queries of {other_name!r}, "
+            f"{lacking[0]!r} among them; its own are such as {next(iter(known))!r}. Evaluate all "
+            "systems on the same queries, with ids of the same type."
+        )
+
+
+def common_measures(evaluations):
+    """Names of the measures, which all systems have."""
+    (first_name, first), *others = evaluations.items()
+    for name, evaluation in others:
+        pairs = ((name, evaluation, first_name, first), (first_name, first, name, evaluation))
+        for one_name, one, other_name, other in pairs:
+            for measure in other.per_query:
+                if measure not in one.per_query:
+                    raise ValueError(
+                        f"{one_name!r} lacks the measure {measure} of {other_name!r}; it has "
+                        f"{', '.join(one.per_query)}. Evaluate all systems by the same measures."
+                    )
+    return list(first.per_query)
+
+
+def common_weights(evaluations, query_ids, positions):
+    """Weights in the order of `query_ids`, the same for all systems; None if none has any."""
+    if all(evaluation.weights is None for evaluation in evaluations.values()):
+        return None
+    first_name, common = None, None
+    for name, evaluation in evaluations.items():
+        weights = np.ones(len(query_ids))
+        if evaluation.weights is not None:
+            weights = np.asarray(evaluation.weights, dtype=float)[positions[name]]
+        if common is None:
+            first_name, common = name, weights
+        differing = np.flatnonzero(weights != common)
+        if len(differing):
+            i = differing[0]
+            query = query_ids[differing].tolist()[0]
+            raise ValueError(
+                f"{name!r} has other weights than {first_name!r} for {len(differing)} queries: "
+                f"query {query!r} has {weights[i]:g}, there {common[i]:g}. "
+                "Evaluate all systems with the same sample_weight."
+            )
+    return common
+
+
+def refuse_unequal(weights, query_ids):
+    """Refuse weights of which two above 0 differ: the tests take all queries alike."""
+    if weights is None:
+        return
+    weighted = np.flatnonzero(weights > 0)
+    differing = weighted[weights[weighted] != weights[weighted[:1]]]
+    if len(differing):
+        pair = [weighted[0], differing[0]]
+        (query, weight), (other, other_weight) = zip(
+            query_ids[pair].tolist(), weights[pair], strict=True
+        )
+        raise ValueError(
+            f"The tests take all queries alike, but query {query!r} has weight {weight:g} and "
+            f"query {other!r} has {other_weight:g}. Use test=None, which "
+            "gives weighted means and intervals, or evaluate without sample_weight."
+        )

@@ -1,0 +1,77 @@
+"""How reports write names and numbers, pages of HTML above all."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+
+def labels(names):
+    """The texts of query ids, systems or measures."""
+    return [label(name) for name in names]
+
+
+def label(name):
+    """The text of a query id, a system or a measure."""
+    if isinstance(name, tuple):  # without NumPy's names of the types of its parts
+        name = tuple(part.item() if hasattr(part, "item") else part for part in name)
+    return utf8(str(name))
+
+
+def utf8(text):
+    """The text, with half surrogate pairs, which no UTF-8 file can hold, spelt out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def json_numbers(values):
+    """Python floats of six digits, None for nan: what JSON can hold."""
+    return [None if math.isnan(x) else float(f"{x:.6g}") for x in values.tolist()]
+
+
+def counted(n, one, many):
+    """A number and what it counts."""
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def percent_text(level):
+    """A level between 0 and 1 in percent."""
+    return f"{100 * level:g} %"
+
+
+def number(value, digits=4):
+    """Fixed decimals with a true minus sign, and no minus before a zero."""
+    text = f"{value:z.{digits}f}"
+    return text.replace("-", "−")
+
+
+def signed(value, digits=4):
+    """A number with its sign, unless it is zero."""
+    text = number(value, digits)
+    return text if text[0] == "−" or text == "nan" or float(text) == 0 else f"+{text}"
+
+
+def interval_text(ends):
+    """The ends of an interval."""
+    low, high = ends
+    if math.isnan(low):
+        return "unknown"  # of a single query
+    return f"{number(low)} to {number(high)}"
+
+
+def p_text(value):
+    """A p-value, or the bound that it is below."""
+    return "< 0.0001" if value < 0.00005 else number(value)
+
+
+def shown(value, kind):
+    """The text of a cell."""
+    show: dict[str, Callable[[Any], str]] = {
+        "value": number, "signed": signed, "p": p_text,
+        "count": lambda n: f"{n:,}".replace("-", "−"), "seconds": lambda s: number(s, 3),
+    }
+    return show[kind](value)
+
+
+def exact(cell, kind):
+    """What a table is sorted by; empty: last."""
+    value = {"interval": lambda: cell[0], "strip": lambda: cell["value"]}.get(kind, lambda: cell)()
+    return "" if math.isnan(value) else repr(float(value))

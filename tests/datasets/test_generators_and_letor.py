@@ -1,0 +1,433 @@
+"""Made-up rankings, and the reader of LETOR files."""
+
+import gzip
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+from sklearn.model_selection import GroupKFold
+
+import skgraded as sg
+from skgraded.datasets import make_ranking, read_letor
+
+# ---------------------------------------------------------------------------- make_ranking
+
+
+def _out_of_fold_scores(X, y, qid):
+    """Scores of a default LGBMRanker by 3-fold cross-validation over the queries."""
+    scores = np.empty(len(y))
+    for train, test in GroupKFold(3).split(X, y, qid):
+        sizes = np.unique(qid[train], return_counts=True)[1]
+        ranker = lgb.LGBMRanker(verbose=-1, n_jobs=1).fit(X[train], y[train], group=sizes)
+        scores[test] = ranker.predict(X[test])
+    return scores
+
+
+def _gain_of_learning(**parameters):
+    """NDCNG@5 of a constant model and of a default LGBMRanker."""
+    X, y, qid = make_ranking(n_queries=100, **parameters)
+    measure = sg.NDCNG(k=5)
+    constant = measure(y, np.zeros(len(y)), qid=qid)
+    return constant, measure(y, _out_of_fold_scores(X, y, qid), qid=qid)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_ranker_learns_it_but_not_well(seed):
+    constant, learned = _gain_of_learning(random_state=seed)
+    assert constant + 0.1 < learned < constant + 0.35
+    assert learned < 0.95
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"n_levels": 2},
+        {"n_levels": 3},
+        {"n_levels": 10},
+        {"n_documents": 10},
+        {"n_documents": 120},
+        {"n_features": 3},
+        {"n_features": 50},
+    ],
+    ids=str,
+)
+def test_a_ranker_learns_other_shapes_too(shape):
+    constant, learned = _gain_of_learning(random_state=0, **shape)
+    assert constant + 0.1 < learned < constant + 0.35
+    assert learned < 0.95
+
+
+def test_types_and_shapes():
+    X, y, qid = make_ranking(n_queries=30, n_features=4, random_state=0)
+    assert X.dtype == np.float64 and np.isfinite(X).all()
+    assert np.issubdtype(y.dtype, np.integer) and np.issubdtype(qid.dtype, np.integer)
+    assert X.shape == (len(y), 4) and y.shape == qid.shape
+
+
+def test_rows_of_a_query_are_together_and_every_query_has_some():
+    qid = make_ranking(n_queries=50, n_documents=3, random_state=1)[2]
+    assert (np.diff(qid) >= 0).all()
+    assert np.unique(qid).tolist() == list(range(50))
+
+
+@pytest.mark.parametrize("n_documents", [2, 3, 20, 121])
+def test_sizes_vary_around_n_documents(n_documents):
+    sizes = np.bincount(make_ranking(2000, n_documents, 1, random_state=0)[2])
+    half = n_documents // 2
+    assert sizes.min() == n_documents - half and sizes.max() == n_documents + half
+    assert abs(sizes.mean() / n_documents - 1) < 0.05
+
+
+def test_one_document_each():
+    assert np.bincount(make_ranking(5, 1, random_state=0)[2]).tolist() == [1] * 5
+
+
+@pytest.mark.parametrize("n_documents", [8_000, 9_999, 10_000])
+def test_queries_are_not_longer_than_lightgbm_takes(n_documents):
+    sizes = np.bincount(make_ranking(40, n_documents, 1, random_state=0)[2])
+    assert n_documents <= sizes.max() <= 10_000
+
+
+def test_longer_queries_can_be_asked_for():
+    sizes = np.bincount(make_ranking(3, 12_000, 1, random_state=0)[2])
+    assert (np.abs(sizes - 12_000) <= 6_000).all() and len(set(sizes)) == 3
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 5, 10, 31])
+def test_higher_grades_are_rarer(n_levels):
+    y = make_ranking(3000, n_features=2, n_levels=n_levels, random_state=0)[1]
+    counts = np.bincount(y)
+    assert len(counts) == n_levels and counts[-1] > 0
+    assert (np.diff(counts) < 0).all()
+
+
+def test_few_queries_have_nothing_relevant():
+    _, y, qid = make_ranking(2000, random_state=0)
+    nothing = np.bincount(qid, weights=y) == 0
+    assert 0 < nothing.mean() < 0.03
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_few_features_suffice(n_features):
+    X, y, _ = make_ranking(n_features=n_features, random_state=0)
+    assert X.shape[1] == n_features and np.unique(y).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_the_seed_determines_the_data():
+    one, again = make_ranking(random_state=3), make_ranking(random_state=3)
+    from_state = make_ranking(random_state=np.random.RandomState(3))
+    for a, b, c in zip(one, again, from_state, strict=True):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(a, c)
+    assert not np.array_equal(one[0][:50], make_ranking(random_state=4)[0][:50])
+    assert not np.array_equal(make_ranking()[0][:50], make_ranking()[0][:50])
+
+
+@pytest.mark.parametrize("name", ["n_queries", "n_documents", "n_features", "n_levels"])
+@pytest.mark.parametrize("value", [0, -1, 2.5, np.nan, "3", None, True])
+def test_bad_numbers_name_the_argument_and_the_value(name, value):
+    with pytest.raises(ValueError, match=rf"{name} must be .*; got {value!r}"):
+        make_ranking(**{name: value})
+
+
+def test_one_level_is_not_a_ranking():
+    with pytest.raises(ValueError, match="n_levels must be at least 2; got 1"):
+        make_ranking(n_levels=1)
+
+
+def test_bad_random_state():
+    with pytest.raises(ValueError, match="'seed'"):
+        make_ranking(random_state="seed")
+
+
+def test_whole_floats_and_numpy_numbers_count():
+    X, y, _ = make_ranking(np.int64(3), 4.0, np.uint8(2), np.int32(3), random_state=0)
+    assert X.shape[1] == 2 and y.max() == 2
+
+
+# ------------------------------------------------------------------------------ read_letor
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="data.txt"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def test_a_file_becomes_arrays(write):
+    path = write(
+        "2 qid:GX-7 1:0.5 3:-1e-2 #docid = D-1\n"
+        "0.5 qid:GX-7 2:+3 4:1E3 #docid=D-2 inc = 1 prob = 0.02\n"
+        "0 qid:007 1:.25\n"
+    )
+    data = read_letor(path)
+    assert sparse.issparse(data.X) and data.X.format == "csr" and data.X.dtype == np.float64
+    expected = [[0.5, 0, -0.01, 0], [0, 3, 0, 1000], [0.25, 0, 0, 0]]
+    np.testing.assert_array_equal(data.X.toarray(), expected)
+    assert data.y.dtype == np.float64 and data.y.tolist() == [2, 0.5, 0]
+    assert data.qid.dtype == object and data.qid.tolist() == ["GX-7", "GX-7", "007"]
+    assert data.doc_id.dtype == object and data.doc_id.tolist() == ["D-1", "D-2", None]
+    assert sorted(data) == ["X", "doc_id", "qid", "y"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        ("#docid = GX000-00", "GX000-00"),
+        ("#docid = GX000-00 inc = 1 prob = 0.02", "GX000-00"),
+        ("# docid=GX000-00", "GX000-00"),
+        ("#docid =GX000-00\t", "GX000-00"),
+        ("#docid = a#b", "a#b"),
+        ("#docid = é", "é"),
+        ("#docid = ", None),
+        ("#docid", None),
+        ("#", None),
+        ("", None),
+        ("# 40626", None),
+        ("#inc = 1 docid = 3", None),
+        ("#docids = 3", None),
+    ],
+)
+def test_the_comment_may_hold_the_document(write, comment, expected):
+    data = read_letor(write(f"1 qid:1 1:2{comment}\n0 qid:1 1:3 {comment}"))
+    assert data.doc_id.tolist() == [expected, expected]
+    assert data.X.toarray().ravel().tolist() == [2, 3]
+
+
+def test_blank_lines_and_comments_are_skipped(write):
+    path = write("# a comment\n\n1 qid:a 1:1\n  \t\n #docid = 3\n\r\n2 qid:b 1:2\n\n")
+    data = read_letor(path)
+    assert data.y.tolist() == [1, 2] and data.qid.tolist() == ["a", "b"]
+    assert data.X.shape == (2, 1)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \n", "\t\r\n"])
+def test_line_ends(write, end):
+    data = read_letor(write(f"1  qid:a\t1:1{end}2 qid:b 1:2 #docid = x{end}"))
+    assert data.y.tolist() == [1, 2] and data.doc_id.tolist() == [None, "x"]
+    assert data.qid.tolist() == ["a", "b"] and data.X.toarray().ravel().tolist() == [1, 2]
+
+
+def test_rows_keep_the_order_of_the_file_where_queries_alternate(write):
+    data = read_letor(write("1 qid:b 1:1\n2 qid:a 1:2\n3 qid:b 1:3\n"))
+    assert data.qid.tolist() == ["b", "a", "b"] and data.y.tolist() == [1, 2, 3]
+
+
+def test_rows_without_features(write):
+    assert read_letor(write("1 qid:1\n0 qid:1 3:1\n")).X.toarray().tolist() == [[0] * 3, [0, 0, 1]]
+    assert read_letor(write("1 qid:1\n0 qid:1\n")).X.shape == (2, 0)
+    assert read_letor(write("1 qid:1\n0 qid:1\n"), n_features=2).X.shape == (2, 2)
+
+
+def test_missing_and_infinite_features_and_negative_grades_are_kept(write):
+    data = read_letor(write("-1 qid:1 1:nan 2:-inf 3:0\n"))
+    np.testing.assert_array_equal(data.X.toarray(), [[np.nan, -np.inf, 0]])
+    assert data.y.tolist() == [-1]
+
+
+def test_n_features_widens(write):
+    path = write("1 qid:1 2:5\n")
+    assert read_letor(path).X.shape == (1, 2)
+    data = read_letor(path, n_features=4)
+    assert data.X.toarray().tolist() == [[0, 5, 0, 0]]
+    assert read_letor(path, n_features=2).X.shape == (1, 2)
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, "3", True])
+def test_bad_n_features(write, value):
+    with pytest.raises(ValueError, match=f"n_features must be .*; got {value!r}"):
+        read_letor(write("1 qid:1 1:5\n"), n_features=value)
+
+
+def test_the_largest_index(write):
+    assert read_letor(write("1 qid:1 2147483647:5\n")).X.shape == (1, 2**31 - 1)
+
+
+@pytest.mark.parametrize("name", ["data.txt.gz", "data.GZ", "data.txt"])
+@pytest.mark.parametrize("kind", [str, lambda path: path], ids=["str", "Path"])
+def test_gzip_whatever_the_name(write, name, kind):
+    path = write(gzip.compress(b"1 qid:a 1:1\n2 qid:b 2:2 #docid = x"), name)
+    data = read_letor(kind(path))
+    assert data.qid.tolist() == ["a", "b"] and data.X.toarray().tolist() == [[1, 0], [0, 2]]
+
+
+def test_gzip_in_several_members(write):
+    path = write(gzip.compress(b"1 qid:a 1:1\n2 q") + gzip.compress(b"id:b 1:2\n"), "data.gz")
+    assert read_letor(path).qid.tolist() == ["a", "b"]
+
+
+def test_a_plain_file_may_be_called_gz(write):
+    assert read_letor(write("1 qid:a 1:1\n", "data.gz")).y.tolist() == [1]
+
+
+def _random_lines(n, rng):
+    """Lines with 0 to 6 of 30 features, comments and blank lines between them."""
+    lines = []
+    for row in range(n):
+        index = np.sort(rng.choice(np.arange(1, 31), rng.integers(0, 7), replace=False))
+        features = " ".join(f"{i}:{float(rng.normal())!r}" for i in index)
+        lines.append(f"{rng.integers(5)} qid:{row // 9} {features} #docid = d{row}\n")
+        if rng.random() < 0.02:
+            lines.append("# between\n\n")
+    return lines
+
+
+def test_long_files_read_as_scikit_learn_does(write):
+    path = write("".join(_random_lines(25_000, np.random.default_rng(0))))
+    data = read_letor(path)
+    X, y = load_svmlight_file(str(path), zero_based=False)
+    assert data.X.shape == X.shape and (data.X != X).nnz == 0
+    np.testing.assert_array_equal(data.y, y)
+    assert data.qid.tolist() == [str(row // 9) for row in range(25_000)]
+    assert data.doc_id.tolist() == [f"d{row}" for row in range(25_000)]
+    assert type(data.X) is type(X)
+
+
+def test_a_long_stretch_of_comments(write):
+    data = read_letor(write("# c\n" * 25_000 + "1 qid:1 2:1\n" + "\n" * 25_000))
+    assert data.y.tolist() == [1] and data.X.shape == (1, 2)
+
+
+GOOD = "1 qid:1 1:1 2:2 #docid = a\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("x qid:1 1:1", "the grade must be a finite number; got 'x'"),
+        ("1,2 qid:1 1:1", "the grade must be a finite number; got '1,2'"),
+        ("nan qid:1 1:1", "the grade must be a finite number; got 'nan'"),
+        ("-inf qid:1 1:1", "the grade must be a finite number; got '-inf'"),
+        ("1e999 qid:1 1:1", "the grade must be a finite number; got '1e999'"),
+        ("qid:1 1:1", "the grade must be a finite number; got 'qid:1'"),
+        ("1", "'qid:' and the query must follow the grade; got ''"),
+        ("1 1:1 2:2", "'qid:' and the query must follow the grade; got '1:1'"),
+        ("1 1:1 qid:1", "'qid:' and the query must follow the grade; got '1:1'"),
+        ("1 qid: 1:1", "'qid:' and the query must follow the grade; got 'qid:'"),
+        ("1 qid1 1:1", "'qid:' and the query must follow the grade; got 'qid1'"),
+        ("1 #qid:1 1:1", "'qid:' and the query must follow the grade; got ''"),
+        ("1 qid:1 1:x", "a feature must be index:number; got '1:x'"),
+        ("1 qid:1 1:NULL", "a feature must be index:number; got '1:NULL'"),
+        ("1 qid:1 1:", "a feature must be index:number; got '1:'"),
+        ("1 qid:1 1", "a feature must be index:number; got '1'"),
+        ("1 qid:1 0.5", "a feature must be index:number; got '0.5'"),
+        ("1 qid:1 :3", "a feature must be index:number; got ':3'"),
+        ("1 qid:1 1.5:3", "a feature must be index:number; got '1.5:3'"),
+        ("1 qid:1 1:2:3", "a feature must be index:number; got '1:2:3'"),
+        ("1 qid:1 qid:2 1:3", "a feature must be index:number; got 'qid:2'"),
+        ("1 qid:1 1: 3", "a feature must be index:number; got '1:'"),
+        ("1 qid:1 0:3 1:1", "a feature's index must be from 1 to 2147483647; got '0:3'"),
+        ("1 qid:1 -1:3 1:1", "a feature's index must be from 1 to 2147483647; got '-1:3'"),
+        ("1 qid:1 2147483648:3", "a feature's index must be from 1 to .*; got '2147483648:3'"),
+        ("1 qid:1 99999999999999999999:3", "a feature's index must be from 1 to 2147483647"),
+        ("1 qid:1 2:3 2:4", "feature indices must rise; got '2:4' after index 2"),
+        ("1 qid:1 3:3 1:4", "feature indices must rise; got '1:4' after index 3"),
+        ("1 qid:1 1:" + "x" * 99, r"a feature must be index:number; got '1:x{38}…'"),
+        (b"1 qid:\xe9 1:1", r"query and document id must be UTF-8; got 'qid:\\\\xe9'"),
+        (b"1 qid:1 1:1 #docid = \xe9", r"query and document id must be UTF-8; got '\\\\xe9'"),
+        (b"1 qid:1 1:1 #\0", "a NUL byte"),
+        (b"\xff\xfe1\0 \0", "a NUL byte"),
+        (b"\xef\xbb\xbf1 qid:1 1:1", "the grade must be a finite number"),
+        (b"\x89PNG\r", r"the grade must be a finite number; got '\\\\x89PNG'"),
+    ],
+)
+@pytest.mark.parametrize("before", [0, 3, 10_000, 12_345])
+def test_errors_name_file_and_line(write, line, message, before):
+    line = line if isinstance(line, bytes) else line.encode()
+    # A later line that is bad in another way must not be the one that is named.
+    path = write(GOOD.encode() * before + line + b"\n" + GOOD.encode() + b"worse\n", "bad.txt")
+    with pytest.raises(ValueError, match=rf"bad\.txt: line {before + 1}: {message}") as caught:
+        read_letor(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_lines_are_counted_with_blanks_and_comments(write):
+    with pytest.raises(ValueError, match="line 5: the grade"):
+        read_letor(write("# one\n\n1 qid:1 1:1\n\nbad qid:1\n"))
+
+
+def test_a_comment_in_another_encoding_is_no_error(write):
+    assert read_letor(write(b"1 qid:1 1:1 # caf\xe9\n")).doc_id.tolist() == [None]
+    with pytest.raises(ValueError, match="line 2: the grade"):
+        read_letor(write(b"1 qid:1 1:1 # caf\xe9\nx qid:1\n"))
+
+
+def test_index_above_n_features(write):
+    path = write(GOOD + "1 qid:1 1:1 4:2\n")
+    with pytest.raises(ValueError, match="line 2: .* from 1 to n_features=3; got '4:2'"):
+        read_letor(path, n_features=3)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"# only a comment\n", gzip.compress(b"", mtime=0)])
+def test_a_file_without_rows(write, content):
+    with pytest.raises(ValueError, match="data.txt: the file holds no row"):
+        read_letor(write(content))
+
+
+def test_truncated_gzip(write):
+    lines = _random_lines(3000, np.random.default_rng(1))
+    packed = gzip.compress("".join(lines).encode())
+    path = write(packed[: len(packed) // 2], "cut.gz")
+    with pytest.raises(ValueError, match=r"cut\.gz: line \d+: the gzip data are damaged or cut"):
+        read_letor(path)
+
+
+def test_the_line_where_a_gzip_breaks_off(write):
+    path = write(gzip.compress((GOOD * 12_000).encode())[:-4], "cut.gz")
+    with pytest.raises(ValueError) as caught:
+        read_letor(path)
+    number = int(str(caught.value).split("line ")[1].split(":")[0])
+    assert 10_000 < number <= 12_001
+
+
+@pytest.mark.parametrize("at", [2, 20])
+def test_damaged_gzip(write, at):
+    packed = bytearray(gzip.compress((GOOD * 500).encode()))
+    packed[at] ^= 0xFF
+    with pytest.raises(ValueError, match=r"bad\.gz: line \d+: "):
+        read_letor(write(bytes(packed), "bad.gz"))
+
+
+def test_what_is_not_a_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_letor(tmp_path / "nothing.txt")
+    with pytest.raises(TypeError, match="path must be text or a Path; got 0"):
+        read_letor(0)
+
+
+def test_ohsumed(data_dir):
+    data = read_letor(data_dir / "ohsumed" / "OHSUMED.txt.gz")
+    assert data.X.shape == (16_140, 25) and len(data.y) == 16_140
+    assert len(set(data.qid)) == 106 and set(data.y) == {0, 1, 2}
+    assert (data.qid[0], data.doc_id[0], data.y[0]) == ("1", "40626", 2)
+    assert data.X[0, 0] == 3 and data.X[0, 24] == -3.87512
+    assert None not in set(data.doc_id)
+
+
+def test_ohsumed_as_scikit_learn_reads_it(data_dir):
+    path = data_dir / "ohsumed" / "OHSUMED.txt.gz"
+    data = read_letor(path)
+    X, y, qid = load_svmlight_file(path, zero_based=False, query_id=True)
+    assert (data.X != X).nnz == 0
+    np.testing.assert_array_equal(data.y, y)
+    np.testing.assert_array_equal(data.qid.astype(int), qid)
+
+
+@pytest.mark.parametrize(("part", "n_queries", "n_rows"), [("train", 45, 782), ("test", 5, 41)])
+def test_trec_news(data_dir, part, n_queries, n_rows):
+    path = data_dir / "trec-news-2018" / f"trec_news_2018.{part}"
+    data = read_letor(path, n_features=5)
+    assert data.X.shape == (n_rows, 5) and len(set(data.qid)) == n_queries
+    assert data.X.min() < 0 and set(data.y) <= {0, 1, 2, 3, 4}
+    assert read_letor(str(path)).X.shape == (n_rows, 5)
+
+
+def test_files_without_queries_say_so(data_dir):
+    with pytest.raises(ValueError, match="rank.test: line 1: 'qid:' and the query must follow"):
+        read_letor(data_dir / "lightgbm-lambdarank" / "rank.test")

@@ -1,0 +1,245 @@
+"""Readers of TREC files, and trec_eval's own output."""
+
+import gzip
+import io
+import json
+
+import numpy as np
+import pytest
+
+from skgraded.cli import main
+from skgraded.datasets import _trec, read_qrels, read_run
+
+QRELS = b"301 0 d1 2\n301 0 d2 0\n302 0 d1 1\n"
+RUN = b"301 Q0 d2 1 9.5 bm25\n301 Q0 d1 2 7 bm25\n302 Q0 d9 1 1e-3 bm25\n"
+
+
+def columns(bunch):
+    return {name: values.tolist() for name, values in bunch.items()}
+
+
+# ------------------------------------------------------------------------------ good files
+
+
+def test_qrels_to_columns():
+    assert columns(read_qrels(io.BytesIO(QRELS))) == {
+        "query": ["301", "301", "302"], "document": ["d1", "d2", "d1"], "grade": [2.0, 0.0, 1.0],
+    }
+
+
+def test_a_run_to_columns():
+    assert columns(read_run(io.BytesIO(RUN))) == {
+        "query": ["301", "301", "302"], "document": ["d2", "d1", "d9"],
+        "score": [9.5, 7.0, 0.001], "name": ["bm25"] * 3,
+    }
+
+
+@pytest.mark.parametrize("read, text", [(read_qrels, QRELS), (read_run, RUN)])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace(b" ", b"\t"),
+        lambda text: text.replace(b" ", b" \t  "),
+        lambda text: b"  " + text.replace(b"\n", b" \n\t"),
+        lambda text: text.replace(b"\n", b"\r\n"),
+        lambda text: b"\n \n" + text.replace(b"\n", b"\n\n\t\n"),
+        lambda text: b"\xef\xbb\xbf" + text,
+        lambda text: text.rstrip(b"\n"),
+        gzip.compress,
+    ],
+)
+def test_white_space_and_packing_do_not_matter(read, text, change):
+    assert columns(read(io.BytesIO(change(text)))) == columns(read(io.BytesIO(text)))
+
+
+def test_paths_and_packed_paths(tmp_path):
+    (tmp_path / "run").write_bytes(RUN)
+    (tmp_path / "packed").write_bytes(gzip.compress(RUN))
+    expected = columns(read_run(io.BytesIO(RUN)))
+    assert columns(read_run(tmp_path / "run")) == expected
+    assert columns(read_run(str(tmp_path / "packed"))) == expected
+
+
+@pytest.mark.parametrize(
+    "ids", [["007", "7", "+7"], ["1.0", "1", "1e0"], ["NA", "nan", "null"],
+            ["True", "False", "true"], ['"a', "'b", "#c"], ["é", "日本", "d,e"]],
+)
+def test_ids_stay_the_text_of_the_file(ids):
+    lines = [f"{name} 0 {name} 1\n" for name in ids]
+    qrels = read_qrels(io.BytesIO("".join(lines).encode()))
+    assert qrels.query.tolist() == ids and qrels.document.tolist() == ids
+
+
+@pytest.mark.parametrize("block", [1, 20, 30, 57, 1000])
+def test_blocks_are_joined(block, monkeypatch):
+    text = b"".join(b"%d Q0 %s%d 1 %d.25 s%d\n" % (i // 7, b"d" * (i > 50), i, i, i % 3)
+                    for i in range(100))
+    expected = columns(read_run(io.BytesIO(text)))
+    monkeypatch.setattr(_trec, "BLOCK", block)
+    assert columns(read_run(io.BytesIO(text))) == expected
+    assert expected["query"] == [str(i // 7) for i in range(100)]
+    assert expected["document"] == ["d" * (i > 50) + str(i) for i in range(100)]
+    assert expected["name"] == [f"s{i % 3}" for i in range(100)]
+
+
+def test_negative_grades_become_0_and_are_counted():
+    text = b"1 0 a -1\n1 0 b -2\n1 0 c 3\n"
+    with pytest.warns(UserWarning, match="2 of 3 grades are negative and became 0"):
+        qrels = read_qrels(io.BytesIO(text))
+    assert qrels.grade.tolist() == [0, 0, 3]
+
+
+def test_scores_may_be_infinite():
+    run = read_run(io.BytesIO(b"1 Q0 a 1 inf s\n1 Q0 b 2 -inf s\n1 Q0 c 2 -Infinity s\n"))
+    assert run.score.tolist() == [np.inf, -np.inf, -np.inf]
+
+
+def test_a_progress_bar_is_silent_where_there_is_no_terminal(tmp_path, capsys):
+    (tmp_path / "run").write_bytes(RUN)
+    expected = columns(read_run(io.BytesIO(RUN)))
+    assert columns(read_run(tmp_path / "run", progress=True)) == expected
+    assert columns(read_run(io.BytesIO(gzip.compress(RUN)), progress=True)) == expected
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_open_file_stays_open():
+    file = io.BytesIO(RUN)
+    read_run(file)
+    assert not file.closed
+
+
+# ------------------------------------------------------------------------------- bad files
+
+BAD_RUNS = {
+    "few columns": (b"301 Q0 d3 3 7 bm25\n301 Q0 d4 7 bm25\n", 5, "a run has 6 columns, .*got 5"),
+    "many columns": (b"301 Q0 d3 3 7 bm25 x\n", 4, "got 7: '301 Q0 d3 3 7 bm25 x'"),
+    "few and many": (b"301 Q0 d3 3 7\n301 Q0 d4 3 7 bm25 x\n", 4, "got 5"),
+    "no number": (b"\n301 Q0 d3 3 high bm25\n", 5, "the score must be a number; got 'high'"),
+    "underscore": (b"301 Q0 d3 3 1_0 bm25\n", 4, "the score must be a number; got '1_0'"),
+    "NaN": (b"301 Q0 d3 3 nan bm25\n", 4, "the score must be a number; got 'nan'"),
+    "binary": (b"\x00\x01\x02", 4, "a NUL byte"),
+    "not UTF-8": (b"301 Q0 d\xff 3 1 bm25\n", 4, "text must be UTF-8"),
+    "lone return": (b"301 Q0 d3 3 1 bm25\r301 Q0 d4 3 1 bm25\n", 4, ""),
+    "twice": (b"\n\n301 Q0 d1 3 1 bm25\n", 6,
+              "query '301' has document 'd1' twice, first on line 2"),
+}
+
+
+@pytest.mark.parametrize("block", [1, 1 << 24])
+@pytest.mark.parametrize("kind", BAD_RUNS)
+def test_bad_lines_of_runs_are_named(kind, block, monkeypatch):
+    monkeypatch.setattr(_trec, "BLOCK", block)
+    more, line, problem = BAD_RUNS[kind]
+    with pytest.raises(ValueError, match=rf"<file>: line {line}: .*{problem}"):
+        read_run(io.BytesIO(RUN + more))
+
+
+@pytest.mark.parametrize(
+    "more, problem",
+    [
+        (b"302 0 d2\n", "qrels has 4 columns, query iteration document grade; got 3"),
+        (b"302 0 d2 high\n", "the grade must be a number; got 'high'"),
+        (b"302 0 d2 inf\n", "the grade must be finite; got 'inf'"),
+        (b"302 0 d1 0\n", "query '302' has document 'd1' twice, first on line 3"),
+    ],
+)
+def test_bad_lines_of_qrels_are_named(more, problem):
+    with pytest.raises(ValueError, match=rf"<file>: line 4: .*{problem}"):
+        read_qrels(io.BytesIO(QRELS + more))
+
+
+@pytest.mark.parametrize("text", [b"", b"\n \n", gzip.compress(b"", mtime=0)])
+def test_an_empty_file_is_an_error(text):
+    with pytest.raises(ValueError, match="<file>: the file holds no row"):
+        read_run(io.BytesIO(text))
+
+
+def test_a_cut_file_is_an_error_that_says_where(tmp_path):
+    lines = [f"1 Q0 {i} 1 {i * 0.77} s\n" for i in range(5000)]
+    path = tmp_path / "cut.gz"
+    path.write_bytes(gzip.compress("".join(lines).encode())[:-3000])
+    with pytest.raises(ValueError, match=r"cut.gz: line [1-4]\d{3}: the gzip data are damaged"):
+        read_run(path)
+
+
+def test_a_file_in_text_mode_is_refused():
+    with pytest.raises(TypeError, match="binary mode"):
+        read_run(io.StringIO("1 Q0 a 1 1 s\n"))
+    with pytest.raises(TypeError, match="path must be text or a Path; got 3"):
+        read_qrels(3)
+
+
+def test_the_same_document_for_other_queries_is_no_duplicate():
+    rows = [(q, d) for q in range(300) for d in range(30)]
+    text = "".join(f"{q} 0 {d} 1\n" for q, d in rows)
+    assert len(read_qrels(io.BytesIO(text.encode())).query) == 9000
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 16, 17, 40])
+def test_a_duplicate_is_known_by_every_letter(length):
+    ids = ["x" * i + letter + "x" * (length - i - 1) for i in range(length) for letter in "yzé"]
+    text = "".join(f"1 0 {name} 1\n" for name in ids)
+    assert read_qrels(io.BytesIO(text.encode())).document.tolist() == ids
+    with pytest.raises(ValueError, match=f"line {len(ids) + 1}: .*first on line {len(ids)}"):
+        read_qrels(io.BytesIO(f"{text}1 0 {ids[-1]} 1\n".encode()))
+
+
+def test_hashes_that_meet_by_chance_are_no_duplicates():
+    document = np.array(["a", "b"], dtype=object)
+    table = _trec.Table(
+        "run", np.array(["1"], dtype=object), np.zeros(2, np.int32), document, np.ones(2),
+        np.array([], dtype=object), None, np.array([], dtype=np.intp),
+    )
+    _trec._refuse_duplicates(table, np.array([7, 7], dtype=np.uint64))
+
+
+# -------------------------------------------------------------------------- trec_eval's output
+
+NAMES = {"map": "AP", "ndcg": "NDCG(gain='linear')", "recip_rank": "RR", "P_5": "Precision@5",
+         "recall_10": "Recall@10"}
+
+
+def expected_values(path):
+    """{query: {measure: text with 4 decimals}} of trec_eval's output."""
+    values = {}
+    for line in path.read_text().splitlines():
+        measure, query, value = line.split(None, 2)
+        if measure in NAMES:
+            values.setdefault(query, {})[measure] = value
+    return values
+
+
+def our_values(capsys, qrels, run, threshold=None):
+    names = dict(NAMES)
+    if threshold:
+        for measure in ("map", "recip_rank", "P_5", "recall_10"):
+            name, _, k = names[measure].partition("@")
+            names[measure] = f"{name}(threshold={threshold})" + (f"@{k}" if k else "")
+    options = [word for name in names.values() for word in ("-m", name)]
+    command = ["evaluate", str(qrels), str(run), "--ties", "trec", "--per-query"]
+    assert main([*command, "--format", "json", *options]) == 0
+    (report,) = json.loads(capsys.readouterr().out).values()
+    found = {**report["per_query"], "all": report["mean"]}
+    return {
+        query: {measure: f"{values[name]:.4f}" for measure, name in names.items()}
+        for query, values in found.items()
+    }
+
+
+def test_binary_judgments_give_trec_eval_s_values(data_dir, capsys):
+    folder = data_dir / "trec-eval"
+    ours = our_values(capsys, folder / "qrels.test", folder / "results.test")
+    assert ours == expected_values(folder / "out.test.aq")
+    assert {"all": ours["all"]} == expected_values(folder / "out.test.a")
+
+
+def test_graded_judgments_give_trec_eval_s_values_at_level_2(data_dir, capsys):
+    folder = data_dir / "trec-eval"
+    ours = our_values(capsys, folder / "qrels.rel_level", folder / "results.test", threshold=2)
+    assert ours == expected_values(folder / "out.test.aql")
+
+
+def test_negative_grades_of_the_real_file_are_counted(data_dir):
+    with pytest.warns(UserWarning, match="304 of 3681 grades are negative"):
+        qrels = read_qrels(data_dir / "trec-eval" / "qrels.rel_level")
+    assert np.bincount(qrels.grade.astype(int)).tolist() == [304 + 2818, 462, 14, 77, 6]

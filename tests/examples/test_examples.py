@@ -1,0 +1,75 @@
+"""The examples run as a reader would run them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(script, *args):
+    """Standard output of an example."""
+    # LightGBM 4.6 warns of feature names that arrays do not have
+    quiet = ["-W", "ignore:X does not have valid feature names"]
+    command = [sys.executable, *quiet, str(EXAMPLES / script), *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr, done.stderr
+    return done.stdout
+
+
+def table_of(output, title):
+    """Rows of the table under a title: name to its values."""
+    lines = iter(output.splitlines())
+    assert any(line.startswith(title) for line in lines), output
+    rows = {}
+    for line in lines:
+        match = re.fullmatch(r"(.*?)\s+([\d.]+)\s+([\d.]+)", line)
+        if not match:
+            break
+        rows[match[1]] = (float(match[2]), float(match[3]))
+    return rows
+
+
+def test_quickstart_finds_something_on_generated_data():
+    output = run("quickstart.py")
+    rows = table_of(output, "on 100 test queries")
+    assert list(rows) == ["all scores equal", "random scores", "grid search", "early stopping"]
+    np.testing.assert_allclose(rows["all scores equal"], rows["random scores"], atol=0.05)
+    for learned in ("grid search", "early stopping"):
+        assert np.all(np.subtract(rows[learned], rows["all scores equal"]) > 0.1)
+    worst = output.split("serves worst\n")[1].splitlines()
+    assert len(worst) == 1 + 5
+
+
+def test_quickstart_takes_files_with_group_sizes(data_dir):
+    folder = data_dir / "lightgbm-lambdarank"
+    output = run(
+        "quickstart.py", "--train", folder / "rank.train", "--group", folder / "rank.train.query"
+    )
+    assert "3,005 documents, 201 queries, grades 0 to 4" in output
+    rows = table_of(output, "on 51 test queries")
+    assert rows["grid search"] > rows["all scores equal"]
+
+
+def test_quickstart_takes_letor_files(data_dir):
+    output = run("quickstart.py", "--train", data_dir / "ohsumed" / "OHSUMED.txt.gz")
+    assert "16,140 documents, 106 queries, grades 0 to 2" in output
+
+
+def test_quickstart_refuses_groups_without_a_file():
+    with pytest.raises(AssertionError, match="--group belongs to --train"):
+        run("quickstart.py", "--group", "rank.query")
+
+
+def test_reports_are_written(tmp_path):
+    page, picture = tmp_path / "report.html", tmp_path / "report.png"
+    output = run("reports.py", "--page", page, "--picture", picture)
+    assert "trees is better than one feature by NDCNG@10" in output
+    assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+    assert picture.read_bytes().startswith(b"\x89PNG")

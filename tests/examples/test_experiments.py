@@ -1,0 +1,181 @@
+"""The scripts that repeat the experiments of Scheel, Lommatzsch, Albayrak 2011, run with few runs.
+
+What they print is compared with the paper, and for OHSUMED with the reference implementations.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import oracle
+import pytest
+
+from skgraded.datasets import read_letor
+
+pytest.importorskip("matplotlib")
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PNG = b"\x89PNG"
+
+
+def run(script, *args):
+    """What a script prints; no warning and, away from a terminal, no progress beside it."""
+    command = [sys.executable, str(EXAMPLES / script), *map(str, args)]
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", timeout=120,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+    )
+    assert done.returncode == 0, done.stderr
+    # Matplotlib may speak there of its font cache.
+    assert "Warning" not in done.stderr and "levels" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def row(text, name):
+    """Numbers of the first line that starts with a name."""
+    line = re.search(rf"^ *{re.escape(name)} .*$", text, re.MULTILINE)
+    assert line, f"no line {name!r} in:\n{text}"
+    rest = line[0].split(name, 1)[1]
+    return [float(number) for number in re.findall(r"(?<![\w.])[-+]?\d+(?:\.\d+)?", rest)]
+
+
+def section(output, title):
+    """The text from a title to the next blank line after its table."""
+    assert title in output, output
+    return output.split(title, 1)[1].split("\n\n", 2)[1]
+
+
+# --------------------------------------------------------------------------- swapped_rankings.py
+
+
+@pytest.fixture(scope="module")
+def swapped(tmp_path_factory):
+    picture = tmp_path_factory.mktemp("swapped") / "picture.png"
+    output = run("swapped_rankings.py", "--runs", 12, "--output", picture)
+    return output, picture
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("t = 5", 0), ("t = 4", 0.125), ("t = 3", 0.403), ("t = 2", 0.483), ("t = 1", 0.780),
+        ("t = 0", 1), ("mean", 0.465), ("mean of 5 > t > 0, which is μAP", 0.448),
+    ],
+)
+def test_table_1_is_the_papers(swapped, line, value):
+    assert row(section(swapped[0], "Table 1"), line)[-1] == value
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("NDCG", [0.07, 0.05, 0.20, 0.31, 0.35, 0.35, 0.36, 0.55, 0.28]),
+        ("NDCG, grades doubled", [0.01, 0.01, 0.11, 0.19, 0.20, 0.20, 0.20, 0.44, 0.17]),
+        ("NDCNG", [0.19, 0.13, 0.30, 0.42, 0.49, 0.47, 0.50, 0.65, 0.39]),
+        ("NDCNG, grades doubled", [0.19, 0.13, 0.30, 0.42, 0.49, 0.47, 0.50, 0.65, 0.39]),
+    ],
+)
+def test_table_2_is_the_papers(swapped, line, values):
+    assert row(section(swapped[0], "Table 2"), line) == values
+
+
+def test_figure_4_only_mu_map_and_ndcng_do_not_depend_on_the_number_of_levels(swapped):
+    MAP, mu_map, ndcg, ndcng = row(section(swapped[0], "Figure 4"), "spread")
+    assert mu_map < 0.04 and ndcng < 0.04
+    assert MAP > 0.25 and ndcg > 0.25
+
+
+def test_with_two_levels_the_graded_measures_are_the_others(swapped):
+    for figure in ("Figure 4", "Figure 5"):
+        MAP, mu_map, ndcg, ndcng = row(section(swapped[0], figure), "2 levels")
+        assert MAP == mu_map and ndcg == ndcng
+
+
+def test_figure_5_is_said_to_hold_on_average_only(swapped):
+    assert row(section(swapped[0], "Figure 5"), "spread")[2] > 0.25
+    alone = row(section(swapped[0], "distributions drawn, each by itself"), "spread, median")
+    assert alone[1] > 0.1
+    assert "on average over draws and not for each" in swapped[0]
+
+
+def test_the_picture_of_swapped_rankings_is_saved(swapped):
+    output, picture = swapped
+    assert picture.read_bytes().startswith(PNG) and f"saved to {picture}" in output
+
+
+def test_runs_must_be_positive():
+    with pytest.raises(AssertionError, match="--runs must be at least 1; got 0"):
+        run("swapped_rankings.py", "--runs", 0)
+
+
+# ------------------------------------------------------------------------------------ ohsumed.py
+
+
+@pytest.fixture(scope="module")
+def ohsumed(data_dir, tmp_path_factory):
+    picture = tmp_path_factory.mktemp("ohsumed") / "picture.png"
+    data = data_dir / "ohsumed" / "OHSUMED.txt.gz"
+    return run("ohsumed.py", "--data", data, "--output", picture), picture, read_letor(data)
+
+
+def expected(grades, scores):
+    """MAP, μMAP, mean NDCG and mean NDCNG of one query, 0 where there is nothing relevant."""
+    values = [
+        oracle.average_average_precision(grades, scores),
+        oracle.average_mu_average_precision(grades, scores),
+        oracle.average_ndcg(grades, scores, "mean"),
+        oracle.average_ndcng(grades, scores, "mean"),
+    ]
+    return [0 if value is None else value for value in values]
+
+
+@pytest.mark.parametrize(("figure", "judge"), [(6, None), (7, 1), (8, 9)])
+@pytest.mark.parametrize("strategy", [1, 5, 11])
+def test_figures_6_to_8_are_the_definitions(ohsumed, figure, judge, strategy):
+    output, _, data = ohsumed
+    features = data.X.toarray()
+    grades = data.y if judge is None else features[:, judge - 1]
+    by_query = [np.flatnonzero(data.qid == query) for query in dict.fromkeys(data.qid)]
+    values = [
+        expected(grades[rows].tolist(), features[rows, strategy - 1].tolist()) for rows in by_query
+    ]
+    printed = row(section(output, f"Figure {figure}"), str(strategy))[:4]
+    np.testing.assert_allclose(printed, np.mean(values, axis=0), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("figure", "judge"), [(7, 1), (8, 9)])
+def test_a_judge_scores_one_by_itself(ohsumed, figure, judge):
+    values = row(section(ohsumed[0], f"Figure {figure}"), str(judge))
+    assert values == [1] * len(values)
+
+
+def test_the_judges_levels_and_correlation_come_out(ohsumed):
+    assert "strategy 1 has 9 levels of relevance, strategy 9 has 1126" in ohsumed[0]
+    assert "their Pearson correlation is 0.96" in ohsumed[0]
+
+
+def test_only_ndcg_falls_from_figure_7_to_8(ohsumed):
+    table = section(ohsumed[0], "From figure 7 to figure 8")
+    changes = {name: row(table, name)[-1] for name in ("μMAP", "mean NDCG", "mean NDCNG")}
+    assert changes["mean NDCG"] < -30  # per cent
+    assert abs(changes["μMAP"]) < 2 and abs(changes["mean NDCNG"]) < 2
+
+
+def test_constant_strategies_are_worth_what_the_tie_rule_says(ohsumed):
+    table = ohsumed[0].split("Strategies 5 and 15 give all documents of a query one score.")[1]
+    for i in range(4):
+        best, worst, average, file_order = (
+            row(table, line)[i]
+            for line in ("the best order", "the worst order", "mean over all orders",
+                         "order of rows in the file")
+        )
+        assert worst < average < file_order < best
+    # with an ideal order all is 1, but for the one query without a relevant document
+    assert row(table, "the best order") == [round(105 / 106, 4)] * 4
+
+
+def test_the_picture_of_ohsumed_is_saved(ohsumed):
+    output, picture, _ = ohsumed
+    assert picture.read_bytes().startswith(PNG) and f"saved to {picture}" in output

@@ -1,0 +1,138 @@
+"""The example that tunes with Optuna: the best trial is the best, the pruned are the worse."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import lightgbm as lgb
+import numpy as np
+import optuna
+import pytest
+import sklearn
+from optuna.trial import TrialState
+from sklearn.model_selection import GroupKFold
+
+import skgraded as sg
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "tune_with_optuna.py"
+
+
+def loaded():
+    """The example as a module."""
+    spec = importlib.util.spec_from_file_location("tune_with_optuna", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+example = loaded()
+
+
+@pytest.fixture(scope="module")
+def data():
+    return sg.datasets.make_ranking(n_queries=60, n_documents=15, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def study(data):
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield example.tune(*data, n_trials=12)
+    optuna.logging.set_verbosity(verbosity)
+
+
+def in_state(study, state):
+    return [trial for trial in study.trials if trial.state == state]
+
+
+def test_the_best_trial_has_the_highest_value(study):
+    values = [trial.value for trial in in_state(study, TrialState.COMPLETE)]
+    assert len(set(values)) > 3
+    assert study.best_value == max(values) > min(values)
+    assert study.best_trial.value == study.best_value
+
+
+def test_the_value_of_a_trial_is_the_mean_over_folds_of_a_loop_by_hand(study, data):
+    X, y, qid = data
+    for trial in (study.best_trial, in_state(study, TrialState.COMPLETE)[0]):
+        by_fold = []
+        for train, test in GroupKFold(3).split(X, y, qid):
+            order = train[np.argsort(qid[train], kind="stable")]
+            ranker = lgb.LGBMRanker(
+                **trial.params, n_estimators=trial.user_attrs["n_rounds"], **example.FIXED
+            )
+            ranker.fit(X[order], y[order], group=np.unique(qid[order], return_counts=True)[1])
+            by_fold.append(sg.NDCNG(k=10)(y[test], ranker.predict(X[test]), qid=qid[test]))
+        assert trial.value == pytest.approx(np.mean(by_fold), abs=1e-9)
+
+
+def test_each_round_is_reported_and_the_best_one_kept(study):
+    for trial in in_state(study, TrialState.COMPLETE):
+        reported = trial.intermediate_values
+        assert list(reported) == list(range(len(reported)))
+        assert trial.user_attrs["n_rounds"] == np.argmax(list(reported.values())) + 1
+
+
+def test_a_trial_is_pruned_where_its_best_is_below_the_median_of_the_others(study):
+    pruned = in_state(study, TrialState.PRUNED)
+    assert pruned
+    complete = in_state(study, TrialState.COMPLETE)
+    for trial in pruned:
+        before = [other for other in complete if other.number < trial.number]
+        for step in range(9, len(trial.intermediate_values)):
+            others = [
+                other.intermediate_values[step]
+                for other in before if step in other.intermediate_values
+            ]
+            own = max(value for at, value in trial.intermediate_values.items() if at <= step)
+            is_last = step == len(trial.intermediate_values) - 1
+            assert (own < np.median(others)) == is_last
+
+
+def test_a_trial_that_cannot_learn_is_pruned_and_one_that_can_is_not(data):
+    train, valid = example.split(*data, test_size=0.25, seed=0)
+    study = optuna.create_study(
+        direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=1)
+    )
+    slow, quick = {"min_child_samples": 10**6}, {"min_child_samples": 5}  # slow: no tree at all
+
+    def n_rounds(params):
+        trial = study.ask()
+        rounds = example.rounds_needed(trial, params, train, valid)
+        study.tell(trial, rounds)
+        return rounds
+
+    assert n_rounds(quick) > 1
+    with pytest.raises(optuna.TrialPruned, match="at round"):
+        n_rounds(slow)
+    study = optuna.create_study(
+        direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=1)
+    )
+    assert n_rounds(slow) == 1
+    assert n_rounds(quick) > 1
+
+
+def run(*args):
+    command = [sys.executable, "-W", "ignore:X does not have valid feature names", str(SCRIPT)]
+    return subprocess.run(
+        [*command, *map(str, args)], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_example_takes_a_file_and_prints_a_line_a_trial(data_dir):
+    folder = data_dir / "lightgbm-lambdarank"
+    files = ("--data", folder / "rank.test", "--group", folder / "rank.test.query")
+    done = run("--trials", 2, *files)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert [bool(re.match(r"    \d  .*0\.\d{4}", line)) for line in lines].count(True) == 2
+    assert sum(line.endswith(" *") for line in lines) == 1
+    assert re.fullmatch(r"the best trial +0\.\d{4}", lines[-1])
+
+
+def test_the_example_refuses_bad_arguments():
+    assert "--group belongs to --data" in run("--group", "rank.query").stderr
+    assert "--trials must be at least 1" in run("--trials", "0").stderr

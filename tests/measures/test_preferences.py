@@ -1,0 +1,656 @@
+"""edrc_score: pairs, scores and queries, against the definition written out."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skgraded as sg
+from skgraded.measures import preferences
+from skgraded.measures.preferences import edrc_per_query, edrc_score
+
+# Ackerman and Chen (2011), table 1
+TRUE = [("A", "C"), ("A", "D"), ("A", "E"), ("C", "D"), ("B", "D")]
+PREDICTED = [("C", "A"), ("C", "B"), ("C", "D"), ("A", "E"), ("B", "E"), ("D", "E")]
+
+DISCOUNTS = {
+    "linear": lambda rank: rank,
+    "log2": lambda rank: math.log2(1 + rank),
+    "exp2": lambda rank: 2.0**rank,
+    "rank - 1": lambda rank: rank - 1,
+    "square": lambda rank: rank**2,
+}
+
+
+def _discount(name):
+    return name if name in ("linear", "log2", "exp2") else DISCOUNTS[name]
+
+
+def _uneven(v, w):
+    """Some probability that v is preferred to w, and the rest that w is to v."""
+    return (v + 1) / (v + w + 2)
+
+
+# The definition, written out ----------------------------------------------------------------------
+
+def closed(pairs):
+    """All pairs that follow from pairs."""
+    pairs = set(pairs)
+    while True:
+        follow = {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs
+        if not follow:
+            return pairs
+        pairs |= follow
+
+
+def implied(scores):
+    """The pairs that grades or scores imply; nan implies none."""
+    return {(v, w) for v, w in itertools.permutations(scores, 2) if scores[v] > scores[w]}
+
+
+def edrc(true, predicted, D=DISCOUNTS["linear"], prior=0.5, items=None, undefined=0.0, extra=()):
+    """EDRC by its definition; `extra` are items in no pair."""
+    if items is None:
+        items = {item for pair in [*true, *predicted] for item in pair} | set(extra)
+    G = {(v, w) for v, w in closed(true) if v in items and w in items}
+    G_hat = {(v, w) for v, w in closed(predicted) if v in items and w in items}
+
+    def R(v):
+        return 1 + max((R(u) for u in items if (u, v) in G), default=0)
+
+    def EP(v, w):
+        if (w, v) in G and (w, v) in G_hat:
+            return 1
+        if (w, v) in G and (v, w) in G_hat:
+            return 0
+        return prior(w, v) if callable(prior) else prior
+
+    total = Z = 0
+    for v in items:
+        if R(v) > 1:
+            W = [w for w in items if w != v and (v, w) not in G]
+            total += sum(EP(v, w) for w in W) / D(R(v))
+            Z += len(W) / D(R(v))
+    return 2 * total / Z - 1 if Z else undefined
+
+
+def random_pairs(rng, n_items, n_pairs):
+    """Pairs of the numbers below n_items without a cycle, which may come twice."""
+    names = rng.permutation(n_items).tolist()
+    ends = [sorted(rng.choice(n_items, 2, replace=False).tolist()) for _ in range(n_pairs)]
+    return [(names[a], names[b]) for a, b in ends]
+
+
+def random_cases(n_cases, seed=0, max_items=8):
+    rng = np.random.default_rng(seed)
+    for _ in range(n_cases):
+        n = int(rng.integers(2, max_items))
+        yield rng, n, random_pairs(rng, n, int(rng.integers(1, 2 * n)))
+
+
+# The paper ----------------------------------------------------------------------------------------
+
+def test_the_pairs_of_the_paper_as_printed():
+    # C(C) = 0 + 1/2 + 1/2, C(D) = 1/2 + 1/2 + 1 + 1/2, C(E) = 1 + 1/2 + 1/2 + 1/2
+    Z = 3 / 2 + 4 / 3 + 4 / 2
+    expected = 2 / Z * (1 / 2 + 2.5 / 3 + 2.5 / 2) - 1
+    assert expected == pytest.approx(2 / 29)
+    assert edrc_score(TRUE, PREDICTED) == pytest.approx(2 / 29, abs=1e-15)
+
+
+def test_the_paper_s_own_number_takes_b_before_e_for_true():
+    assert edrc_score([*TRUE, ("B", "E")], PREDICTED) == pytest.approx(5 / 29, abs=1e-15)
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.3, 1.0])
+def test_the_paper_s_pairs_with_another_prior(prior):
+    Z = 3 / 2 + 4 / 3 + 4 / 2
+    C, D, E = 2 * prior, 1 + 3 * prior, 1 + 3 * prior
+    expected = 2 / Z * (C / 2 + D / 3 + E / 2) - 1
+    assert edrc_score(TRUE, PREDICTED, prior=prior) == pytest.approx(expected)
+
+
+# The definition -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("restricted", [False, True])
+@pytest.mark.parametrize("prior", [0.5, 0.0, 1, 0.7, _uneven])
+@pytest.mark.parametrize("discount", DISCOUNTS)
+def test_random_pairs_agree_with_the_definition(discount, prior, restricted):
+    D = DISCOUNTS[discount]
+    for rng, n, true in random_cases(60):
+        predicted = random_pairs(rng, n + 2, int(rng.integers(1, 2 * n)))
+        items = set(rng.permutation(n + 3)[: n // 2 + 1].tolist()) if restricted else None
+        got = edrc_score(true, predicted, discount=_discount(discount), prior=prior, items=items)
+        assert got == pytest.approx(edrc(true, predicted, D, prior, items), abs=1e-12)
+
+
+@pytest.mark.parametrize("prior", [0.5, _uneven])
+def test_blocks_of_any_size_give_the_same(prior, monkeypatch):
+    cases = [(true, random_pairs(rng, n, n)) for rng, n, true in random_cases(30, max_items=20)]
+    whole = [edrc_score(*case, prior=prior) for case in cases]
+    scored = [edrc_score(true, dict.fromkeys(range(9), 1) | {0: 2, 1: 0}) for true, _ in cases]
+    monkeypatch.setattr(preferences, "BITS", 1)
+    for size in (1, 2, 5):
+        monkeypatch.setattr(preferences, "SMALLEST_BLOCK", size)
+        assert [edrc_score(*case, prior=prior) for case in cases] == pytest.approx(whole)
+        assert scored == pytest.approx(
+            [edrc_score(true, dict.fromkeys(range(9), 1) | {0: 2, 1: 0}) for true, _ in cases]
+        )
+
+
+def test_scores_are_the_pairs_that_they_imply():
+    for rng, n, true in random_cases(100):
+        scores = dict(zip(range(1, n + 2), rng.integers(0, 4, n + 1).tolist(), strict=True))
+        expected = edrc(true, implied(scores), extra=scores)
+        assert edrc_score(true, scores) == pytest.approx(expected, abs=1e-12)
+        if implied(scores):
+            assert edrc_score(true, list(implied(scores)), items=range(n + 2)) == pytest.approx(
+                edrc_score(true, scores, items=range(n + 2)), abs=1e-12
+            )
+
+
+def test_a_total_order_with_rank_minus_1_is_tau_ap_with_the_lists_swapped():
+    def tau_ap(truth, system):
+        above = [sum(truth[j] > truth[i] for j in system[:p]) / p
+                 for p, i in enumerate(system) if p > 0]
+        return 2 / (len(system) - 1) * sum(above) - 1
+
+    rng = np.random.default_rng(5)
+    for n in range(2, 12):
+        truth, system = rng.permutation(n), rng.permutation(n)
+        # the truth's list is run down where τ_ap runs down the system's
+        down_the_truth = sorted(range(n), key=lambda i: -truth[i])  # noqa: B023
+        expected = tau_ap(system, down_the_truth)
+        got = edrc_score(
+            list(itertools.pairwise(down_the_truth)), dict(enumerate(system)),
+            discount=lambda rank: rank - 1,
+        )
+        assert got == pytest.approx(expected, abs=1e-12)
+
+
+def edrc_of_grades(grades, scores, D):
+    """EDRC from grades: one level after another has the next rank, equal and nan are unknown."""
+    known = [g for g in grades if not math.isnan(g)]
+    total = Z = 0
+    for g, s in zip(grades, scores, strict=True):
+        rank = 1 + len({h for h in known if h > g})
+        if rank > 1:
+            better = [t for h, t in zip(grades, scores, strict=True) if h > g]
+            lower = sum(h < g for h in known)
+            unknown = len(grades) - 1 - len(better) - lower
+            agree = sum((t > s) + (t == s) / 2 for t in better)
+            total += (agree + unknown / 2) / D(rank)
+            Z += (len(better) + unknown) / D(rank)
+    return 2 * total / Z - 1 if Z else 0.0
+
+
+@pytest.mark.parametrize("discount", DISCOUNTS)
+def test_the_pairs_of_grades(discount):
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        n = int(rng.integers(2, 12))
+        grades = rng.choice([0, 1, 2, 5, np.nan], n).tolist()
+        scores = rng.integers(0, 6, n).tolist()
+        pairs = implied(dict(enumerate(grades)))
+        if pairs:
+            got = edrc_score(pairs, dict(enumerate(scores)), discount=_discount(discount))
+            expected = edrc_of_grades(grades, scores, DISCOUNTS[discount])
+            assert got == pytest.approx(expected, abs=1e-12)
+            measure = sg.EDRC(discount=_discount(discount))
+            assert measure(grades, scores) == pytest.approx(expected, abs=1e-12)
+
+
+# Items --------------------------------------------------------------------------------------------
+
+def test_both_sides_are_closed_before_they_are_restricted():
+    true, predicted = [("A", "B"), ("B", "C")], [("C", "B"), ("B", "A")]
+    # A ≻ C has rank 2 among the two, and Ĝ says the opposite
+    assert edrc_score(true, predicted, items=["A", "C"]) == 2 * (0 / 2) / (1 / 2) - 1
+    assert edrc_score(true, {"A": 2, "B": 0, "C": 1}, items=["A", "C"]) == 1
+
+
+def test_items_that_one_side_knows_earn_the_prior():
+    # W(B) = {A, X}: A is agreed on, of X the truth knows nothing
+    assert edrc_score([("A", "B")], {"A": 2, "B": 1, "X": 3}, prior=0.3) == pytest.approx(
+        2 * (1 + 0.3) / 2 - 1
+    )
+    # W(B) = {A, C}, W(C) = {A, B}: the prediction knows A and B only
+    assert edrc_score([("A", "B"), ("A", "C")], {"A": 0, "B": 1}, prior=0.3) == pytest.approx(
+        2 * ((0 + 0.3) / 2 + (0.3 + 0.3) / 2) / (2 / 2 + 2 / 2) - 1
+    )
+    assert edrc_score([("A", "B")], [("X", "Y")], prior=1) == 1
+
+
+def test_items_that_no_side_knows_are_items_too():
+    assert edrc_score([("A", "B")], {"A": 2, "B": 1}, items=["A", "B", "X"]) == 2 * 1.5 / 2 - 1
+
+
+def test_items_may_be_any_collection_and_come_twice():
+    expected = edrc_score(TRUE, PREDICTED, items=["A", "B", "D"])
+    pandas = pytest.importorskip("pandas")
+    for items in ("A", "B", "D", "A"), {"A", "B", "D"}, np.array(["A", "B", "D"]), iter("ABD"):
+        assert edrc_score(TRUE, PREDICTED, items=items) == expected
+    assert edrc_score(TRUE, PREDICTED, items=pandas.Series(["A", "B", "D"])) == expected
+
+
+def test_items_are_any_hashable():
+    names = {"A": 1, "B": "1", "C": (1, "x"), "D": frozenset("d"), "E": 2.5}
+
+    def renamed(pairs):
+        return [(names[v], names[w]) for v, w in pairs]
+
+    assert edrc_score(renamed(TRUE), renamed(PREDICTED)) == edrc_score(TRUE, PREDICTED)
+
+
+def test_constant_and_infinite_scores():
+    true = [("A", "B"), ("B", "C")]
+    assert edrc_score(true, {"A": 1, "B": 1, "C": 1}) == 0
+    # A is first; of B and C, which were not retrieved, nothing is said
+    assert edrc_score(true, {"A": np.inf, "B": -np.inf, "C": -np.inf}) == pytest.approx(
+        2 * (1 / 2 + 1.5 / 3) / (1 / 2 + 2 / 3) - 1
+    )
+
+
+def test_repeated_and_implied_pairs_change_nothing():
+    assert edrc_score([*TRUE, *closed(TRUE)], [*PREDICTED, *PREDICTED]) == edrc_score(
+        TRUE, PREDICTED
+    )
+
+
+# The prior ----------------------------------------------------------------------------------------
+
+def test_a_callable_prior_is_asked_for_the_order_that_the_measure_expects():
+    asked = []
+
+    def prior(v, w):
+        asked.append((v, w))
+        return 0.7
+
+    # B: A is preferred to it, where Ĝ is silent; of X nothing is known. A has rank 1.
+    value = edrc_score([("A", "B")], [("X", "B")], prior=prior)
+    assert sorted(asked) == [("A", "B"), ("X", "B")]
+    assert value == pytest.approx(2 * (0.7 + 0.7) / 2 - 1)
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.25, 1.0])
+def test_a_constant_callable_is_the_number(prior):
+    for rng, n, true in random_cases(20):
+        predicted = random_pairs(rng, n + 2, n)
+        assert edrc_score(true, predicted, prior=lambda v, w: prior) == pytest.approx(
+            edrc_score(true, predicted, prior=prior), abs=1e-12
+        )
+
+
+def test_a_prior_may_be_true_or_false():
+    assert edrc_score([(1, 2)], [(2, 3)], prior=lambda v, w: np.bool_(v < w)) == 2 * 1 / 2 - 1
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.5, math.nan, None, "half"])
+def test_a_callable_prior_out_of_range_is_refused(bad):
+    with pytest.raises(ValueError, match=r"prior\('A', 'B'\) is"):
+        edrc_score([("A", "B")], [("C", "A")], items=["A", "B"], prior=lambda v, w: bad)
+
+
+# Size ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("discount", ["linear", "log2", "exp2"])
+def test_long_chains(discount):
+    n = 10_000
+    chain = list(itertools.pairwise(range(n)))
+    assert edrc_score(chain, chain, discount=discount) == pytest.approx(1, abs=1e-12)
+    backwards = {i: i for i in range(n)}
+    assert edrc_score(chain, backwards, discount=discount) == pytest.approx(-1, abs=1e-12)
+
+
+def test_a_long_cycle_is_named_in_short():
+    n = 10_000
+    cycle = [(i, (i + 1) % n) for i in range(n)]
+    with pytest.raises(ValueError, match=r"true_pairs has a cycle: \d+ ≻ .* more\) … ≻") as raised:
+        edrc_score(cycle, [(0, 1)])
+    assert len(str(raised.value)) < 300
+
+
+def _reachable(pairs, n):
+    """(n, n) of bool, row v the items preferred to v: a < b in each pair (a, b)."""
+    above = np.zeros((n, n), dtype=bool)
+    for a, b in sorted(pairs, key=lambda pair: pair[1]):
+        above[b] |= above[a]
+        above[b, a] = True
+    return above
+
+
+def test_2000_items_with_10000_pairs():
+    n, rng = 2_000, np.random.default_rng(11)
+    true = np.sort([rng.choice(n, 2, replace=False) for _ in range(10_000)])
+    predicted = np.sort([rng.choice(n, 2, replace=False) for _ in range(10_000)])
+    shuffled = rng.permutation(n)
+    above, said = _reachable(true.tolist(), n), np.zeros((n, n), dtype=bool)
+    said[np.ix_(shuffled, shuffled)] = _reachable(predicted.tolist(), n)
+    rank = np.ones(n)
+    for v in range(n):
+        rank[v] = 1 + rank[above[v]].max(initial=0)
+    W = n - 1 - above.sum(axis=0)
+    agree, opposite = (above & said).sum(axis=1), (above & said.T).sum(axis=1)
+    C = agree + (W - agree - opposite) / 2
+    low = rank > 1
+    expected = 2 * (C / rank)[low].sum() / (W / rank)[low].sum() - 1
+    assert edrc_score(true, shuffled[predicted]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_few_preferences_among_100000_scored_items():
+    n = 100_000
+    scores = dict(enumerate(range(n, 0, -1)))
+    true = [(0, 1), (2, 1), (7, 3)]
+    # of each of W(1) and W(3) all but 2, or 1, of the others are unknown
+    C = (2 + (n - 3) / 2) / 2 + (0 + (n - 2) / 2) / 2
+    C_opposite_is_0 = C - (1 / 2)  # 2 ≻ 1 is foretold the other way round
+    expected = 2 * C_opposite_is_0 / (2 * (n - 1) / 2) - 1
+    assert edrc_score(true, scores) == pytest.approx(expected, rel=1e-9)
+
+
+def test_100000_items_in_chains():
+    n = 100_000
+    true = np.arange(n).reshape(-1, 2)  # 50,000 pairs, each an island
+    expected = 2 * (1 + (n - 2) / 2) / (n - 1) - 1
+    assert edrc_score(true, true) == pytest.approx(expected, rel=1e-9)
+
+
+# Forms --------------------------------------------------------------------------------------------
+
+def _frame(module, pairs):
+    library = pytest.importorskip(module)
+    preferred, other = map(list, zip(*pairs, strict=True))
+    if module == "pyarrow":
+        return library.table({"preferred": preferred, "other": other})
+    return library.DataFrame({"preferred": preferred, "other": other})
+
+
+FORMS = {
+    "tuples": list,
+    "lists": lambda pairs: [list(pair) for pair in pairs],
+    "tuple of tuples": tuple,
+    "generator": iter,
+    "set": set,
+    "array": np.array,
+    "read-only array": lambda pairs: np.frombuffer("".join(map("".join, pairs)).encode("utf-32-le"),
+                                                   "<U1").reshape(-1, 2),
+    "object array": lambda pairs: np.array(pairs, dtype=object),
+    "list of arrays": lambda pairs: [np.array(pair) for pair in pairs],
+    "pandas": lambda pairs: _frame("pandas", pairs),
+    "polars": lambda pairs: _frame("polars", pairs),
+    "pyarrow": lambda pairs: _frame("pyarrow", pairs),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+def test_pairs_in_any_form(form):
+    value = edrc_score(form(TRUE), form(PREDICTED))
+    assert type(value) is float
+    assert value == pytest.approx(2 / 29)
+    # the items of one form are those of the others
+    assert edrc_score(form(TRUE), PREDICTED) == pytest.approx(2 / 29)
+    assert edrc_score(form(TRUE), dict.fromkeys("ABCDE", 1)) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("kind", [
+    lambda pairs: np.array(pairs), lambda pairs: np.array(pairs, dtype=np.uint8),
+    lambda pairs: np.array(pairs, dtype=float), lambda pairs: np.asfortranarray(pairs),
+    lambda pairs: _frame("pandas", pairs), lambda pairs: _frame("pandas", pairs).astype("Int64"),
+    lambda pairs: _frame("polars", pairs),
+])
+def test_numbered_items(kind):
+    pairs = [(1, 2), (2, 3)]
+    assert edrc_score(kind(pairs), {1: 3, 2: 2, 3: 1}) == 1
+    assert edrc_score(pairs, kind(pairs), items=[1, 2, 3]) == 1
+
+
+def test_dates_are_items():
+    pairs = np.array([["2026-01-01", "2026-01-02"]], dtype="datetime64[ns]")
+    assert edrc_score(pairs, {pairs[0, 0]: 1, pairs[0, 1]: 0}) == 1
+
+
+@pytest.mark.parametrize("number", [int, np.float32, np.int8, bool, np.bool_])
+def test_scores_of_any_kind_of_number(number):
+    assert edrc_score([("A", "B")], {"A": number(1), "B": number(0)}) == 1
+
+
+# Queries ------------------------------------------------------------------------------------------
+
+QID = ["u2", "u1", "u2", "u3"]
+PAIRS = [("A", "B"), ("X", "Y"), ("B", "C"), ("A", "C")]
+PREDICTIONS = {
+    "u1": [("Y", "X")],
+    "u2": {"A": 3, "B": 2, "C": 1},
+    "u3": [],
+    "nobody": [("C", "A")],
+}
+
+
+def test_queries_are_measured_each_by_its_own_pairs():
+    values = edrc_per_query(PAIRS, PREDICTIONS, qid=QID)
+    assert values == {"u2": 1.0, "u1": -1.0, "u3": 0.0}
+    assert list(values) == ["u2", "u1", "u3"]
+    assert all(type(value) is float for value in values.values())
+    assert edrc_score(PAIRS, PREDICTIONS, qid=QID) == (1 - 1 + 0) / 3
+
+
+@pytest.mark.parametrize("prior", [0.2, _uneven])
+@pytest.mark.parametrize("items", [None, [0, 1, 2, 3]])
+def test_queries_are_as_if_measured_alone(prior, items):
+    truths, predictions, qid, rows = {}, {}, [], []
+    for query, (rng, n, true) in enumerate(random_cases(12)):
+        truths[query], predictions[query] = true, random_pairs(rng, n, n)
+        qid += [query] * len(true)
+        rows += true
+    mixed = np.random.default_rng(2).permutation(len(rows))
+    values = edrc_per_query(
+        np.array(rows)[mixed], predictions, "log2", prior, items, qid=np.array(qid)[mixed]
+    )
+    assert sorted(values) == sorted(truths)
+    for query, value in values.items():
+        alone = edrc_score(truths[query], predictions[query], "log2", prior, items)
+        assert value == pytest.approx(alone, abs=1e-12)
+
+
+def test_items_by_query():
+    items = {"u2": ["A", "C"], "u1": ["X", "Y", "Z"], "u3": ["A"]}
+    values = edrc_per_query(PAIRS, PREDICTIONS, items=items, qid=QID, undefined=math.nan)
+    assert values["u2"] == 1
+    assert values["u1"] == 2 * (0 + 0.5) / 2 - 1
+    assert math.isnan(values["u3"])
+
+
+@pytest.mark.parametrize("ids", [
+    [2, 1, 2, 3], [("b", 1), ("a", 1), ("b", 1), ("c", 1)], [2.5, 1.5, 2.5, 3.5],
+])
+def test_query_ids_are_any_hashable(ids):
+    given = {q: PREDICTIONS[name] for q, name in zip(ids, QID, strict=True)}
+    assert list(edrc_per_query(PAIRS, given, qid=ids).values()) == [1, -1, 0]
+    pandas = pytest.importorskip("pandas")
+    assert list(edrc_per_query(PAIRS, given, qid=pandas.Series(ids)).values()) == [1, -1, 0]
+
+
+def test_queries_of_a_frame():
+    frame = _frame("pandas", PAIRS).assign(user=QID)
+    predictions = {user: rows[["preferred", "other"]] for user, rows in frame.groupby("user")}
+    values = edrc_per_query(frame[["preferred", "other"]], predictions, qid=frame["user"])
+    assert values == {"u2": 1, "u1": 1, "u3": 1}
+
+
+# Undefined ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("undefined", [0.0, 1.0, math.nan])
+def test_no_preference_among_the_items_is_undefined(undefined):
+    def value(items):
+        return edrc_score(TRUE, PREDICTED, items=items, undefined=undefined)
+
+    for items in ["A"], ["A", "B"], ["X", "Y"]:
+        np.testing.assert_equal(value(items), undefined)
+    assert value(["A", "C"]) == -1
+
+
+@pytest.mark.parametrize("undefined, mean", [(0.0, (1 + 0) / 2), (1.0, 1.0), (math.nan, 1.0)])
+def test_the_mean_with_an_undefined_query(undefined, mean):
+    pairs, predictions = [("A", "B"), ("C", "D")], {1: {"A": 1, "B": 0}, 2: {"C": 1, "D": 0}}
+    assert edrc_score(
+        pairs, predictions, items=["A", "B"], qid=[1, 2], undefined=undefined
+    ) == mean
+
+
+def test_the_mean_of_nothing_is_nan():
+    assert math.isnan(
+        edrc_score([("A", "B")], {1: []}, items=["A"], qid=[1], undefined=math.nan)
+    )
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+GOOD = [("A", "B")]
+
+
+@pytest.mark.parametrize("pairs, error, message", [
+    ([], ValueError, "is empty"),
+    (np.empty((0, 2)), ValueError, "is empty"),
+    ("AB", TypeError, "must be pairs .*; got str"),
+    (None, TypeError, "must be pairs .*; got None"),
+    (["AB", "CD"], ValueError, "row 0 is 'AB'"),
+    ([("A", "B"), ("A", "B", "C")], ValueError, "row 1 is"),
+    ([("A", "B"), ("A",)], ValueError, "row 1 is"),
+    ([("A", "B"), {"A", "C"}], ValueError, "row 1 is"),
+    ([1, 2], ValueError, "row 0 is 1"),
+    (np.ones((4, 3)), ValueError, r"shape \(n, 2\); it has \(4, 3\)"),
+    (np.ones((2, 2, 2)), ValueError, r"shape \(n, 2\); it has \(2, 2, 2\)"),
+    (np.array(1), ValueError, r"shape \(n, 2\); it has \(\)"),
+    ([("A", "B"), ("C", "C")], ValueError, "row 1 prefers 'C' to itself"),
+    ([("A", "B"), ("C", None)], ValueError, r"row 1, has a missing item \(None\)"),
+    ([("A", "B"), (math.nan, "C")], ValueError, r"row 1, has a missing item \(nan\)"),
+    ([("A", "B"), (("x", None), "C")], ValueError, "row 1, has a missing item"),
+    (np.array([[1, 2], [3, np.nan]]), ValueError, "row 1, has a missing item"),
+    ([("A", "B"), (["x"], "C")], TypeError, "row 1, has the item .* not hashable"),
+    ([("A", "B"), ("B", "A")], ValueError, "a cycle: ('A' ≻ 'B' ≻ 'A'|'B' ≻ 'A' ≻ 'B')"),
+])
+def test_bad_pairs_are_refused(pairs, error, message):
+    with pytest.raises(error, match="true_pairs.*" + message):
+        edrc_score(pairs, GOOD)
+    with pytest.raises(error, match="predicted_pairs.*" + message):
+        edrc_score(GOOD, pairs)
+
+
+def test_true_pairs_are_not_scores():
+    with pytest.raises(TypeError, match="true_pairs must be pairs .*; got dict"):
+        edrc_score({"A": 1, "B": 0}, GOOD)
+
+
+@pytest.mark.parametrize("module", ["pandas", "polars", "pyarrow"])
+def test_frames_have_two_columns_without_gaps(module):
+    library = pytest.importorskip(module)
+    make = library.table if module == "pyarrow" else library.DataFrame
+    with pytest.raises(ValueError, match="true_pairs must have two columns.*it has 3"):
+        edrc_score(make({"a": [1], "b": [2], "c": [3]}), GOOD)
+    with pytest.raises(ValueError, match="true_pairs, row 1, has a missing item"):
+        edrc_score(make({"a": ["A", None], "b": ["B", "C"]}), GOOD)
+
+
+def test_a_cycle_is_named_link_by_link():
+    pairs = [("A", "B"), ("B", "C"), ("C", "D"), ("D", "B"), ("D", "E")]
+    with pytest.raises(ValueError, match="a cycle: .*. Preferences must not") as raised:
+        edrc_score(GOOD, pairs)
+    named = str(raised.value).split("cycle: ")[1].split(". ")[0].replace("'", "").split(" ≻ ")
+    assert len(named) == 4 and named[0] == named[-1]
+    assert set(itertools.pairwise(named)) <= set(pairs)
+
+
+@pytest.mark.parametrize("scores, error, message", [
+    ({}, ValueError, "is empty"),
+    ({"A": 1, "B": math.nan}, ValueError, "item 'B' has nan"),
+    ({"A": 1, "B": None}, ValueError, "item 'B' has None"),
+    ({"A": 1, "B": "2"}, TypeError, "item 'B' has '2'"),
+    ({"A": 1, None: 2}, ValueError, "a missing item"),
+    ({"ann": [("A", "B")]}, TypeError, "item 'ann' has .* needs qid"),
+])
+def test_bad_scores_are_refused(scores, error, message):
+    with pytest.raises(error, match="predicted_pairs.*" + message):
+        edrc_score(GOOD, scores)
+
+
+@pytest.mark.parametrize("discount", ["linaer", "letor", None, 2, ["linear"]])
+def test_unknown_discounts_are_refused(discount):
+    with pytest.raises(ValueError, match="discount must be one of .*'linear'.* got"):
+        edrc_score(GOOD, GOOD, discount=discount)
+
+
+@pytest.mark.parametrize("discount", [
+    lambda rank: rank - 2, lambda rank: -rank, lambda rank: rank * np.nan, lambda rank: 1,
+    lambda rank: None, lambda rank: rank + np.inf, lambda rank: "much",
+])
+def test_discounts_give_a_number_above_0_for_each_rank(discount):
+    with pytest.raises(ValueError, match="discount must give a finite number > 0"):
+        edrc_score(GOOD, GOOD, discount=discount)
+
+
+def test_a_callable_discount_gets_ranks_from_2():
+    got = []
+    edrc_score(TRUE, PREDICTED, discount=lambda ranks: got.append(ranks.tolist()) or ranks)
+    assert got == [[2.0, 3.0]]
+
+
+@pytest.mark.parametrize("prior", [-0.1, 1.01, math.nan, math.inf, None, "half", True, [0.5]])
+def test_priors_out_of_range_are_refused(prior):
+    with pytest.raises(ValueError, match=r"prior must be a number in \[0, 1\]"):
+        edrc_score(GOOD, GOOD, prior=prior)
+
+
+@pytest.mark.parametrize("items, error, message", [
+    ([], ValueError, "is empty"),
+    ("AB", TypeError, "must be a collection of items; got str"),
+    (3, TypeError, "must be a collection of items; got int"),
+    ({"A": 1}, TypeError, "must be a collection of items; got dict"),
+    (["A", None], ValueError, "a missing item"),
+    (["A", ["B"]], TypeError, "not hashable"),
+])
+def test_bad_items_are_refused(items, error, message):
+    with pytest.raises(error, match="items.*" + message):
+        edrc_score(GOOD, GOOD, items=items)
+
+
+@pytest.mark.parametrize("undefined", [0.5, None, True])
+def test_other_values_of_undefined_are_refused(undefined):
+    with pytest.raises(ValueError, match="undefined must be 0.0, 1.0 or nan"):
+        edrc_score(GOOD, GOOD, undefined=undefined)
+
+
+TWO = [("A", "B"), ("B", "A")]
+
+
+@pytest.mark.parametrize("change, error, message", [
+    ({"qid": [1]}, ValueError, "qid has 1 rows, but true_pairs has 2"),
+    ({"qid": [1, None]}, ValueError, "qid is missing in row 1"),
+    ({"qid": [1, 1]}, ValueError, "true_pairs, query 1, has a cycle"),
+    ({"true_pairs": set(TWO)}, TypeError, "true_pairs is a set"),
+    ({"predicted_pairs": GOOD}, TypeError, "predicted_pairs must, with qid, be a mapping"),
+    ({"predicted_pairs": {1: GOOD}}, ValueError, "predicted_pairs lacks 1 of the 2 queries, 2 am"),
+    ({"predicted_pairs": {1: GOOD, 2: TWO}}, ValueError, r"predicted_pairs\[2\] has a cycle"),
+    ({"predicted_pairs": {1: GOOD, 2: ["AB"]}}, ValueError, r"predicted_pairs\[2\].*row 0 is 'AB'"),
+    ({"predicted_pairs": {"A": 1, "B": 2}}, ValueError, "predicted_pairs lacks 2 of the 2"),
+    ({"predicted_pairs": {1: 0.5, 2: 0.7}}, TypeError, r"predicted_pairs\[1\] must be pairs"),
+    ({"items": {1: ["A"]}}, ValueError, "items lacks 1 of the 2 queries"),
+    ({"items": {1: ["A"], 2: [None]}}, ValueError, r"items\[2\] has a missing item"),
+])
+def test_bad_queries_are_refused(change, error, message):
+    arguments = {"true_pairs": TWO, "predicted_pairs": {1: GOOD, 2: GOOD}, "qid": [1, 2]} | change
+    with pytest.raises(error, match=message):
+        edrc_score(**arguments)
+
+
+def test_values_by_query_need_the_queries():
+    with pytest.raises(ValueError, match="qid is missing"):
+        edrc_per_query(GOOD, {1: GOOD}, qid=None)
+
+
+def test_scores_in_a_series_are_told_how_to_come():
+    scores = pd.Series({"A": 2.0, "B": 1.0})
+    with pytest.raises(TypeError, match=r"predicted_pairs is a Series of numbers.*to_dict\(\)"):
+        sg.edrc_score([("A", "B")], scores)
+    assert sg.edrc_score([("A", "B")], scores.to_dict()) == 1.0

@@ -1,0 +1,657 @@
+"""compare: pairing by query, tests beside scipy's, corrections beside statsmodels', sentences."""
+
+import itertools
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+import skgraded as sg
+from skgraded.reports.intervals import BLOCK
+from skgraded.reports.paired_tests import adjust, p_value
+
+TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
+
+
+def evaluation(values, ids=None, weights=None, name="AP"):
+    """An Evaluation with given values of one measure."""
+    values = np.array(values, dtype=float)
+    rows = np.arange(len(values))
+    if ids is None:
+        ids = rows
+    elif not isinstance(ids, np.ndarray):
+        ids = np.array(ids)
+    weights = None if weights is None else np.array(weights, dtype=float)
+    template = sg.evaluate(rows + 1, rows, qid=rows, measures=name)
+    return replace(template, query_ids=ids, per_query={name: values}, weights=weights)
+
+
+def with_measure(ev, name, values):
+    """The Evaluation with one more measure."""
+    other = evaluation(values, name=name)
+    changed = {"per_query": ev.per_query | {name: other.per_query[name]}}
+    for field in ("undefined", "n_undefined"):
+        if field in {one.name for one in fields(ev)}:
+            changed[field] = getattr(ev, field) | getattr(other, field)
+    return replace(ev, **changed)
+
+
+def compared(*values, **kwargs):
+    """Systems a, b, … by values, compared to the first of them."""
+    systems = {name: evaluation(one) for name, one in zip("abcdefgh", values, strict=False)}
+    return sg.compare(systems, **{"baseline": "a", "rng": 0} | kwargs)
+
+
+def only_row(found):
+    (row,) = found.to_frame().to_dict("records")
+    return row
+
+
+@pytest.fixture(scope="module")
+def pair():
+    rng = np.random.default_rng(5)
+    values = rng.beta(2, 2, 40)
+    return values, np.clip(values + rng.normal(0.04, 0.1, 40), 0, 1)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Three systems by two measures, tied and undefined values among them."""
+    X, y, qid = sg.datasets.make_ranking(n_queries=50, random_state=0)
+    y = np.where(np.isin(qid, [3, 17]), 0, y)
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=(3, len(y)))
+    measures = ["ap(undefined=nan)", "ndcng@5", "rr"]
+    return {
+        name: sg.evaluate(y, y + scale * noise[i], qid=qid, measures=measures)
+        for i, (name, scale) in enumerate([("rough", 3), ("fair", 2.5), ("good", 1)])
+    }
+
+
+# Tests and corrections ---------------------------------------------------------------------------
+
+@pytest.mark.parametrize("n", [2, 3, 12, 13])
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_p_of_few_queries_is_the_exact_one_of_scipy(n, decimals):
+    rng = np.random.default_rng(n)
+    for _ in range(4):
+        a, b = rng.random((2, n)) if decimals is None else rng.random((2, n)).round(decimals)
+        expected = stats.permutation_test(
+            (b - a,), lambda d, axis: d.sum(axis=axis), permutation_type="samples",
+            n_resamples=np.inf, vectorized=True,
+        ).pvalue
+        # scipy's tolerance is relative to the sum, of which little may be left
+        if abs((b - a).sum()) > 1e-9:
+            assert only_row(compared(a, b))["p_value"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_p_of_few_queries_is_that_of_all_sign_flips():
+    a, b = [0.5, 0.25, 0, 0.5, 1], [0.75, 0.75, 0.5, 0.25, 1]
+    d = np.subtract(b, a)
+    sums = [d @ signs for signs in itertools.product([-1, 1], repeat=5)]
+    assert only_row(compared(a, b))["p_value"] == 2 * np.mean(np.array(sums) >= d.sum())
+    # 0.25 0.5 0.5 -0.25: of 16 flips the sum is at least 1 for ++++, +++-, -+++
+    assert only_row(compared(a, b))["p_value"] == 2 * 3 / 16
+
+
+def test_p_of_random_flips_counts_as_scipy_does(pair):
+    a, b = pair
+    d = b - a
+    rng = np.random.default_rng(np.random.default_rng(0).integers(2**63))
+    bits = np.frombuffer(rng.bytes(999 * 5), np.uint8).reshape(999, 5)
+    sums = np.where(np.unpackbits(bits, axis=1), -d, d).sum(axis=1)
+    # what scipy does with its null distribution
+    expected = 2 * min((sums <= d.sum()).sum() + 1, (sums >= d.sum()).sum() + 1) / (999 + 1)
+    assert only_row(compared(a, b, n_resamples=999))["p_value"] == min(expected, 1)
+
+
+def test_p_of_random_flips_comes_near_that_of_scipy(pair):
+    a, b = pair
+    n_resamples = 19_999
+    scipys = stats.permutation_test(
+        (b - a,), lambda d, axis: d.mean(axis=axis), permutation_type="samples",
+        n_resamples=n_resamples, vectorized=True, batch=1000,
+    ).pvalue
+    ours = only_row(compared(a, b, n_resamples=n_resamples))["p_value"]
+    # four standard deviations of the difference of two such counts
+    assert abs(ours - scipys) < 4 * 2 * np.sqrt(2 * ours / 2 / n_resamples)
+
+
+def test_random_flips_in_batches_are_those_drawn_at_once():
+    d = np.random.default_rng(0).normal(0.1, 1, 256)
+    bits = np.frombuffer(np.random.default_rng(7).bytes(5000 * 32), np.uint8).reshape(5000, 32)
+    assert bits.size * 8 > BLOCK
+    sums = np.where(np.unpackbits(bits, axis=1), -d, d).sum(axis=1)
+    expected = 2 * (min((sums <= d.sum()).sum(), (sums >= d.sum()).sum()) + 1) / (5000 + 1)
+    assert 0.02 < expected < 0.9
+    assert p_value("randomization", d, 5000, np.random.default_rng(7)) == expected
+
+
+def test_all_flips_in_batches_are_all_flips():
+    d = np.random.default_rng(2).normal(0.3, 1, 17)
+    signs = 1 - 2 * (np.arange(2**17)[:, None] >> np.arange(17) & 1)
+    assert signs.size > BLOCK
+    sums = signs @ d
+    expected = 2 * min((sums <= d.sum() + 1e-9).mean(), (sums >= d.sum() - 1e-9).mean())
+    assert 0.02 < expected < 0.9
+    assert p_value("randomization", d, 2**17, None) == expected
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_p_of_t_and_wilcoxon_are_those_of_scipy(pair, ties):
+    a, b = (np.round(values, 1) for values in pair) if ties else pair
+    d = np.round(b - a, 12)
+    assert (d == 0).any() == ties
+    t, wilcoxon = (only_row(compared(a, b, test=test))["p_value"] for test in ("t", "wilcoxon"))
+    assert t == pytest.approx(stats.ttest_1samp(d, 0).pvalue, rel=1e-9)
+    assert t == pytest.approx(stats.ttest_rel(b, a).pvalue, rel=1e-9)
+    method = {"method": "approx"} if ties else {}
+    assert wilcoxon == pytest.approx(stats.wilcoxon(d, **method).pvalue, rel=1e-12)
+
+
+def test_p_of_bootstrap_is_that_of_a_loop():
+    d = np.array([0.4, -0.1, 0.2, 0.3, 0.1, -0.2, 0.25])
+    drawn = np.random.default_rng(3).integers(0, 7, (500, 7))
+    n_extreme = 0
+    for rows in drawn:
+        sample = d[rows] - d.mean()
+        if np.ptp(sample) == 0 or abs(sample.mean()) / sample.std() >= d.mean() / d.std():
+            n_extreme += 1
+    found = p_value("bootstrap", d, 500, np.random.default_rng(3))
+    assert found == (1 + n_extreme) / (1 + 500)
+    assert 10 < n_extreme < 490
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_test_has_no_side(pair, test):
+    a, b = pair
+    there, back = (only_row(compared(*two, test=test)) for two in ((a, b), (b, a)))
+    assert back["difference"] == -there["difference"]
+    assert back["effect_size"] == -there["effect_size"]
+    assert (back["wins"], back["losses"]) == (there["losses"], there["wins"])
+    assert back["p_value"] == pytest.approx(there["p_value"], rel=1e-9)
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("n", [1, 2, 30])
+def test_systems_alike_have_a_p_of_1(test, n):
+    a = np.random.default_rng(0).random(n)
+    # 0.1 + 0.2 - 0.3 is rounding, no difference
+    found = only_row(compared(a + 0.3, a + 0.1 + 0.2, test=test))
+    assert found["p_value"] == found["p_adjusted"] == 1
+    assert (found["wins"], found["ties"], found["losses"]) == (0, n, 0)
+    assert found["difference"] == pytest.approx(0, abs=1e-15)
+    assert n == 1 or found["effect_size"] == 0
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_one_query_shows_nothing(test):
+    found = only_row(compared([0], [1], test=test))
+    assert found["p_value"] == 1
+    assert np.isnan([found["ci_low"], found["ci_high"], found["effect_size"]]).all()
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_equal_differences_have_that_value_as_their_interval(test):
+    found = only_row(compared([0.25, 0.5, 0], [0.5, 0.75, 0.25], test=test))
+    assert (found["ci_low"], found["difference"], found["ci_high"]) == (0.25, 0.25, 0.25)
+    assert np.isnan(found["effect_size"])
+    # without spread t is infinite
+    expected = {
+        "randomization": 2 / 8,
+        "t": 0,
+        "wilcoxon": stats.wilcoxon([0.25, 0.25, 0.25]).pvalue,
+        "bootstrap": 1 / (1 + 9999),
+    }[test]
+    assert found["p_value"] == expected
+    # 0.1 in each, but for rounding
+    found = only_row(compared([0.3, 0.6, 0.7], [0.4, 0.7, 0.8], test=test))
+    assert found["p_value"] == pytest.approx(expected, abs=1e-12)
+    assert np.isnan(found["effect_size"])
+
+
+@pytest.mark.parametrize(
+    ("correction", "theirs"),
+    [("holm", "holm"), ("bonferroni", "bonferroni"), ("fdr_bh", "fdr_bh")],
+)
+def test_corrections_are_those_of_statsmodels_over_the_whole_table(table, correction, theirs):
+    frame = sg.compare(table, test="t", correction=correction).to_frame()
+    assert len(frame) == 3 * 3
+    assert (frame["p_adjusted"] != frame["p_value"]).any()
+    expected = multipletests(frame["p_value"], method=theirs)[1]
+    np.testing.assert_allclose(frame["p_adjusted"], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
+def test_corrections_of_random_p_values_are_those_of_statsmodels(correction):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 40):
+        p = rng.random(n).round(2) ** 3
+        np.testing.assert_allclose(adjust(p, correction), multipletests(p, method=correction)[1])
+        with_gaps = np.insert(p, [0, n], np.nan)
+        found = adjust(with_gaps, correction)
+        assert np.isnan(found[[0, -1]]).all()
+        np.testing.assert_array_equal(found[1:-1], adjust(p, correction))
+
+
+def test_without_correction_p_stays(table):
+    frame = sg.compare(table, test="t", correction=None).to_frame()
+    np.testing.assert_array_equal(frame["p_adjusted"], frame["p_value"])
+
+
+@pytest.mark.parametrize("test", ["randomization", "bootstrap"])
+def test_a_seed_gives_the_same_p(pair, test):
+    first, second = (only_row(compared(*pair, test=test, rng=4)) for _ in range(2))
+    assert first == second
+    generators = (np.random.default_rng(4) for _ in range(2))
+    assert [only_row(compared(*pair, test=test, rng=rng)) for rng in generators] == [first] * 2
+    others = {only_row(compared(*pair, test=test, rng=seed))["p_value"] for seed in range(5)}
+    assert len(others) > 1
+    assert 0 < only_row(compared(*pair, test=test, rng=None))["p_value"] < 1
+
+
+def test_p_of_a_pair_does_not_depend_on_the_other_systems(table):
+    every = sg.compare(table, rng=0).to_frame().set_index(["baseline", "system", "measure"])
+    two = sg.compare({name: table[name] for name in ("fair", "good")}, rng=0).to_frame()
+    two = two.set_index(["baseline", "system", "measure"])
+    for column in ("p_value", "ci_low", "ci_high"):
+        np.testing.assert_array_equal(every.loc[two.index, column], two[column])
+
+
+# Pairing -----------------------------------------------------------------------------------------
+
+def test_queries_are_paired_by_id_in_any_order(table):
+    expected = sg.compare(table, rng=0, test="wilcoxon").to_frame()
+    mixed = {
+        name: replace(
+            ev, query_ids=ev.query_ids[order],
+            per_query={measure: values[order] for measure, values in ev.per_query.items()},
+        )
+        for seed, (name, ev) in enumerate(table.items())
+        for order in [np.random.default_rng(seed).permutation(50) if seed else np.arange(50)]
+    }
+    found = sg.compare(mixed, rng=0, test="wilcoxon")
+    assert found.to_frame().equals(expected)
+    assert found.query_ids.tolist() == table["rough"].query_ids.tolist()
+    for i, ev in enumerate(table.values()):
+        np.testing.assert_array_equal(found.per_query["RR"][i], ev.per_query["RR"])
+
+
+def test_ids_of_any_kind_are_paired():
+    ids = [("q", 1), ("q", 2), "q3", 4, 5.5]
+    array = np.empty(5, dtype=object)
+    array[:] = ids
+    forth = evaluation(np.arange(5), array)
+    back = evaluation(np.arange(5)[::-1], array[::-1])
+    found = sg.compare({"forth": forth, "back": back})
+    assert only_row(found)["ties"] == 5
+    days = np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[D]")
+    found = sg.compare({"a": evaluation([1, 0], days), "b": evaluation([0, 1], days[::-1])})
+    assert only_row(found)["ties"] == 2
+
+
+def test_columns_are_those_of_the_values(table):
+    found = sg.compare(table, baseline="fair", test="t", correction=None)
+    frame = found.to_frame()
+    assert frame.columns.tolist()[:9] == [
+        "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
+        "n_queries",
+    ]
+    measures = ["AP(undefined=nan)", "NDCNG@5", "RR"]
+    assert found.systems == ["rough", "fair", "good"]
+    assert found.measures == measures
+    assert [*zip(frame["system"], frame["measure"], strict=True)] == [
+        *itertools.product(["rough", "good"], measures)
+    ]
+    assert set(frame["baseline"]) == {"fair"}
+    for row in frame.to_dict("records"):
+        a, b = (table[name].per_query[row["measure"]] for name in ("fair", row["system"]))
+        d = (b - a)[~np.isnan(a)]
+        assert row["mean"] == table[row["system"]].mean()[row["measure"]]
+        assert row["baseline_mean"] == table["fair"].mean()[row["measure"]]
+        assert row["difference"] == pytest.approx(d.mean(), abs=1e-12)
+        assert row["n_queries"] == len(d) == (48 if "nan" in row["measure"] else 50)
+        counts = [np.sum(d > 1e-12), np.sum(abs(d) <= 1e-12), np.sum(d < -1e-12)]
+        assert [row["wins"], row["ties"], row["losses"]] == counts
+        assert row["effect_size"] == pytest.approx(d.mean() / d.std(ddof=1), rel=1e-9)
+        assert row["ci_low"] < row["difference"] < row["ci_high"]
+        assert row["ci_method"] == "bootstrap"
+    assert (frame["ties"] > 0).any()
+
+
+def test_intervals_are_those_of_scipy(pair):
+    a, b = pair
+    found = only_row(compared(a, b, level=0.9))
+    expected = stats.bootstrap((b - a,), np.mean, confidence_level=0.9).confidence_interval
+    width = expected.high - expected.low
+    assert found["ci_low"] == pytest.approx(expected.low, abs=0.03 * width)
+    assert found["ci_high"] == pytest.approx(expected.high, abs=0.03 * width)
+
+
+def test_all_pairs_without_a_baseline(table):
+    frame = sg.compare(table, test=None).to_frame()
+    assert [*zip(frame["system"], frame["baseline"], strict=True)][::3] == [
+        ("fair", "rough"), ("good", "rough"), ("good", "fair"),
+    ]
+
+
+def test_queries_undefined_in_either_system_are_left_out_and_counted():
+    found = only_row(compared([0.5, np.nan, 0.25, 1, 0], [1, 0.5, np.nan, 1, 0.25], test="t"))
+    assert found["n_queries"] == 3
+    assert found["mean"] == (1 + 1 + 0.25) / 3
+    assert found["baseline_mean"] == (0.5 + 1 + 0) / 3
+    assert found["p_value"] == pytest.approx(stats.ttest_1samp([0.5, 0, 0.25], 0).pvalue)
+
+
+@pytest.mark.parametrize("test", [*TESTS, None])
+def test_without_a_defined_query_there_is_no_number(test):
+    undefined = evaluation([np.nan, np.nan], name="AP(undefined=nan)")
+    both = {name: with_measure(undefined, "AP", values) for name, values in (
+        ("a", [0, 1]), ("b", [0.5, 0.75]),
+    )}
+    found = sg.compare(both, test=test)
+    none, some = found.to_frame().to_dict("records")
+    assert none["n_queries"] == 0
+    assert np.isnan([none[name] for name in ("mean", "difference", "p_value", "p_adjusted")]).all()
+    assert found.sentences()[0] == (
+        "b and a have no query in common with a value of AP(undefined=nan)."
+    )
+    # it is no test, so there is nothing to correct for
+    assert test is None or some["p_adjusted"] == some["p_value"]
+
+
+def test_weights_count_in_means_and_intervals():
+    weights = [4, 1, 1, 0, 2, 2]
+    a, b = [0.5, 0, 0.25, 1, 0.5, 0.75], [1, 0.5, 0, 0, 0.25, 1]
+    systems = {"a": evaluation(a, weights=weights), "b": evaluation(b, weights=weights)}
+    found = only_row(sg.compare(systems, test=None, rng=0))
+    assert found["difference"] == pytest.approx(
+        (4 * 0.5 + 1 * 0.5 - 1 * 0.25 - 2 * 0.25 + 2 * 0.25) / 10
+    )
+    assert found["n_queries"] == 5
+    assert np.isnan([found["p_value"], found["p_adjusted"]]).all()
+    plain = only_row(compared(a[:3] + a[4:], b[:3] + b[4:], test=None))
+    assert found["ci_low"] != plain["ci_low"]
+    assert (found["wins"], found["losses"]) == (plain["wins"], plain["losses"])
+
+
+def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair):
+    a, b = pair
+    few = only_row(compared(a[5:], b[5:]))
+    for scale in (1, 0.1, 7):
+        weights = np.where(np.arange(40) < 5, 0, scale)
+        systems = {
+            name: evaluation(values, weights=weights) for name, values in (("a", a), ("b", b))
+        }
+        found = only_row(sg.compare(systems, baseline="a", rng=0))
+        assert {name: type(cell) for name, cell in found.items()} == {
+            name: type(cell) for name, cell in few.items()
+        }
+        for name, cell in few.items():
+            expected = cell if isinstance(cell, str) else pytest.approx(cell, rel=1e-12)
+            assert found[name] == expected
+
+
+def test_folds_do_not_count_only_queries_do():
+    from sklearn.dummy import DummyRegressor
+    from sklearn.linear_model import Ridge
+
+    X, y, qid = sg.datasets.make_ranking(n_queries=40, random_state=0)
+    rankers = {"constant": DummyRegressor(), "ridge": Ridge()}
+    crossed = {
+        name: sg.cross_evaluate(ranker, X, y, qid=qid, measures="ap", cv=5)
+        for name, ranker in rankers.items()
+    }
+    found = sg.compare(crossed, test="t")
+    d = np.subtract(*(crossed[name].per_query["AP"] for name in ("ridge", "constant")))
+    assert only_row(found)["n_queries"] == 40
+    assert only_row(found)["p_value"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
+
+
+# Sentences ---------------------------------------------------------------------------------------
+
+def test_a_sentence_says_what_was_found():
+    a = np.tile([0.25, 0.5, 0.75, 0.5], 5)
+    b = a + np.tile([0.25, 0.25, -0.125, 0], 5)
+    found = compared(a, b, test="t")
+    row = only_row(found)
+    assert row["p_value"] < 0.05
+    assert found.sentences() == [
+        f"b is better than a by AP: 0.594 against 0.500, +0.094 (95 % interval "
+        f"{row['ci_low']:.3f} to {row['ci_high']:.3f}), p = {row['p_value']:.3g}; better for "
+        "10 of 20 queries, worse for 5."
+    ]
+    assert compared(b, a, test="t").sentences()[0].startswith("b is worse than a by AP: 0.500 ag")
+    assert compared(a, b, test=None).sentences()[0].startswith(
+        "b against a by AP, not tested: 0.594 against 0.500, +0.094 (95 % interval"
+    )
+
+
+def test_a_sentence_does_not_hide_that_ranks_and_mean_disagree():
+    d = np.append(np.linspace(0.01, 0.05, 27), [-1, -0.9, -0.8])
+    assert d.mean() < 0 and stats.wilcoxon(d).pvalue < 0.05
+    (sentence,) = compared(np.ones(30), 1 + d, test="wilcoxon").sentences()
+    assert sentence.startswith(
+        "b and a differ by AP, but the ranks of the differences, which the test compares, favour "
+        "b, not so their mean: 0.937 against 1.000, -0.063 (95"
+    )
+    assert sentence.endswith("b is better for 27 of 30 queries, worse for 3.")
+
+
+def test_the_sentences_of_a_table_name_the_correction(table):
+    found = sg.compare(table, baseline="rough", rng=0)
+    for sentence, row in zip(found.sentences(), found.to_frame().to_dict("records"), strict=True):
+        better = f"{row['system']} is better than rough by {row['measure']}: "
+        alike = f"{row['system']} and rough cannot be told apart by {row['measure']}: "
+        assert sentence.startswith(better if row["p_adjusted"] <= 0.05 else alike)
+        assert "after Holm's correction over 6 tests;" in sentence
+        assert ("Left out: 2 queries, " in sentence) == (row["measure"] == "AP(undefined=nan)")
+    assert len(set(sentence.split(" by ")[0] for sentence in found.sentences())) > 1
+    sentences = sg.compare(table, baseline="rough", correction=None, rng=0).sentences()
+    assert "not corrected for 6 tests;" in sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("test", "n", "n_resamples", "reason"),
+    [
+        ("randomization", 5, 9999, "the smallest p of 5 queries that differ is 0.0625."),
+        ("wilcoxon", 5, 9999, "the smallest p of 5 queries that differ is 0.0625."),
+        ("randomization", 30, 199, "the smallest p of 199 resamples is 0.01."),
+        ("bootstrap", 30, 150, "the smallest p of 150 resamples is 0.00662."),
+        ("t", 1, 9999, "the smallest p of 1 query that differs is 1."),
+        ("randomization", 6, 9999, None),
+        ("wilcoxon", 6, 9999, None),
+        ("t", 2, 9999, None),
+    ],
+)
+def test_a_sentence_says_when_nothing_could_have_been_shown(test, n, n_resamples, reason):
+    d = np.linspace(0.01, 0.4, n) * (-1.0) ** np.arange(n)
+    level = 0.999 if n == 30 else 0.95
+    found = compared(np.zeros(n), d, test=test, n_resamples=n_resamples, level=level)
+    (sentence,) = found.sentences()
+    assert sentence.startswith("b and a cannot be told apart by AP: ")
+    if reason is None:
+        assert "No outcome" not in sentence
+    else:
+        assert sentence.endswith(f". No outcome could have told them apart: {reason}")
+
+
+def test_a_correction_can_put_significance_out_of_reach():
+    rng = np.random.default_rng(0)
+    found = compared(*rng.random((4, 7)), correction="bonferroni")
+    assert all(
+        sentence.endswith("the smallest p of 7 queries that differ is 0.0156, 0.0469 after the "
+                          "correction.") or "No outcome" not in sentence
+        for sentence in found.sentences()
+    )
+    found = compared(*rng.random((5, 7)), correction="bonferroni")
+    for sentence in found.sentences():
+        assert sentence.endswith(
+            "the smallest p of 7 queries that differ is 0.0156, 0.0625 after the correction."
+        )
+
+
+def test_a_sentence_of_systems_alike():
+    assert compared([0.5, 1], [0.5, 1]).sentences() == [
+        "b and a have the same AP for all 2 queries: 0.750."
+    ]
+    assert compared([0.5], [0.5]).sentences() == [
+        "b and a have the same AP for the one query: 0.500."
+    ]
+
+
+def test_a_repr_shows_the_rows(pair):
+    found = compared(*pair, test="t")
+    row = only_row(found)
+    assert repr(found) == (
+        f"Comparison(40 queries: b - a, AP: {row['difference']:+.4f}, p={row['p_value']:.3g})"
+    )
+
+
+# Keeping -----------------------------------------------------------------------------------------
+
+def test_a_comparison_is_frozen_and_pickles(table):
+    found = sg.compare(table, rng=0, n_resamples=199)
+    with pytest.raises(AttributeError):
+        found.test = "t"
+    again = pickle.loads(pickle.dumps(found))
+    assert again.to_frame().equals(found.to_frame())
+    assert again.sentences() == found.sentences()
+
+
+def assert_same(one, other):
+    for field in fields(sg.Comparison):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        if field.name in ("per_query", "table"):
+            assert list(a) == list(b)
+            for name in a:
+                np.testing.assert_array_equal(a[name], b[name], strict=True)
+                assert [*map(type, a[name])] == [*map(type, b[name])]
+        else:
+            assert type(a) is type(b)
+            np.testing.assert_array_equal(a, b)
+            assert getattr(a, "dtype", None) == getattr(b, "dtype", None)
+
+
+@pytest.mark.parametrize("form", ["text", "file"])
+def test_json_gives_the_same_back(table, form, tmp_path):
+    ids = np.empty(3, dtype=object)
+    ids[:] = [("q", 1), "q2", 0.1]
+    weighted = {
+        name: evaluation(values, ids, [0.1, 2, 3])
+        for name, values in (("a", [0.1, 0.2, 0.3]), ("b", [1 / 3, 0.5, np.nan]))
+    }
+    for found in (
+        sg.compare(table, rng=0, correction="fdr_bh"),
+        sg.compare(table, baseline="fair", test=None),
+        sg.compare(weighted, test=None, level=0.9, n_resamples=100),
+        compared([0.1], [0.7]),
+        compared([0.25, 0.5], [0.5, 0.75]),
+    ):
+        if form == "text":
+            again = sg.Comparison.from_json(found.to_json())
+        else:
+            path = tmp_path / "comparison.json"
+            assert found.to_json(path) is None
+            again = sg.Comparison.from_json(path)
+        assert_same(again, found)
+        assert again.sentences() == found.sentences()
+        assert again.to_frame().equals(found.to_frame())
+
+
+def test_json_of_something_else_is_refused():
+    with pytest.raises(ValueError, match="JSON of Evaluation, not of a Comparison"):
+        sg.Comparison.from_json('{"kind": "Evaluation"}')
+    with pytest.raises(ValueError, match="not JSON"):
+        sg.Comparison.from_json('{"kind": ')
+
+
+def test_csv_holds_the_frame(table, tmp_path):
+    found = sg.compare(table, baseline="rough", rng=0)
+    path = tmp_path / "comparison.csv"
+    assert found.to_csv(path) is None
+    assert path.read_text() == found.to_csv()
+    again = pd.read_csv(path)
+    pd.testing.assert_frame_equal(again, found.to_frame(), check_dtype=False, rtol=1e-15)
+
+
+def test_markdown_and_latex_have_a_row_a_test(table):
+    found = sg.compare(table, baseline="rough", rng=0)
+    head, line, *rows = found.to_markdown().splitlines()
+    assert [cell.strip() for cell in head.strip("|").split("|")] == [
+        "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
+        "n_queries", "wins", "ties", "losses", "effect_size", "baseline_mean",
+    ]
+    row = found.to_frame().iloc[-1]
+    assert len(rows) == 6
+    assert f" {row['mean']:.4f} |" in rows[-1]
+    latex = found.to_latex()
+    assert latex.count(r"\\") == 1 + 6
+    assert r"p\_value" in latex and f"{row['difference']:.4f}" in latex
+    every = sg.compare(table, test=None).to_markdown().splitlines()
+    assert "baseline " in every[0] and "p_value" not in every[0]
+    assert len(every) == 2 + 9
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+GOOD = evaluation([0.5, 1, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("systems", "error", "message"),
+    [
+        ({}, ValueError, r"evaluations has 0 systems: give at least two"),
+        ({"a": GOOD}, ValueError, r"evaluations has 1 system: give at least two"),
+        ([GOOD, GOOD], TypeError, r"evaluations must be a mapping .*got list"),
+        ({"a": GOOD, 1: GOOD}, TypeError, r"named by text; got the name 1"),
+        ({"a": GOOD, "b": [0.5, 1]}, TypeError, r"evaluations\['b'\] must be an Evaluation"),
+        ({"a": GOOD, "b": evaluation([1, 0], [0, 1])}, ValueError,
+         r"^'b' lacks 1 of the 3 queries of 'a', 2 among them"),
+        ({"a": evaluation([1], [2]), "b": GOOD}, ValueError,
+         r"^'a' lacks 2 of the 3 queries of 'b', 0 among them"),
+        ({"a": GOOD, "b": evaluation([1, 0, 1], ["0", "1", "2"])}, ValueError,
+         r"^'b' lacks 3 of the 3 queries of 'a', 0 among them; its own are such as '0'.*type"),
+        ({"a": GOOD, "b": evaluation([1, 0, 1, 1], [0, 1, 2, 1])}, ValueError,
+         r"^'b' has query 1 more than once"),
+        ({"a": GOOD, "b": evaluation([1, 0, 1], name="RR")}, ValueError,
+         r"^'b' lacks the measure AP of 'a'; it has RR"),
+        ({"a": GOOD, "b": with_measure(GOOD, "RR", [1, 1, 1])}, ValueError,
+         r"^'a' lacks the measure RR of 'b'; it has AP"),
+        ({"a": GOOD, "b": evaluation([1, 0, 1], weights=[1, 1, 2])}, ValueError,
+         r"^'b' has other weights than 'a' for 1 queries: query 2 has 2, there 1"),
+        ({name: evaluation([1, 0, 1], weights=[0, 3, 2]) for name in "ab"}, ValueError,
+         r"query 1 has weight 3 and query 2 has 2. Use test=None"),
+    ],
+)
+def test_systems_that_cannot_be_compared_are_refused(systems, error, message):
+    with pytest.raises(error, match=message):
+        sg.compare(systems)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"baseline": "bm24"}, ValueError,
+         r"baseline must be one of the systems \['bm25', 'lgbm'\]; got 'bm24'. Did you mean 'bm25"),
+        ({"baseline": 3}, ValueError, r"baseline must be one of .*; got 3\.$"),
+        ({"test": "anova"}, ValueError, r"test must be one of \['randomization', 't', .*'anova'"),
+        ({"correction": "sidak"}, ValueError, r"correction must be one of \['holm', .*'sidak'"),
+        ({"test": ["t"]}, ValueError, r"test must be one of"),
+        ({"level": 1}, ValueError, r"level must be"),
+        ({"level": 95}, ValueError, r"level must be .*95"),
+        ({"level": "high"}, ValueError, r"level must be .*'high'"),
+        ({"n_resamples": 0}, ValueError, r"n_resamples must be at least 100"),
+        ({"n_resamples": 9.5}, ValueError, r"n_resamples must be a whole number"),
+        ({"rng": -1}, TypeError, r"rng must be None, a whole number"),
+        ({"rng": "seed"}, TypeError, r"rng must be .*'seed'"),
+        ({"rng": 1.5}, TypeError, r"rng must be .*1.5"),
+    ],
+)
+def test_bad_settings_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        sg.compare({"bm25": GOOD, "lgbm": GOOD}, **arguments)

@@ -1,0 +1,448 @@
+"""Pages and fragments of HTML: what stands in them, and that no name can break them."""
+
+import json
+import math
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from small_reports import HOSTILE, cross_evaluation, evaluation, ids_of, systems
+
+import skgraded as sg
+from skgraded.reports.write.charts import difference_chart, forest, level_chart
+from skgraded.reports.write.html import (
+    comparison_page,
+    cross_evaluation_page,
+    evaluation_page,
+    fragment,
+)
+
+VOID = {"meta", "link", "br", "input"}
+SVG = {"line", "circle", "path"}
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, and texts, of HTML whose every element is closed."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.elements, self.texts, self.open = [], [], []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        assert tag in SVG
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        self.texts.append((tuple(self.open), text))
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def text(self, *tags):
+        """The text in elements of these tags, in order, with single spaces."""
+        found = (text for tags_open, text in self.texts if set(tags) & set(tags_open))
+        return " ".join(" ".join(found).split())
+
+    @property
+    def data(self):
+        """The data of the page's script."""
+        (text,) = [text for open_, text in self.texts if open_[-1:] == ("script",)
+                   and text.startswith("{")]
+        return json.loads(text)
+
+
+def compared(names=("old", "new"), n_queries=30, baseline="old", **kwargs):
+    settings = {key: kwargs.pop(key) for key in ("test", "correction") if key in kwargs}
+    evaluations = systems(names, n_queries, **kwargs)
+    return sg.compare(evaluations, baseline=baseline, n_resamples=199, rng=0, **settings)
+
+
+@pytest.fixture(scope="module")
+def reports():
+    """The three kinds of reports with their pages."""
+    ev, cv, cmp = systems(["a"], 30)["a"], cross_evaluation(), compared()
+    return [(ev, evaluation_page(ev)), (cv, cross_evaluation_page(cv)), (cmp, comparison_page(cmp))]
+
+
+# Every page --------------------------------------------------------------------------------------
+
+def test_a_page_asks_the_network_for_nothing(reports):
+    for _, html in reports:
+        page = Page(html)
+        for _, attributes in page.elements:
+            for name in ("src", "srcset", "action", "data", "poster"):
+                assert name not in attributes
+            assert attributes.get("href", "#").startswith(("#", "data:,"))
+        assert not re.search(r"@import|url\(|https?:", html)
+        (policy,) = [
+            meta["content"] for meta in page.all("meta")
+            if meta.get("http-equiv") == "Content-Security-Policy"
+        ]
+        assert "default-src 'none'" in policy
+
+
+def test_a_page_can_be_walked_by_a_screen_reader(reports):
+    for _, html in reports:
+        page = Page(html)
+        assert [attributes["lang"] for attributes in page.all("html")] == ["en"]
+        for landmark in ("h1", "header", "nav", "main", "footer"):
+            assert len(page.all(landmark)) == 1
+        assert len(page.all("table")) == len(page.all("caption"))
+        assert {attributes.get("scope") for attributes in page.all("th")} <= {"col", "row"}
+        ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        for _, attributes in page.elements:
+            for name in ("aria-labelledby", "aria-controls", "for"):
+                assert attributes.get(name, ids[0]) in ids
+        for link in page.all("a"):
+            assert link["href"].removeprefix("#") in ids
+        for svg in page.all("svg"):
+            assert svg["aria-hidden"] == "true"  # each stands beside its numbers
+
+
+def test_the_same_report_gives_the_same_page(reports):
+    assert evaluation_page(reports[0][0]) == reports[0][1]
+    assert comparison_page(reports[2][0]) == reports[2][1]
+
+
+def test_reports_know_their_pages(reports):
+    for report, html in reports:
+        assert report.to_html() == html
+        assert report._repr_html_() == fragment(report)
+
+
+# Evaluation --------------------------------------------------------------------------------------
+
+def test_the_summary_stands_in_the_page_without_the_script():
+    values = {"AP": [1, 0.5, 0, 0.25, 0.25], "KendallTau": [-0.5, 0, 0.5, 1, 0]}
+    ev = evaluation(values, undefined={"AP": [False, False, True, True, False]})
+    page = Page(evaluation_page(ev))
+    rows = [row.split() for row in page.text("td", "tbody").split("AP ")[1].split("KendallTau ")]
+    for cells, record in zip(rows, ev.summary().to_dict("records"), strict=True):
+        assert cells == [
+            f"{record['mean']:.4f}", minus(record["ci_low"]), "to", minus(record["ci_high"]),
+            "5", str(record["n_undefined"]),
+        ]
+    assert "95 % intervals by BCa bootstrap" in page.text("caption")
+    assert "5 queries, 2 measures" in page.text("header")
+    assert "−1 to 1" in page.text("thead")
+
+
+def minus(value):
+    return f"{value:.4f}".replace("-", "−")
+
+
+def test_the_data_are_the_values_of_the_queries():
+    ev = evaluation(
+        {"AP": [1 / 3, math.nan, 0.0], "RR": [1, 0.5, 1]}, ["a", ("b", 1), 3],
+        {"AP": np.array([False, True, False])}, weights=np.array([1, 2, 0.5]),
+    )
+    assert Page(evaluation_page(ev)).data == {
+        "ids": ["a", "('b', 1)", "3"],
+        "columns": [
+            {"name": "AP", "values": [0.333333, None, 0], "undefined": [1]},
+            {"name": "RR", "values": [1, 0.5, 1], "undefined": []},
+            {"name": "Weight", "kind": "plain", "values": [1, 2, 0.5]},
+        ],
+    }
+
+
+def test_of_very_many_queries_the_worst_and_the_best_are_kept_and_the_page_says_so():
+    values = np.random.default_rng(0).random(3_000)
+    page = Page(evaluation_page(evaluation({"AP": values})))
+    ranked = np.argsort(values)
+    kept = sorted([*ranked[:1000], *ranked[-1000:]])
+    assert page.data["ids"] == [f"q{i}" for i in kept]
+    assert page.data["columns"][0]["values"] == [float(f"{values[i]:.6g}") for i in kept]
+    assert (
+        "There are 3,000 queries; the table holds 2,000 of them: the 1,000 lowest and the 1,000 "
+        "highest by AP." in page.text("p")
+    )
+
+
+def test_of_one_query_no_interval_is_known():
+    assert "AP 0.5000 unknown 1 0" in Page(evaluation_page(evaluation({"AP": [0.5]}))).text("tr")
+
+
+def test_values_that_are_all_missing_are_said_to_be():
+    ev = evaluation({"AP": [math.nan, math.nan]}, undefined={"AP": np.array([True, True])})
+    page = Page(evaluation_page(ev))
+    assert "AP nan unknown 0 2" in page.text("tr")
+    assert page.data["columns"][0]["values"] == [None, None]
+
+
+def test_the_folds_stand_with_their_times_and_errors():
+    cv = cross_evaluation([None, "ValueError: <no> queries", None])
+    page = Page(cross_evaluation_page(cv))
+    text = page.text("tr")
+    frame = cv.by_fold()
+    assert (
+        f"0 2 {frame['NDCNG@10'][0]:.4f} {frame['MuAP'][0]:.4f} 1.500 0.125" in text
+    )
+    assert "2.000 0.188 ValueError: <no> queries" in text
+    assert page.data["columns"][0]["values"] == [0, 0, 1, 1, 2, 2]
+    assert "6 queries, 2 measures, out-of-fold scores of 3 folds." in page.text("header")
+
+
+# Comparison --------------------------------------------------------------------------------------
+
+def test_the_comparison_stands_in_the_page_without_the_script():
+    cmp = compared(["old", "new", "newer"])
+    page = Page(comparison_page(cmp))
+    text = page.text("tr")
+    for row in cmp.to_frame().to_dict("records"):
+        numbers = f"{row['mean']:.4f} {row['baseline_mean']:.4f} {minus_plus(row['difference'])}"
+        interval = f"{minus(row['ci_low'])} to {minus(row['ci_high'])}"
+        ps = f"{row['p_value']:.4f} {row['p_adjusted']:.4f}"
+        outcome = f"{row['wins']} {row['ties']} {row['losses']} {minus_plus(row['effect_size'])} 30"
+        assert f"{row['system']} {row['measure']} {numbers} {interval} {ps} {outcome}" in text
+        shown = f"{row['system']} − old {minus_plus(row['difference'])} ({interval})"
+        assert shown in page.text("li")
+    for sentence in cmp.sentences():
+        assert " ".join(sentence.split()) in page.text("li")
+    assert (
+        "Baseline: old. 30 queries; randomization test (sign flips), Holm's correction over 4 "
+        "tests." in page.text("header")
+    )
+
+
+def minus_plus(value):
+    return minus(value) if value <= 0 else f"+{value:.4f}"
+
+
+def test_the_data_are_the_values_of_the_systems():
+    cmp = compared(["new", "old"], n_queries=4)
+    data = Page(comparison_page(cmp)).data
+    assert (data["systems"], data["measures"]) == (["new", "old"], ["NDCNG@10", "MuAP"])
+    assert data["baseline"] == 1
+    assert data["ids"] == ["q0", "q1", "q2", "q3"]
+    np.testing.assert_allclose(data["values"][1], cmp.per_query["MuAP"], rtol=1e-5)
+
+
+def test_columns_that_a_comparison_has_not_are_left_out():
+    def headings(**kwargs):
+        page = Page(comparison_page(compared(measures=["AP"], **kwargs)))
+        return page.text("thead")
+
+    assert "p p corrected" in headings()
+    assert "p Wins" in headings(correction=None)
+    assert "Interval Wins" in headings(test=None)
+    assert "System Measure" in headings()
+    assert "System Baseline Measure" in headings(baseline=None)
+
+
+@pytest.mark.parametrize("settings, text", [
+    ({"test": None}, "30 queries; no test."),
+    ({"test": "t", "correction": None}, "30 queries; paired t-test, 2 tests, not corrected."),
+    ({"correction": "fdr_bh", "test": "wilcoxon"},
+     "Wilcoxon signed-rank test, false discovery rate (Benjamini-Hochberg) over 2 tests."),
+    ({"test": "bootstrap", "correction": "bonferroni", "measures": ["AP"]}, "bootstrap test."),
+    ({"baseline": None}, "All pairs. 30 queries"),
+    ({"test": None, "weights": np.arange(30.0)}, "30 queries, weighted; no test."),
+])
+def test_the_page_names_its_method(settings, text):
+    assert text in Page(comparison_page(compared(**settings))).text("header")
+
+
+def test_of_very_many_queries_the_largest_losses_and_wins_are_kept():
+    cmp = compared(["old", "new", "newer"], 3_000, measures=["NDCNG@10"], test=None)
+    page = Page(comparison_page(cmp))
+    differences = cmp.per_query["NDCNG@10"][1:] - cmp.per_query["NDCNG@10"][0]
+    losses, wins = np.argsort(differences.min(axis=0)), np.argsort(differences.max(axis=0))
+    kept = {*losses[:1000], *wins[-1000:]}
+    assert page.data["ids"] == [f"q{i}" for i in sorted(kept)]
+    assert f"There are 3,000 queries; the table holds {len(kept):,} of them" in page.text("p")
+
+
+def test_of_very_many_pairs_the_first_charts_are_drawn_and_the_page_says_so():
+    names = [f"system {i}" for i in range(8)]
+    page = Page(comparison_page(compared(names, 5, baseline=None, measures=["AP"], test=None)))
+    assert len([figure for figure in page.all("figure") if figure["class"] == "profile"]) == 24
+    assert f"Of {8 * 7 // 2} charts the first 24 are drawn." in page.text("p")
+
+
+def test_the_page_of_four_systems_and_a_thousand_queries_is_under_a_megabyte():
+    names = ["bm25", "lgbm", "lgbm-tuned", "catboost"]
+    cmp = compared(names, 1_000, baseline="bm25", measures=["NDCNG@10", "MuAP", "RR"], test="t")
+    assert len(comparison_page(cmp).encode()) < 250_000  # so that more measures find room
+
+
+# Names -------------------------------------------------------------------------------------------
+
+def as_read(name):
+    """What a page shows of a name: a tuple's parts plain, half a pair of surrogates spelt out."""
+    text = "('de', 7, 8)" if isinstance(name, tuple) else str(name)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def test_no_query_id_breaks_a_page():
+    values = np.linspace(0, 1, len(HOSTILE))
+    harmless = Page(evaluation_page(evaluation({"AP": values})))
+    page = Page(evaluation_page(evaluation({"AP": values}, HOSTILE)))
+    assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
+    assert page.data["ids"] == [as_read(name) for name in HOSTILE]
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if isinstance(name, str)])
+def test_no_name_of_a_system_or_measure_breaks_a_page(name):
+    harmless = Page(comparison_page(compared(["a", "b"], baseline=None, measures=["m"])))
+    html = comparison_page(compared([name, "b"], baseline=None, measures=[f"m {name}"]))
+    page = Page(html)
+    assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
+    assert page.data["systems"] == [as_read(name), "b"]
+    assert page.data["measures"] == [f"m {as_read(name)}"]
+    assert " ".join(as_read(name).split()) in page.text("td")
+    html.encode()
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if isinstance(name, str)])
+def test_no_name_breaks_a_fragment(name):
+    cmp = compared([name, "b"], baseline=None, measures=[f"m {name}"])
+    harmless = Page(fragment(compared(["a", "b"], baseline=None, measures=["m"])))
+    page = Page(fragment(cmp))
+    assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
+    assert " ".join(as_read(name).split()) in page.text("td")
+
+
+def test_no_query_id_breaks_a_fragment():
+    ids = [name for name in HOSTILE if "\udc80" not in str(name)]  # no frame holds that one
+    for name in ids:
+        page = Page(fragment(evaluation({"AP": [0.5, 0.25]}, [name, "other"])))
+        assert " ".join(as_read(name).split()) in page.text("tbody")
+        assert {tag for tag, _ in page.elements} == {
+            "div", "style", "p", "strong", "table", "caption", "thead", "tbody", "tr", "th", "td",
+            "span", "details", "summary",
+        }
+
+
+# Charts ------------------------------------------------------------------------------------------
+
+def test_bars_stand_for_the_values_the_highest_first():
+    chart = level_chart("AP", np.array([0.5, math.nan, 1, 0, 0.25]), 0.4375)
+    assert (chart["width"], chart["zero"], chart["down"]) == (4, 100, "")
+    assert chart["up"] == "M0,100V0h1V50h1V75h1V100Z"
+    assert chart["mean"] == round(100 * (1 - 0.4375), 1)
+
+
+def test_bars_of_correlations_hang_below_zero():
+    chart = level_chart("KendallTau", np.array([-1, 0.5, 0]), -0.5 / 3)
+    assert (chart["zero"], chart["scale"]) == (50, ["1", "−1"])
+    assert chart["up"] == "M0,50V25h1V50Z"
+    assert chart["down"] == "M2,50V100h1V50Z"
+
+
+def test_wins_stand_above_the_line_and_losses_hang_below():
+    old = evaluation({"AP": [0.5, 0.5, 0.5, 0.5]})
+    new = evaluation({"AP": [0.5, 0.25, 0.75, 1]})
+    cmp = sg.compare({"old": old, "new": new}, baseline="old", test=None)
+    chart = difference_chart(cmp, cmp.to_frame().to_dict("records")[0])
+    assert chart["text"] == "2 wins, 1 tie, 1 loss"
+    assert chart["up"] == "M0,50V0h1V25h1V50Z"
+    assert chart["down"] == "M3,50V75h1V50Z"
+    assert chart["scale"] == ["+0.50", "0", "−0.50"]
+
+
+def test_of_many_values_some_stand_for_all_both_ends_among_them():
+    chart = level_chart("AP", np.linspace(0, 1, 10_001), 0.5)
+    heights = [float(height) for height in re.findall(r"V([\d.]+)h", chart["up"])]
+    assert chart["width"] == 300
+    assert len(heights) == 299  # the lowest is 0 and has no bar
+    np.testing.assert_allclose(heights, np.linspace(0, 100, 300)[:-1], atol=0.06)
+
+
+def row(difference, low, high):
+    return {
+        "measure": "AP", "system": "new", "baseline": "old", "difference": difference,
+        "ci_low": low, "ci_high": high,
+    }
+
+
+@pytest.mark.parametrize("low, high, ticks", [
+    (0.025, 0.054, ["0.00", "+0.02", "+0.04", "+0.06"]),
+    (-0.3, 0.1, ["−0.3", "−0.2", "−0.1", "0.0", "+0.1"]),
+    (-1, 1, ["−1.0", "−0.5", "0.0", "+0.5", "+1.0"]),
+    (-2e-6, 1e-6, ["−0.000002", "−0.000001", "0.000000", "+0.000001"]),
+    (0, 0, ["−1.0", "−0.5", "0.0", "+0.5", "+1.0"]),
+])
+def test_the_axis_has_round_numbers_that_span_the_intervals_and_zero(low, high, ticks):
+    chart = forest("AP", [row((low + high) / 2, low, high)])
+    assert [text for _, text in chart["ticks"]] == ticks
+    at = {float(text.replace("−", "-")): at for at, text in chart["ticks"]}
+    mark = chart["rows"][0]["mark"]
+    assert mark["zero"] == at[0]
+    first, last = min(at.values()), max(at.values())
+    assert 0 < first <= mark["low"] <= mark["at"] <= mark["high"] <= last < 100
+
+
+def test_a_hollow_point_is_an_interval_that_holds_zero():
+    chart = forest("AP", [row(0.1, 0.05, 0.2), row(0.1, -0.05, 0.2), row(0, 0, 0)])
+    assert [shown["mark"]["open"] for shown in chart["rows"]] == [False, True, True]
+
+
+# Fragments ---------------------------------------------------------------------------------------
+
+def test_a_fragment_has_no_script_no_ids_and_no_styles_for_others(reports):
+    for report, _ in reports:
+        html = fragment(report)
+        page = Page(html)
+        assert page.elements[0] == ("div", {"class": "skgraded-report"})
+        assert not {"script", "html", "body", "link", "h1"} & {tag for tag, _ in page.elements}
+        for _, attributes in page.elements:
+            assert "id" not in attributes
+            assert attributes.get("class", "skgraded-").startswith("skgraded-")
+            assert not any(name.startswith("on") for name in attributes)
+        for rule in page.text("style").split("}")[:-1]:
+            for selector in rule.split("{")[0].split(","):
+                assert selector.strip().startswith(".skgraded-report")
+        assert len(html) < 6_000
+
+
+def test_a_fragment_holds_the_summary_and_the_lowest_queries():
+    ev = evaluation(
+        {"AP": [1, 0.5, 0, 0.25]}, undefined={"AP": np.array([False, False, True, False])}
+    )
+    page = Page(fragment(ev))
+    low, high = ev.confidence_interval(0.95, method="t")["AP"]
+    assert f"AP 0.4375 {minus(low)} to {minus(high)} 4 1" in page.text("tr")
+    assert "95 % intervals by Student's t" in page.text("caption")
+    assert page.text("tr").endswith("Query AP q3 0.2500 q1 0.5000 q0 1.0000")
+
+
+def test_a_fragment_of_folds_holds_them():
+    text = Page(fragment(cross_evaluation())).text("tr")
+    assert "Fold Queries NDCNG@10 MuAP Fit (s) Score (s)" in text
+
+
+# Imports -----------------------------------------------------------------------------------------
+
+def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
+    ev, cmp = systems(["a"], 5)["a"], compared(n_queries=5)
+    monkeypatch.setitem(sys.modules, "jinja2", None)  # what import then finds is nothing
+    message = r"HTML reports need Jinja2: pip install 'skgraded\[all\]'\."
+    for call in (lambda: evaluation_page(ev), lambda: comparison_page(cmp), lambda: fragment(ev)):
+        with pytest.raises(ImportError, match=message):
+            call()
+
+
+def test_jinja2_is_imported_where_it_is_used():
+    code = "import sys, skgraded, skgraded.reports.write.html; assert 'jinja2' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_ids_of_numpy_are_shown_as_plain_values():
+    ev = evaluation({"AP": [0.5, 1]}, ids_of([("a", np.float64(0.5)), np.int64(3)]).tolist())
+    assert Page(evaluation_page(ev)).data["ids"] == ["('a', 0.5)", "3"]

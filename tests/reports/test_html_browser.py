@@ -1,0 +1,413 @@
+"""The pages in a real browser: a headless Chromium, driven by selenium."""
+
+import base64
+import shutil
+
+import numpy as np
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
+from small_reports import HOSTILE, cross_evaluation, evaluation, systems
+
+import skgraded as sg
+from skgraded.reports.write.html import (
+    comparison_page,
+    cross_evaluation_page,
+    evaluation_page,
+    fragment,
+)
+
+FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]
+NAMES = ["bm25", "lgbm", "lgbm-tuned", "a system of a rather long name that has to be broken"]
+WIDTHS = [400, 1400]
+
+# Rectangles of all texts that are to be seen, cut to the containers that scroll. A line's own
+# rectangle is taller than its letters, by a fifth of it above and below.
+TEXTS = """
+const seen = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const node = walker.currentNode, parent = node.parentElement;
+  if (!node.data.trim() || !parent.checkVisibility()) continue;
+  if (parent.closest("script, style, noscript, .unseen, .skip, option")) continue;
+  const scroller = parent.closest(".scroll")?.getBoundingClientRect();
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  for (const r of range.getClientRects()) {
+    const fifth = r.height / 5;
+    const box = {text: node.data.trim(), left: r.left + 0.5, right: r.right - 0.5,
+                 top: r.top + fifth, bottom: r.bottom - fifth};
+    if (scroller) {
+      box.left = Math.max(box.left, scroller.left); box.right = Math.min(box.right, scroller.right);
+      box.top = Math.max(box.top, scroller.top); box.bottom = Math.min(box.bottom, scroller.bottom);
+    }
+    if (box.left < box.right && box.top < box.bottom) seen.push(box);
+  }
+}
+return seen;
+"""
+
+# Contrast by WCAG 2 of each text that is to be seen with the colour that lies behind it.
+CONTRASTS = """
+const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+const light = (colour) => {
+  const [r, g, b] = parts(colour).map(
+    (x) => (x /= 255) <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const behind = (element) => {
+  const colour = getComputedStyle(element).backgroundColor;
+  return parts(colour)[3] === 0 ? behind(element.parentElement) : colour;
+};
+const found = [];
+for (const element of document.querySelectorAll("body *")) {
+  const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  if (!own || !element.checkVisibility() || element.closest("script, style, option")) continue;
+  const [a, b] = [light(getComputedStyle(element).color), light(behind(element))];
+  found.push([(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), element.textContent]);
+}
+return found;
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    browsers = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
+    browser, chromedriver = next(filter(None, browsers), None), shutil.which("chromedriver")
+    if browser is None or chromedriver is None:
+        pytest.skip(
+            "NO PAGE WAS OPENED IN A BROWSER: "
+            f"chromium is {browser or 'not found'}, chromedriver is {chromedriver or 'not found'}; "
+            "apt-get install chromium chromium-driver"
+        )
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    # The driver is named, so that selenium looks for none and downloads none.
+    driver = webdriver.Chrome(options=options, service=Service(chromedriver))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Files of pages by name."""
+    compared = sg.compare(systems(NAMES, 60), baseline="bm25", n_resamples=199, rng=0)
+    hostile = systems(["<b>", HOSTILE[0]], len(HOSTILE), measures=HOSTILE[:2], query_ids=HOSTILE)
+    thousand = systems(NAMES, 1000, ["NDCNG@10", "MuAP", "RR"])
+    undefined = np.array([False, True, False, False, True])
+    html = {
+        "evaluation": evaluation_page(evaluation(
+            {"AP": [0.5, 0, 1, 0.25, 0], "KendallTau": [-0.5, np.nan, 10 / 11, 0, 1e-9]},
+            [10, 9, -2, 100, 1], {"AP": undefined},
+        )),
+        "cross": cross_evaluation_page(cross_evaluation([None, "ValueError: no query", None])),
+        "comparison": comparison_page(compared),
+        "pairs": comparison_page(
+            sg.compare(systems(NAMES[1:], 20), test=None, n_resamples=199, rng=0)
+        ),
+        "paper": evaluation_page(systems(["a"], 300, ["AP"])["a"]),
+        "hostile": comparison_page(sg.compare(hostile, n_resamples=199, rng=0)),
+        "thousand": comparison_page(
+            sg.compare(thousand, baseline="bm25", test="t", n_resamples=199)
+        ),
+    }
+    folder = tmp_path_factory.mktemp("pages")
+    for name, text in html.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {name: (folder / f"{name}.html").as_uri() for name in html}
+
+
+@pytest.fixture
+def visit(driver, pages):
+    """Open a page, with a width and media features, and afterwards see that nothing was logged."""
+
+    def visit(name, width=1400, media="screen", **features):
+        # The driver cannot click what still moves.
+        features = {"reduced_motion": "reduce", **features}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "media": media,
+            "features": [
+                {"name": f"prefers-{feature.replace('_', '-')}", "value": value}
+                for feature, value in features.items()
+            ],
+        })
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False,
+        })
+        driver.get(pages[name])
+        return driver
+
+    yield visit
+    assert driver.get_log("browser") == []
+    assert driver.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert driver.execute_script("return window.broken") is None
+
+
+def column(driver, i, table="#query-table"):
+    """Texts of a column, without the mark of undefined queries."""
+    script = f"return [...document.querySelectorAll('{table} tbody tr')].map(r => r.cells[{i}]"
+    texts = driver.execute_script(script + ".textContent)")
+    return [text.replace("−", "-").removeprefix("†\u00a0") for text in texts]
+
+
+def numbers(driver, i, table="#query-table"):
+    return [float(text) for text in column(driver, i, table)]
+
+
+def button(driver, text, table="#query-table"):
+    buttons = driver.find_elements(By.CSS_SELECTOR, f"{table} thead button")
+    return next(found for found in buttons if found.text == text)
+
+
+def overlaps(driver):
+    """Pairs of texts of which one lies on another."""
+    boxes = sorted(driver.execute_script(TEXTS), key=lambda box: box["top"])
+    assert len(boxes) > 20
+    found = []
+    for i, a in enumerate(boxes):
+        for b in boxes[i + 1 :]:
+            if b["top"] >= a["bottom"]:
+                break
+            if a["left"] < b["right"] and b["left"] < a["right"]:
+                found.append((a["text"], b["text"]))
+    return found
+
+
+# Looks -------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["evaluation", "cross", "comparison", "pairs", "hostile"])
+def test_no_text_overlaps_and_the_page_does_not_scroll_sideways(visit, name, width):
+    driver = visit(name, width)
+    assert overlaps(driver) == []
+    assert driver.execute_script("return window.innerWidth") == width
+    sizes = "const e = document.documentElement; return [e.scrollWidth, e.clientWidth]"
+    needed, given = driver.execute_script(sizes)
+    assert needed <= given
+
+
+def test_an_overlap_would_be_found(visit):
+    driver = visit("evaluation")
+    driver.execute_script(
+        "const p = document.createElement('p'); p.textContent = 'in the way';"
+        "const h = document.querySelector('h1').getBoundingClientRect();"
+        "p.style = `position: absolute; margin: 0; left: ${h.left}px; top: ${h.top}px`;"
+        "document.body.append(p)"
+    )
+    assert overlaps(driver) == [("in the way", "Evaluation")]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["cross", "comparison"])
+def test_texts_can_be_read_in_light_and_dark(visit, name, scheme):
+    driver = visit(name, color_scheme=scheme)
+    found = driver.execute_script(CONTRASTS)
+    assert len(found) > 50
+    assert [text for contrast, text in found if contrast < 4.5] == []
+    paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert (max(map(int, paper[4:-1].split(","))) < 64) == (scheme == "dark")
+
+
+def test_a_wide_table_scrolls_in_its_own_container_and_by_keyboard(visit):
+    driver = visit("comparison", 400)
+    scroll = driver.find_element(By.CSS_SELECTOR, ".tall")
+    assert driver.execute_script(
+        "arguments[0].focus();"
+        "return arguments[0].scrollWidth > arguments[0].clientWidth"
+        " && document.activeElement === arguments[0]", scroll,
+    )
+    assert scroll.accessible_name == "Values by query, and differences"
+
+
+def test_focus_can_be_seen(visit):
+    driver = visit("evaluation")
+    html = driver.find_element(By.CSS_SELECTOR, "body")
+    names = []
+    for _ in range(5):
+        html.send_keys(Keys.TAB)
+        focused = driver.switch_to.active_element
+        names.append(focused.text)
+        assert focused.value_of_css_property("outline-style") == "solid"
+    assert names[:4] == ["Skip to the content", "Summary", "Values", "Queries"]
+
+
+def test_motion_is_left_out_where_it_is_not_wanted(visit):
+    script = "return getComputedStyle(document.documentElement).scrollBehavior"
+    assert visit("evaluation", reduced_motion="").execute_script(script) == "smooth"
+    assert visit("evaluation", reduced_motion="reduce").execute_script(script) == "auto"
+
+
+# Sorting and finding -----------------------------------------------------------------------------
+
+def test_queries_are_sorted_by_number_and_those_without_a_value_come_last(visit):
+    driver = visit("evaluation")
+    assert column(driver, 0) == ["100", "10", "-2", "9", "1"]  # by AP; 9 and 1 are undefined
+    assert numbers(driver, 1) == [0.25, 0.5, 1, 0, 0]
+    button(driver, "KendallTau").click()
+    assert column(driver, 2) == ["-0.5000", "0.0000", "0.0000", "0.9091", "nan"]
+    button(driver, "KendallTau").click()
+    assert column(driver, 2) == ["0.9091", "0.0000", "0.0000", "-0.5000", "nan"]
+    assert column(driver, 0)[1:3] == ["1", "100"]  # 1e-9 before 0
+    button(driver, "Query").click()
+    assert column(driver, 0) == ["-2", "1", "9", "10", "100"]
+
+
+def test_keys_sort_and_the_page_says_what_was_done(visit):
+    driver = visit("evaluation")
+    head = button(driver, "KendallTau")
+    cell = head.find_element(By.XPATH, "..")
+    status = driver.find_element(By.ID, "query-status")
+    assert status.text == "5 queries, sorted by AP, lowest first."
+    head.send_keys(Keys.ENTER)
+    assert cell.get_attribute("aria-sort") == "ascending"
+    assert status.text == "5 queries, sorted by KendallTau, lowest first."
+    head.send_keys(Keys.SPACE)
+    assert cell.get_attribute("aria-sort") == "descending"
+    assert status.text == "5 queries, sorted by KendallTau, highest first."
+    assert status.aria_role == "status"
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#query-table [aria-sort]")) == 1
+
+
+def test_the_tables_of_the_summary_are_sorted_too(visit):
+    driver = visit("comparison")
+    table = "table.sortable"
+    before = column(driver, 3, table)
+    button(driver, "Difference", table).click()
+    assert numbers(driver, 4, table) == sorted(numbers(driver, 4, table))
+    button(driver, "Losses", table).click()
+    button(driver, "Losses", table).click()
+    assert numbers(driver, 10, table) == sorted(numbers(driver, 10, table), reverse=True)
+    button(driver, "Measure", table).click()
+    assert column(driver, 1, table) == ["MuAP"] * 3 + ["NDCNG@10"] * 3
+    said = driver.find_element(By.ID, "announcement").get_attribute("textContent")
+    assert said == "Sorted by Measure, first to last"
+    assert sorted(column(driver, 3, table)) == sorted(before)
+
+
+def test_a_query_is_found_by_a_part_of_its_name(visit):
+    driver = visit("comparison")
+    find = driver.find_element(By.ID, "find")
+    find.send_keys("Q1")
+    assert sorted(column(driver, 0)) == sorted(["q1", *(f"q{i}" for i in range(10, 20))])
+    status = driver.find_element(By.ID, "query-status")
+    assert status.text == "11 of 60 queries, sorted by lgbm − bm25, lowest first."
+    find.send_keys("nowhere" + Keys.ENTER)
+    assert column(driver, 0) == []
+    assert status.text.startswith("0 of 60 queries")
+    find.send_keys(Keys.CONTROL + "a", Keys.BACKSPACE)
+    assert len(column(driver, 0)) == 60
+    assert find.accessible_name == "Find a query"
+
+
+def test_differences_are_against_the_chosen_baseline_by_the_chosen_measure(visit):
+    driver = visit("comparison")
+    values = {name: ev.per_query["MuAP"] for name, ev in systems(NAMES, 60).items()}
+    Select(driver.find_element(By.ID, "measure")).select_by_visible_text("MuAP")
+    Select(driver.find_element(By.ID, "against")).select_by_visible_text("lgbm-tuned")
+    button(driver, "Query").click()
+    assert column(driver, 0) == [f"q{i}" for i in range(60)]
+    heads = driver.find_elements(By.CSS_SELECTOR, "#query-table th[scope=colgroup]")
+    assert [head.text for head in heads] == [NAMES[0], NAMES[1], NAMES[3]]
+    np.testing.assert_allclose(numbers(driver, 1), values["lgbm-tuned"], atol=0.51e-4)
+    np.testing.assert_allclose(numbers(driver, 2), values["bm25"], atol=0.51e-4)
+    differences = values["bm25"] - values["lgbm-tuned"]
+    np.testing.assert_allclose(numbers(driver, 3), differences, atol=0.51e-4)
+
+
+def test_bars_show_wins_to_the_right_of_the_middle_and_losses_to_the_left(visit):
+    driver = visit("comparison")
+    bars = driver.execute_script(
+        "return [...document.querySelectorAll('#query-table tbody td:nth-child(4)')].map(c => "
+        "[c.textContent, c.className, c.style.getPropertyValue('--from'),"
+        " c.style.getPropertyValue('--to')])"
+    )
+    assert len(bars) == 60
+    for text, names, start, end in bars:
+        if text.startswith("+"):
+            assert "win" in names and float(start) == 0.5 <= float(end) <= 1
+        elif text.startswith("−"):
+            assert "loss" in names and 0 <= float(start) <= 0.5 == float(end)
+    assert min(float(start) for *_, start, _ in bars) < 0.2
+
+
+# Names, scripts, paper, speed, notebooks ---------------------------------------------------------
+
+def test_names_are_shown_and_never_run(visit):
+    driver = visit("hostile")
+    button(driver, "Query").click()
+    shown = set(column(driver, 0))
+    for name in HOSTILE:
+        text = "('de', 7, 8)" if isinstance(name, tuple) else str(name)
+        assert text.replace("\udc80", "\\udc80") in shown
+    assert driver.find_element(By.CSS_SELECTOR, "th[scope=colgroup]").text == HOSTILE[0]
+    assert driver.find_elements(By.CSS_SELECTOR, "img, td b, th b") == []
+
+
+def test_without_scripts_the_summary_is_there(visit, driver):
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        visit("comparison")
+        text = driver.find_element(By.CSS_SELECTOR, "main").text
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert "lgbm is better than bm25" in text or "lgbm and bm25 cannot be told apart" in text
+    assert "Effect size" in text
+    assert "The table of queries is drawn by JavaScript, which is off." in text
+    assert "Find a query" not in text
+
+
+def test_on_paper_tables_are_whole_and_controls_are_gone(visit):
+    driver = visit("paper", media="print", color_scheme="dark")
+    assert not driver.find_element(By.ID, "find").is_displayed()
+    for scroll in driver.find_elements(By.CSS_SELECTOR, ".scroll"):
+        assert scroll.value_of_css_property("overflow") == "visible"
+        assert scroll.value_of_css_property("max-height") == "none"
+    paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(255, 255, 255)"
+    pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert pdf.startswith(b"%PDF")
+    assert pdf.count(b"/Type /Page\n") > 300 / 60  # all 300 rows, not the one screen of them
+
+
+def test_all_rows_of_four_systems_and_a_thousand_queries_are_drawn(visit):
+    driver = visit("thousand")
+    driver.execute_async_script(
+        "const done = arguments[0];"
+        "const look = () => performance.getEntriesByName('queries-drawn').length ? done()"
+        " : setTimeout(look, 10); look()"
+    )
+    assert len(column(driver, 0)) == 1000
+
+
+def test_a_fragment_changes_nothing_of_the_notebook_around_it(visit, driver):
+    visit("evaluation")
+    cmp = sg.compare(systems(NAMES, 20), baseline="bm25", n_resamples=199, rng=0)
+    notebook = (
+        "<style>table { border: 3px solid red } td { color: green }</style>"
+        "<h1>Notebook</h1><p class='text'>Text</p><details><summary>More</summary></details>"
+        "<table><caption>Own</caption><tr><th>a</th><td>b</td></tr></table>"
+    )
+    styles = (
+        "document.documentElement.innerHTML = '<head></head><body>' + arguments[0] + '</body>';"
+        "return [...document.querySelectorAll('body, body > *')]"
+        ".filter(e => !e.matches('.skgraded-report, style'))"
+        ".flatMap(e => e === document.body ? [e] : [e, ...e.querySelectorAll('*')])"
+        ".map(e => [e.tagName, [...getComputedStyle(e)].filter(p => !/size|height|origin/.test(p))"
+        ".map(p => getComputedStyle(e)[p])])"
+    )
+    before = driver.execute_script(styles, notebook)
+    added = fragment(cmp) + fragment(cross_evaluation())
+    assert driver.execute_script(styles, notebook + added) == before
+    assert len(driver.find_elements(By.CSS_SELECTOR, ".skgraded-report table")) == 4
+    cell = driver.find_element(By.CSS_SELECTOR, ".skgraded-report td")
+    around = driver.find_element(By.TAG_NAME, "body").value_of_css_property("color")
+    assert cell.value_of_css_property("color") == around
