@@ -1,5 +1,6 @@
 """Checks of user input: each returns clean arrays or raises one clear error."""
 
+import math
 import numbers
 
 import numpy as np
@@ -137,3 +138,53 @@ def whole_number(value, name, minimum):
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}; got {value!r}.")
     return int(value)
+
+
+def one_of(name, known, or_callable=False):
+    """Make a check of one of the known words, or of a callable where that is allowed."""
+    def check(value):
+        if or_callable and callable(value):
+            return value
+        if isinstance(value, str) and value in known:
+            return str(value)
+        also = ", or a callable" if or_callable else ""
+        raise ValueError(f"{name} must be one of {list(known)}{also}; got {value!r}.")
+
+    return check
+
+
+def number(name, low, high=math.inf, above=False, below=False, optional=False):
+    """Make a check of a finite number from `low` (or `above` it) to `high` (or `below` it)."""
+    def check(value):
+        if value is None and optional:
+            return None
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+        if not is_number or not math.isfinite(value) or not low <= value <= high or (
+            (above and value == low) or (below and value == high)
+        ):
+            upto = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
+            raise ValueError(
+                f"{name} must be a finite number {'>' if above else '≥'} {low}{upto}; "
+                f"got {value!r}."
+            )
+        # 2.0 and 2 are one value and have one text
+        return int(value) if value == int(value) and value < 2**53 else float(value)
+
+    return check
+
+
+def check_scores(y_score, n, name="y_score"):
+    """Check a column of scores: numbers, -inf for what was not retrieved, never NaN; float64."""
+    scores = column(y_score, name, n)
+    refuse_nan_scores(scores, name)
+    return scores
+
+
+def refuse_nan_scores(scores, name="y_score"):
+    """Raise a ValueError that names the first row whose score is NaN."""
+    missing = np.isnan(scores)
+    if missing.any():
+        raise ValueError(
+            f"{name} must not be NaN: row {int(np.argmax(missing))} is nan. Give documents that "
+            "were not retrieved the score -inf."
+        )

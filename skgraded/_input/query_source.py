@@ -1,11 +1,11 @@
 """Where the query of each row is found: in a column of X, or by X's row index."""
 
-import difflib
 import numbers
 
 import numpy as np
 
-from skgraded._input.tables import as_table, is_pandas_frame, plain, take_column
+from skgraded._input.tables import as_table, is_pandas_frame, take_column
+from skgraded._input.words import did_you_mean, plain
 
 
 def check_source(qid):
@@ -88,10 +88,9 @@ def find_column(table, key):
         return names.index(key)
     if key in names:
         raise ValueError(f"qid is the column {key!r}, but X has it {names.count(key)} times.")
-    near = difflib.get_close_matches(key, [str(name) for name in names], n=1)
-    nearest = f" Did you mean {near[0]!r}?" if near else ""
     shown = ", ".join(repr(name) for name in names[:10]) + (", …" if len(names) > 10 else "")
-    raise ValueError(f"qid is the column {key!r}, but X has only {shown}.{nearest}")
+    hint = did_you_mean(key, names)
+    raise ValueError(f"qid is the column {key!r}, but X has only {shown}.{hint}")
 
 
 def take_queries(table, position, source):

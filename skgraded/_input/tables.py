@@ -58,11 +58,6 @@ def take_rows(table, rows):
     return table.iloc[rows] if is_pandas_frame(table) else table[rows]
 
 
-def plain(value):
-    """A NumPy number as Python's, which messages show as it is written."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def hash_rows(table):
     """A hash of each row's values, (n,) of uint64; the same for rows that are the same.
 

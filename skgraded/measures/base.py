@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import column, whole_number
+from skgraded._input.columns import column, number, one_of, refuse_nan_scores, whole_number
 from skgraded._kernels import sums as _kernels
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
@@ -28,19 +28,6 @@ TIES = {
 
 
 # Parameters --------------------------------------------------------------------------------------
-
-def one_of(name, known, or_callable=False):
-    """Make a check of one of the known words, or of a callable where that is allowed."""
-    def check(value):
-        if or_callable and callable(value):
-            return value
-        if isinstance(value, str) and value in known:
-            return str(value)
-        also = ", or a callable" if or_callable else ""
-        raise ValueError(f"{name} must be one of {list(known)}{also}; got {value!r}.")
-
-    return check
-
 
 def _check_k(value):
     if value is None or (isinstance(value, str) and value == "mean"):
@@ -56,26 +43,6 @@ def check_undefined(value):
     if is_number and value in (0.0, 1.0):
         return float(value)
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
-
-
-def number(name, low, high=math.inf, above=False, below=False, optional=False):
-    """Make a check of a finite number from `low` (or `above` it) to `high` (or `below` it)."""
-    def check(value):
-        if value is None and optional:
-            return None
-        is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-        if not is_number or not math.isfinite(value) or not low <= value <= high or (
-            (above and value == low) or (below and value == high)
-        ):
-            upto = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
-            raise ValueError(
-                f"{name} must be a finite number {'>' if above else '≥'} {low}{upto}; "
-                f"got {value!r}."
-            )
-        # 2.0 and 2 are one value and have one text
-        return int(value) if value == int(value) and value < 2**53 else float(value)
-
-    return check
 
 
 def called(function, name, arguments, above_0=False):
@@ -336,10 +303,7 @@ def score_queries(
         judgments.starts,
     )
     if any(has_nan):
-        raise ValueError(
-            f"y_score must not be NaN: row {int(np.argmax(np.isnan(scores)))} is nan. Give "
-            "documents that were not retrieved the score -inf."
-        )
+        refuse_nan_scores(scores)
     rows = iter(sums)
     found = [
         measure.values(judgments, scores) if plan is None else next(rows)

@@ -5,8 +5,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from skgraded._input.columns import number, one_of
 from skgraded._kernels.sums import ABOVE, TAU, Plan
-from skgraded.measures.base import TIES, Measure, called, number, one_of
+from skgraded.measures.base import TIES, Measure, called
 
 CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
 

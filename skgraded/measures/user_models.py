@@ -4,8 +4,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from skgraded._input.columns import number
 from skgraded._kernels.sums import CASCADE, LINEAR, Plan
-from skgraded.measures.base import TIES, number
+from skgraded.measures.base import TIES
 from skgraded.measures.grades import LN2, normalized_levels, refuse_grades_above
 from skgraded.measures.precision import Graded
 

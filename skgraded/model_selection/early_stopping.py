@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgraded._input.columns import whole_number
-from skgraded._input.tables import plain
+from skgraded._input.words import plain
 from skgraded.boosting.rows import FIRST_SCORES, WEIGHT, library_of
 from skgraded.measures import mean_over_queries, score_queries
 

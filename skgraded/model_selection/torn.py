@@ -11,7 +11,8 @@ import warnings
 import numpy as np
 
 from skgraded._input.query_source import is_column
-from skgraded._input.tables import as_table, hash_rows, mix_bits, plain
+from skgraded._input.tables import as_table, hash_rows, mix_bits
+from skgraded._input.words import plain
 
 
 class TornQueryWarning(UserWarning):

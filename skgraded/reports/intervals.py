@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skgraded._input.columns import whole_number
-from skgraded.measures.base import number, one_of
+from skgraded._input.columns import number, one_of, whole_number
 
 METHODS = ("bootstrap", "t")
 MOST_TO_RESAMPLE = 100_000  # queries; above, t is the default: minutes less, and the same interval

@@ -364,7 +364,9 @@ def test_index_above_n_features(write):
         read_letor(path, n_features=3)
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"# only a comment\n", gzip.compress(b"", mtime=0)])
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", b"# only a comment\n", gzip.compress(b"", mtime=0)]
+)
 def test_a_file_without_rows(write, content):
     with pytest.raises(ValueError, match="data.txt: the file holds no row"):
         read_letor(write(content))
