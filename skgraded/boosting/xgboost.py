@@ -9,12 +9,12 @@ import numpy as np
 import xgboost as xgb
 
 from skgraded.boosting.metric import BoostingMetric, truth_of
-from skgraded.measures import CLASSES, Measure
+from skgraded.measures import MEASURES, Measure
 
 __all__ = ["EarlyStopping", "custom_metric"]
 
 # XGBoost's own that are the better the higher, as EarlyStopping of XGBoost has them.
-HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg"} | {cls.__name__ for cls in CLASSES}
+HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
 NOT_FOR_SKLEARN = (
     "{metric} is for xgb.train and xgb.cv, which hand it a DMatrix with its queries. As "
     "eval_metric of an XGBRanker it would be called query by query and averaged by the size of "

@@ -1,53 +1,18 @@
 """Measures of graded ranking: small immutable values that are also score functions."""
 
-from skgraded.measures import base
 from skgraded.measures.base import (
+    MEASURES,
     Measure,
-    as_measures,
     mean_over_queries,
-    measure,
+    mean_scores,
     score_queries,
 )
-from skgraded.measures.correlation import EDRC, KendallTau, SpearmanRho, TauAP
-from skgraded.measures.gain import NDCG, NDCNG
-from skgraded.measures.precision import (
-    AP,
-    GAP,
-    RR,
-    GeneralizedPrecision,
-    GeneralizedRecall,
-    MuAP,
-    Precision,
-    Recall,
-)
-from skgraded.measures.user_models import ERR, RBP
+from skgraded.measures.correlation import *
+from skgraded.measures.gain import *
+from skgraded.measures.precision import *
+from skgraded.measures.preferences import edrc_per_query, edrc_score
+from skgraded.measures.texts import as_measures, measure
+from skgraded.measures.user_models import *
 
-CLASSES = (
-    AP, MuAP, NDCG, NDCNG, Precision, Recall, RR, GeneralizedPrecision, GeneralizedRecall,
-    TauAP, KendallTau, SpearmanRho, EDRC, GAP, ERR, RBP,
-)
-base.MEASURES.update({cls.__name__: cls for cls in CLASSES})
-
-__all__ = [
-    "AP",
-    "EDRC",
-    "ERR",
-    "GAP",
-    "NDCG",
-    "NDCNG",
-    "RBP",
-    "RR",
-    "GeneralizedPrecision",
-    "GeneralizedRecall",
-    "KendallTau",
-    "Measure",
-    "MuAP",
-    "Precision",
-    "Recall",
-    "SpearmanRho",
-    "TauAP",
-    "as_measures",
-    "mean_over_queries",
-    "measure",
-    "score_queries",
-]
+# What skgraded has of them too; the classes are those that @measure has registered.
+__all__ = sorted(["edrc_per_query", "edrc_score", "measure", *MEASURES])

@@ -1,30 +1,25 @@
-"""What all measures share: their parameters, their texts, and the way from scores to a mean."""
+"""What all measures share: their parameters, their registry, and the way from scores to a mean."""
 
-import ast
 import copyreg
 import dataclasses
-import difflib
+import inspect
 import math
 import numbers
 import pickle
 import re
-from collections.abc import Iterable
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column, number, one_of, refuse_nan_scores, whole_number
-from skgraded._kernels import sums as _kernels
+from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, sum_queries
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
-TIES = {
-    "average": _kernels.AVERAGE,
-    "ordinal": _kernels.ORDINAL,
-    "best": _kernels.BEST,
-    "worst": _kernels.WORST,
-}
+TIES = {"average": AVERAGE, "ordinal": ORDINAL, "best": BEST, "worst": WORST}
 
 
 # Parameters --------------------------------------------------------------------------------------
@@ -81,7 +76,8 @@ def _text(value):
     return repr(value)
 
 
-def _fields(measure):
+def fields_of(measure):
+    """The parameters of a measure or of a class of them: dataclass fields by name."""
     return {field.name: field for field in dataclasses.fields(measure)}
 
 
@@ -90,7 +86,7 @@ def _fields(measure):
 class Measure:
     """A measure of ranked lists: an immutable value that is also a score function.
 
-    Subclasses are frozen dataclasses. Their fields are the parameters; `_plan` says what the
+    Subclasses are registered by `measure`. Their fields are the parameters; `_plan` says what the
     kernel has to sum, or None if the measure computes its own `values`, and `_undefined` which
     queries have no value.
     """
@@ -143,8 +139,7 @@ class Measure:
             On bad input, before any work: which argument, which row, which value.
         """
         judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-        (values,) = score_queries([self], judgments, y_score)
-        return mean_over_queries(values, judgments.weights)
+        return mean_scores([self], judgments, y_score)[0]
 
     def per_query(
         self,
@@ -223,7 +218,7 @@ class Measure:
 
     @property
     def _parameters(self):
-        return {name: getattr(self, name) for name in _fields(self)}
+        return {name: getattr(self, name) for name in fields_of(self)}
 
     @property
     def _key(self):
@@ -238,7 +233,7 @@ class Measure:
         shown = ",".join(
             f"{name}={_text(value)}"
             for name, value in parameters.items()
-            if _text(value) != _text(_fields(self)[name].default)
+            if _text(value) != _text(fields_of(self)[name].default)
         )
         cut_off = "" if k is None else f"@{k}"
         return type(self).__name__ + (f"({shown})" if shown else "") + cut_off
@@ -274,6 +269,71 @@ class Measure:
             object.__setattr__(self, name, value)
 
 
+# The registry ------------------------------------------------------------------------------------
+
+MEASURES: dict[str, type[Measure]] = {}  # by name, in the order in which they are defined
+M = TypeVar("M", bound=Measure)
+ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}  # names that stand for parameters too
+
+# What `measure` writes into a docstring for a parameter that the class says nothing of itself.
+PARAGRAPHS = {
+    "k": """
+k : int, optional
+    The cut-off; None: all ranks.""",
+    "ties": """
+ties : {"average", "ordinal", "best", "worst"}, default="average"
+    How documents with equal scores count: the exact expectation over all their orders, the
+    order of rows, or the order that is best or worst for the grades.""",
+    "threshold": """
+threshold : float, optional
+    The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.""",
+    "undefined": """
+undefined : {0.0, 1.0, nan}, default=0.0
+    The value of a query that has none; nan leaves it out of the mean.""",
+}
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def measure(
+    *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
+) -> Callable[[type[M]], type[M]]:
+    """Register a class of measures where it is defined.
+
+    The class becomes a frozen dataclass, known by its name to texts, to ``skgraded`` and to the
+    table in the docs. Its docstring gets a paragraph for each parameter that it says nothing of.
+
+    Parameters
+    ----------
+    aliases : iterable of str, or mapping of str to dict, default=()
+        Further names in texts; in a mapping with the parameters that they stand for.
+    """
+    def register(cls):
+        cls = dataclasses.dataclass(frozen=True, repr=False, eq=False)(cls)
+        cls.__doc__ = _with_all_parameters(cls)
+        MEASURES[cls.__name__] = cls
+        standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
+        ALIASES.update((alias, (cls, parameters)) for alias, parameters in standing_for.items())
+        # what `import *` takes from the module, and so the names in skgraded
+        vars(sys.modules[cls.__module__]).setdefault("__all__", []).append(cls.__name__)
+        return cls
+
+    return register
+
+
+def _with_all_parameters(cls):
+    """The docstring of a measure, with its own or the shared paragraph for each parameter."""
+    if cls.__doc__ is None:  # python -OO
+        return None
+    text, *sections = re.split(r"\n(?=[A-Z][^\n]*\n-{4,}\n)", inspect.cleandoc(cls.__doc__))
+    paragraphs = {name: paragraph.strip() for name, paragraph in PARAGRAPHS.items()}
+    if sections and sections[0].startswith("Parameters\n"):
+        _, _, own = sections.pop(0).split("\n", 2)
+        for paragraph in re.split(r"\n(?=\S)", own.strip()):
+            paragraphs[paragraph.partition(" :")[0]] = paragraph
+    shown = "\n".join(paragraphs[name] for name in fields_of(cls))
+    return "\n".join([text, f"Parameters\n----------\n{shown}\n", *sections])
+
+
 # From scores to means ----------------------------------------------------------------------------
 
 def score_queries(
@@ -296,7 +356,7 @@ def score_queries(
     planned = [plan for plan in plans if plan is not None]
     sums = np.empty((len(planned), judgments.n_queries))
     has_nan = run_chunks(
-        lambda first, last: _kernels.sum_queries(
+        lambda first, last: sum_queries(
             scores, judgments.order, judgments.starts, judgments.codes, judgments.level_starts,
             planned, sums, first, last,
         ),
@@ -337,154 +397,24 @@ def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> 
     return float(weights @ np.where(defined, values, 0.0) / total) if total > 0 else math.nan
 
 
-# Texts -------------------------------------------------------------------------------------------
-
-_FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
-MEASURES: dict = {}  # the classes by name, filled in by the package's __init__
-ALIASES = {
-    "map": ("AP", None),
-    "mumap": ("MuAP", None),
-    "p": ("Precision", None),
-    "r": ("Recall", None),
-    "mrr": ("RR", None),
-    "meanndcg": ("NDCG", "mean"),
-    "meanndcng": ("NDCNG", "mean"),
-}
-
-
-def measure(text: str | Measure) -> Measure:
-    """Make a measure of its text.
+def mean_scores(
+    measures: list[Measure], judgments: Judgments, y_score: ArrayLike
+) -> list[float]:
+    """Means over the queries of several measures, from one sort of the scores.
 
     Parameters
     ----------
-    text : str or Measure
-        ``Name(parameter=value,…)@k`` with Python literals and the word nan as values, ``@mean``
-        for the mean over all cut-offs. Letter case and underscores of names do not matter.
-        Aliases: map, mu_map, p, r, mrr, mean_ndcg, mean_ndcng. A measure is returned as it is.
+    measures : list of Measure
+    judgments : Judgments
+        With the weights of the queries.
+    y_score : array-like of shape (n,)
 
     Returns
     -------
-    Measure
-
-    Raises
-    ------
-    ValueError
-        If the text cannot be read, or names an unknown measure or parameter.
-
-    Examples
-    --------
-    >>> import skgraded as sg
-    >>> sg.measure("ndcng@10")
-    NDCNG@10
-    >>> sg.measure("map(threshold=2, undefined=nan)@20")
-    AP(threshold=2,undefined=nan)@20
-    >>> sg.measure("mean_ndcg") == sg.NDCG(k="mean")
-    True
+    list of float
+        One a measure; nan where no query (with weight) has a value.
     """
-    if isinstance(text, Measure):
-        return text
-    if not isinstance(text, str):
-        raise TypeError(f"A measure is a Measure or its text, such as 'ndcng@10'; got {text!r}.")
-    form = _FORM.fullmatch(text)
-    if form is None:
-        raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
-    cls, k = _class_named(form[1])
-    parameters = _parameters_of(text, form[2] or "", cls)
-    for given in (k, form[3]):
-        if given is not None:
-            if "k" in parameters:
-                raise ValueError(f"The measure {text!r} has two cut-offs.")
-            if "k" not in _fields(cls):
-                raise ValueError(f"{cls.__name__} has no cut-off k; got {text!r}.")
-            given = given.lower()
-            parameters["k"] = int(given) if given.isascii() and given.isdecimal() else given
-    try:
-        return cls(**parameters)
-    except ValueError as error:
-        raise ValueError(f"Cannot read the measure {text!r}: {error}") from None
-
-
-def _plain(name):
-    return name.lower().replace("_", "")
-
-
-def _class_named(name):
-    plain = _plain(name)
-    classes = {known.lower(): (cls, None) for known, cls in MEASURES.items()}
-    for alias, (known, k) in ALIASES.items():
-        classes[alias] = (MEASURES[known], k)
-    if plain in classes:
-        return classes[plain]
-    near = difflib.get_close_matches(plain, classes, n=1, cutoff=0.5)
-    nearest = f" Did you mean {classes[near[0]][0].__name__}?" if near else ""
-    raise ValueError(f"Unknown measure {name!r}.{nearest} Known: {', '.join(MEASURES)}.")
-
-
-def _parameters_of(text, inside, cls):
-    try:
-        call = ast.parse(f"f({inside})", mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        call = None
-    if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
-        raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
-    known = {_plain(name): name for name in _fields(cls)}
-    parameters = {}
-    for keyword in call.keywords:
-        name = known.get(_plain(keyword.arg or "**"))
-        if name is None:
-            raise ValueError(
-                f"{cls.__name__} has no parameter {keyword.arg!r}; it has "
-                f"{', '.join(known.values())}."
-            )
-        if name in parameters:
-            raise ValueError(f"The measure {text!r} has {name} twice.")
-        parameters[name] = _literal(text, keyword)
-    return parameters
-
-
-def _literal(text, keyword):
-    if isinstance(keyword.value, ast.Name) and keyword.value.id.lower() == "nan":
-        return math.nan
-    try:
-        return ast.literal_eval(keyword.value)
-    except ValueError:
-        shown = ast.unparse(keyword.value)
-        raise ValueError(
-            f"Cannot read the measure {text!r}: {keyword.arg} must be a literal such as 2, "
-            f"'linear' or nan; got {shown}."
-        ) from None
-
-
-def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Measures of one measure, one text, or a list of them.
-
-    Parameters
-    ----------
-    measures : Measure, str, or list of these
-
-    Returns
-    -------
-    list of Measure
-
-    Raises
-    ------
-    ValueError
-        If the list is empty or names a measure twice.
-    """
-    if isinstance(measures, (str, Measure)):
-        measures = [measures]
-    try:
-        found = [measure(m) for m in measures]
-    except TypeError as error:
-        if "iterable" not in str(error):
-            raise
-        raise TypeError(
-            f"measures must be a measure, its text, or a list of them; got {measures!r}."
-        ) from None
-    if not found:
-        raise ValueError("measures is empty: give at least one, such as 'ndcng@10'.")
-    names = [m.name for m in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"measures has {name} twice.")
-    return found
+    return [
+        mean_over_queries(values, judgments.weights)
+        for values in score_queries(measures, judgments, y_score)
+    ]

@@ -1,12 +1,13 @@
 """Correlations of two orders: τ_ap, EDRC on grades, Kendall's τ_b and Spearman's ρ."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 import numpy as np
 
 from skgraded._input.columns import number, one_of
 from skgraded._kernels.sums import ABOVE, TAU, Plan
+from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure, called
 
 CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
@@ -35,7 +36,7 @@ class _Correlation(Measure):
         return judgments.sum_levels((judgments.counts > 0).astype(np.intp)) < 2
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure()
 class TauAP(_Correlation):
     r"""AP correlation τ_ap (Yilmaz, Aslam, Robertson 2008; Ackerman & Chen 2011, eq. 3).
 
@@ -44,14 +45,6 @@ class TauAP(_Correlation):
     of equal grade count 1/2. From -1 to 1; an ideal list has 1 where no grades are equal.
     Documents that were not retrieved are one tie at the end of the list. A query of one document,
     or of equal grades only, has no τ_ap.
-
-    Parameters
-    ----------
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------
@@ -74,7 +67,7 @@ class TauAP(_Correlation):
         )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure()
 class EDRC(_Correlation):
     r"""Expected discounted rank correlation with the preferences that grades imply.
 
@@ -94,8 +87,6 @@ class EDRC(_Correlation):
         D(R): R, log2(1 + R), 2^R, or a function of an array of ranks from 2, giving numbers > 0.
     prior : float, default=0.5
         Probability, from 0 to 1, that a preference is predicted of which nothing is known.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     See Also
     --------
@@ -166,7 +157,7 @@ class _ByScipy(_Correlation):
         return out
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure()
 class KendallTau(_ByScipy):
     r"""Kendall's τ_b of grades and scores (`scipy.stats.kendalltau`).
 
@@ -174,11 +165,6 @@ class KendallTau(_ByScipy):
     pairs, T and U those tied in the grades only and in the scores only. From -1 to 1; 0 where
     all scores are equal. Documents that were not retrieved have equal scores below all others. A
     query of one document, or of equal grades only, has no τ_b.
-
-    Parameters
-    ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Notes
     -----
@@ -200,18 +186,13 @@ class KendallTau(_ByScipy):
         return kendalltau(grades, scores).statistic
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure()
 class SpearmanRho(_ByScipy):
     r"""Spearman's ρ of grades and scores (`scipy.stats.spearmanr`).
 
     The correlation of the ranks, equal values having their mean rank. From -1 to 1; 0 where all
     scores are equal. Documents that were not retrieved have equal scores below all others. A
     query of one document, or of equal grades only, has no ρ.
-
-    Parameters
-    ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Notes
     -----

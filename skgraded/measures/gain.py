@@ -1,12 +1,13 @@
 """Discounted cumulative gain: NDCG and NDCNG."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 
 from skgraded._kernels.sums import LINEAR, Plan, ideal_sums, mean_discounts
+from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure, called
 from skgraded.measures.grades import (
     normalized_levels,
@@ -61,7 +62,7 @@ class _CumulatedGain(Measure):
         return without_gain(self.gain, self._gained_grades(judgments), judgments)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure(aliases={"mean_ndcg": {"k": "mean"}})
 class NDCG(_CumulatedGain):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 
@@ -74,16 +75,11 @@ class NDCG(_CumulatedGain):
     k : int or "mean", optional
         The cut-off; None: all ranks. "mean": the mean of NDCG@n over n = 1..N, N the number of
         the query's documents (LETOR's MeanNDCG, the paper's table 2).
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
     gain : {"exp2", "linear"} or callable, default="exp2"
         2^r - 1, or r, or a function of an array of grades, which must not fall as grades rise.
     discount : {"log2", "letor"} or callable, default="log2"
         1 / log2(i + 1); or 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002); or a
         function of an array of ranks from 1, which must not rise.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------
@@ -108,7 +104,7 @@ class NDCG(_CumulatedGain):
     undefined: float = 0.0
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure(aliases={"mean_ndcng": {"k": "mean"}})
 class NDCNG(_CumulatedGain):
     r"""Normalized discounted cumulative normalized gain (Scheel et al. 2011, eq. 5).
 
@@ -120,17 +116,12 @@ class NDCNG(_CumulatedGain):
     k : int or "mean", optional
         The cut-off; None: all ranks. "mean": the mean of NDCNG@n over n = 1..N, N the number of
         the query's documents.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
     gain : {"exp2", "linear"} or callable, default="exp2"
         As for `NDCG`; a callable gets the normalized grades r / m_q.
     discount : {"log2", "letor"} or callable, default="log2"
         As for `NDCG`.
     max_grade : float, optional
         m_q: None is the query's own top grade; a number is the top of the data set's scale.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------

@@ -1,11 +1,12 @@
 """Average precision, μAP and GAP, precision, recall, reciprocal rank."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 import numpy as np
 
 from skgraded._kernels.sums import FIRST, LINEAR, PAIR, Plan, ideal_sums, level_weights
+from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure
 from skgraded.measures.grades import (
     n_relevant,
@@ -34,7 +35,7 @@ class Graded(Measure):
         return judgments.top_grades <= 0
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure(aliases=("map",))
 class AP(_Thresholded):
     r"""Average precision of the documents at or above a threshold (Scheel et al. 2011, eq. 2).
 
@@ -44,15 +45,8 @@ class AP(_Thresholded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
     threshold : float, optional
         The lowest relevant grade t, ≥ 0; None: every grade > 0 is relevant.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------
@@ -79,7 +73,7 @@ class AP(_Thresholded):
         return Plan(kind, weights, TIES[self.ties], depth)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure(aliases=("mu_map",))
 class MuAP(Graded):
     r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
 
@@ -92,11 +86,6 @@ class MuAP(Graded):
     ----------
     k : int, optional
         The cut-off; None: all ranks. The sums stop at rank k and AP^t is divided by min(R_t, k).
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Notes
     -----
@@ -126,7 +115,7 @@ class MuAP(Graded):
         return Plan(PAIR, weights, TIES[self.ties], depth)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure()
 class GAP(Measure):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
@@ -140,17 +129,10 @@ class GAP(Measure):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
     gain : {"linear", "exp2"} or callable, default="linear"
         G up to a factor: the grade r itself, all thresholds being equally probable, as where the
         paper knows nothing of the users; 2^r - 1; or a function of an array of grades, which must
         not fall as grades rise and gives 0 for 0.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------
@@ -183,7 +165,7 @@ class GAP(Measure):
         return without_gain(self.gain, judgments.levels, judgments)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure(aliases=("p",))
 class Precision(_Thresholded):
     r"""Precision P@k: the share of relevant documents among the first k.
 
@@ -194,11 +176,6 @@ class Precision(_Thresholded):
     ----------
     k : int, optional
         The cut-off; None: all retrieved documents.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
     undefined : {0.0, 1.0, nan}, default=0.0
         Without effect, since every query has a precision.
 
@@ -227,7 +204,7 @@ class Precision(_Thresholded):
         return np.zeros(judgments.n_queries, dtype=bool)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure(aliases=("r",))
 class Recall(_Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
@@ -237,13 +214,6 @@ class Recall(_Thresholded):
     ----------
     k : int, optional
         The cut-off; None: all retrieved documents.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------
@@ -264,7 +234,7 @@ class Recall(_Thresholded):
         return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure(aliases=("mrr",))
 class RR(_Thresholded):
     r"""Reciprocal rank: 1/p of the first relevant document, 0 if none is among the first k.
 
@@ -278,10 +248,6 @@ class RR(_Thresholded):
         How documents with equal scores count: the exact expectation over all their orders (of n
         tied, r relevant, the i-th is the first with probability C(n-i, r-1) / C(n, r)), the
         order of rows, or the order that is best or worst for the grades.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------
@@ -303,7 +269,7 @@ class RR(_Thresholded):
         return Plan(FIRST, relevant, TIES[self.ties], self._depth(judgments))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure()
 class GeneralizedPrecision(Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
@@ -315,13 +281,8 @@ class GeneralizedPrecision(Graded):
     ----------
     k : int, optional
         The cut-off; None: all retrieved documents.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
     max_grade : float, optional
         r_max: None is the query's own top grade; a number is the top of the data set's scale.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------
@@ -343,7 +304,7 @@ class GeneralizedPrecision(Graded):
         return Plan(LINEAR, values / self.k, TIES[self.ties], self._depth(judgments))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure()
 class GeneralizedRecall(Graded):
     r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
@@ -354,11 +315,6 @@ class GeneralizedRecall(Graded):
     ----------
     k : int, optional
         The cut-off; None: all retrieved documents.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------

@@ -1,17 +1,18 @@
 """Measures of a user who reads down the list until something stops them: ERR and RBP."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 import numpy as np
 
 from skgraded._input.columns import number
 from skgraded._kernels.sums import CASCADE, LINEAR, Plan
+from skgraded.measures import base
 from skgraded.measures.base import TIES
 from skgraded.measures.grades import LN2, normalized_levels, refuse_grades_above
 from skgraded.measures.precision import Graded
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure()
 class ERR(Graded):
     r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
 
@@ -21,16 +22,9 @@ class ERR(Graded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
     max_grade : float, optional
         g_max: None is the query's own top grade; a number is the top of the data set's scale,
         which published values of ERR take.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Notes
     -----
@@ -64,7 +58,7 @@ class ERR(Graded):
         return Plan(CASCADE, stops, TIES[self.ties], self._depth(judgments))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@base.measure()
 class RBP(Graded):
     r"""Rank-biased precision (Moffat & Zobel 2008, section 3.2), of grades.
 
@@ -74,17 +68,10 @@ class RBP(Graded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order that is best or worst for the grades.
     persistence : float, default=0.8
         φ, from 0 to below 1; the paper takes 0.5, 0.8 and 0.95 for impatient to patient users.
     max_grade : float, optional
         r_max: None is the query's own top grade; a number is the top of the data set's scale.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        The value of a query that has none; nan leaves it out of the mean.
 
     Examples
     --------

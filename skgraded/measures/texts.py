@@ -1,0 +1,156 @@
+"""Texts of measures, such as ``ndcng@10``: from a text to its measure."""
+
+import ast
+import math
+import re
+from collections.abc import Iterable
+
+from skgraded._input.words import nearest
+from skgraded.measures.base import ALIASES, MEASURES, Measure, fields_of
+
+_FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
+
+
+def measure(text: str | Measure) -> Measure:
+    """Make a measure of its text.
+
+    Parameters
+    ----------
+    text : str or Measure
+        ``Name(parameter=value,…)@k`` with Python literals and the word nan as values, ``@mean``
+        for the mean over all cut-offs. Letter case and underscores of names do not matter.
+        Aliases: map, mu_map, p, r, mrr, mean_ndcg, mean_ndcng. A measure is returned as it is.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    ValueError
+        If the text cannot be read, or names an unknown measure or parameter.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.measure("ndcng@10")
+    NDCNG@10
+    >>> sg.measure("map(threshold=2, undefined=nan)@20")
+    AP(threshold=2,undefined=nan)@20
+    >>> sg.measure("mean_ndcg") == sg.NDCG(k="mean")
+    True
+    """
+    if isinstance(text, Measure):
+        return text
+    if not isinstance(text, str):
+        raise TypeError(f"A measure is a Measure or its text, such as 'ndcng@10'; got {text!r}.")
+    form = _FORM.fullmatch(text)
+    if form is None:
+        raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
+    cls, of_alias = _class_named(form[1])
+    parameters = _parameters_of(text, form[2] or "", cls)
+    if form[3] is not None:
+        if "k" not in fields_of(cls):
+            raise ValueError(f"{cls.__name__} has no cut-off k; got {text!r}.")
+        _add(parameters, {"k": _cut_off(form[3].lower())}, text)
+    _add(parameters, of_alias, text)
+    try:
+        return cls(**parameters)
+    except ValueError as error:
+        raise ValueError(f"Cannot read the measure {text!r}: {error}") from None
+
+
+def _plain(name):
+    return name.lower().replace("_", "")
+
+
+def _cut_off(text):
+    return int(text) if text.isascii() and text.isdecimal() else text
+
+
+def _add(parameters, more, text):
+    """Add parameters to those of a text, which must not be there yet."""
+    for name in parameters.keys() & more.keys():
+        what = "two cut-offs" if name == "k" else f"{name} twice"
+        raise ValueError(f"The measure {text!r} has {what}.")
+    parameters.update(more)
+
+
+def _class_named(name):
+    """The class with this name or alias, and the parameters that the alias stands for."""
+    known = {_plain(one): (cls, {}) for one, cls in MEASURES.items()}
+    known |= {_plain(alias): standing_for for alias, standing_for in ALIASES.items()}
+    plain = _plain(name)
+    if plain in known:
+        return known[plain]
+    near = nearest(plain, known)
+    hint = "" if near is None else f" Did you mean {known[near][0].__name__}?"
+    raise ValueError(f"Unknown measure {name!r}.{hint} Known: {', '.join(MEASURES)}.")
+
+
+def _parameters_of(text, inside, cls):
+    try:
+        call = ast.parse(f"f({inside})", mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        call = None
+    if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
+        raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
+    known = {_plain(name): name for name in fields_of(cls)}
+    parameters = {}
+    for keyword in call.keywords:
+        name = known.get(_plain(keyword.arg or "**"))
+        if name is None:
+            raise ValueError(
+                f"{cls.__name__} has no parameter {keyword.arg!r}; it has "
+                f"{', '.join(known.values())}."
+            )
+        _add(parameters, {name: _literal(text, keyword)}, text)
+    return parameters
+
+
+def _literal(text, keyword):
+    if isinstance(keyword.value, ast.Name) and keyword.value.id.lower() == "nan":
+        return math.nan
+    try:
+        return ast.literal_eval(keyword.value)
+    except ValueError:
+        shown = ast.unparse(keyword.value)
+        raise ValueError(
+            f"Cannot read the measure {text!r}: {keyword.arg} must be a literal such as 2, "
+            f"'linear' or nan; got {shown}."
+        ) from None
+
+
+def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    """Measures of one measure, one text, or a list of them.
+
+    Parameters
+    ----------
+    measures : Measure, str, or list of these
+
+    Returns
+    -------
+    list of Measure
+
+    Raises
+    ------
+    ValueError
+        If the list is empty or names a measure twice.
+    """
+    if isinstance(measures, (str, Measure)):
+        measures = [measures]
+    try:
+        found = [measure(m) for m in measures]
+    except TypeError as error:
+        if "iterable" not in str(error):
+            raise
+        raise TypeError(
+            f"measures must be a measure, its text, or a list of them; got {measures!r}."
+        ) from None
+    if not found:
+        raise ValueError("measures is empty: give at least one, such as 'ndcng@10'.")
+    names = [m.name for m in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"measures has {name} twice.")
+    return found
