@@ -1,6 +1,7 @@
 """The figures in the documents are those that the code gives."""
 
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,16 @@ def shown(value):
     return f"{value + 0.0:.3f}".replace("-0.000", "0.000")
 
 
-def test_the_page_names_all_measures(page):
+def test_the_page_has_the_table_of_all_measures(page):
+    script = runpy.run_path(str(DOCS / "table_of_measures.py"))
+    assert script["with_table"](page) == page, "run python docs/table_of_measures.py"
+    assert len(script["table"]().splitlines()) == 2 + len(sg.measures.MEASURES)
+
+
+def test_the_first_table_asks_a_question_for_every_measure(page):
+    questions = page.split("| question |")[1].split("\n\n")[0]
     for name in sg.measures.MEASURES:
-        assert name in page
+        assert f"`{name}" in questions
 
 
 def test_the_table_of_measures(page, ohsumed):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import check_grades, column
+from skgraded._input.columns import check_grades, check_scores
 from skgraded._input.query_source import is_column, queries_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import document_scores
@@ -140,13 +140,7 @@ def checked_scores(systems, names, judgments):
     found = []
     for i, scores in enumerate(systems):
         argument = "y_score" if names is None else f"y_score of {names[i]!r}"
-        scores = column(scores, argument, judgments.n_rows)
-        if np.isnan(scores).any():
-            raise ValueError(
-                f"{argument} must not be NaN: row {int(np.argmax(np.isnan(scores)))} is nan. Give "
-                "documents that were not retrieved the score -inf."
-            )
-        found.append(scores)
+        found.append(check_scores(scores, judgments.n_rows, argument))
     return found
 
 

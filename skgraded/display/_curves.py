@@ -1,14 +1,12 @@
 """Curves of measures over a threshold or a cut-off, in scikit-learn's Display form."""
 
-import dataclasses
 from collections.abc import Iterable, Mapping
-from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import column, whole_number
+from skgraded._input.columns import column
 from skgraded.display._base import (
     SystemsDisplay,
     as_names,
@@ -19,10 +17,15 @@ from skgraded.display._base import (
     systems_of,
 )
 from skgraded.judgments import Judgments, check_judgments
-from skgraded.measures import AP, Measure, MuAP, as_measures, mean_over_queries, score_queries
+from skgraded.measures import Measure, MuAP
+from skgraded.measures.curves import (
+    check_cutoffs,
+    cutoff_curve,
+    n_undefined_at,
+    threshold_curve,
+    without_cutoff,
+)
 
-DEEPEST = 100  # cut-off that is drawn unasked
-TABLE_SIZE = 30_000_000  # numbers that the plans of one call may hold, 240 MB
 LINESTYLES = ("-", "--", "-.", ":")
 MARKERS = (".", "x", "^", "s", "+")  # five, so that together they tell twenty measures apart
 
@@ -190,22 +193,19 @@ class ThresholdCurveDisplay(_CurveDisplay):
         measure = MuAP(ties=ties, undefined=undefined)
         names, systems = systems_of(y_score, name, "y_score")
         judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-        measure.plan(judgments)  # refuses grades that it cannot use
-        if not relative and judgments.levels.max() == 0:
-            raise ValueError(
-                "y_true has no grade above 0, so there is no threshold to draw: relative=True "
-                "draws the value of undefined queries."
-            )
         scores = checked_scores(systems, names, judgments)
-        steps = _Steps(judgments, relative)
+        curves = [
+            threshold_curve(judgments, one, ties=ties, undefined=undefined, relative=relative)
+            for one in scores
+        ]
         mu_ap = None
         if relative or judgments.n_queries == 1:
             mu_ap = [measure(judgments, one) for one in scores]
+        thresholds = curves[0].thresholds
         display = cls(
-            steps.thresholds,
-            [steps.mean(steps.average_precision(one, ties), undefined) for one in scores],
-            mu_ap=mu_ap, name=names, relative=relative, n_queries=judgments.n_queries,
-            n_undefined=judgments.n_queries - steps.n_defined,
+            thresholds, [curve.average_precision for curve in curves], mu_ap=mu_ap, name=names,
+            relative=relative, n_queries=judgments.n_queries,
+            n_undefined=n_undefined_at(judgments, thresholds, relative),
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -311,7 +311,7 @@ class CutoffCurveDisplay(_CurveDisplay):
         n_queries: int | None = None,
         n_undefined: ArrayLike | None = None,
     ):
-        self.cutoffs = _checked_cutoffs(cutoffs)
+        self.cutoffs = check_cutoffs(cutoffs)
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         self.values = _curves(values, "values", (len(self.measures), len(self.cutoffs)))
         self.name = as_names(name, len(self.values))
@@ -375,23 +375,18 @@ class CutoffCurveDisplay(_CurveDisplay):
             If there is no matplotlib.
         """
         need_matplotlib(f"{cls.__name__}.from_predictions")
-        uncut = [_without_cutoff(measure, ties) for measure in as_measures(measures)]
+        uncut = without_cutoff(measures, ties)
         names, systems = systems_of(y_score, name, "y_score")
         judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-        if cutoffs is None:
-            cutoffs = range(1, min(judgments.max_size, DEEPEST) + 1)
-        ranks = _checked_cutoffs(cutoffs)
-        scores = checked_scores(systems, names, judgments)
-        n_undefined = [measure.n_undefined(judgments) for measure in uncut]
-        cut = [dataclasses.replace(measure, k=n) for measure in uncut for n in ranks.tolist()]
-        means = np.array([
-            [mean_over_queries(v, judgments.weights) for v in _score_in_parts(cut, judgments, one)]
-            for one in scores
-        ])
+        curves = [
+            cutoff_curve(judgments, one, measures=uncut, cutoffs=cutoffs)
+            for one in checked_scores(systems, names, judgments)
+        ]
         display = cls(
-            ranks, means.reshape(len(scores), len(uncut), len(ranks)),
+            curves[0].cutoffs, [curve.values for curve in curves],
             measures=[measure.name for measure in uncut], name=names,
-            n_queries=judgments.n_queries, n_undefined=n_undefined,
+            n_queries=judgments.n_queries,
+            n_undefined=[measure.n_undefined(judgments) for measure in uncut],
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -445,113 +440,7 @@ class CutoffCurveDisplay(_CurveDisplay):
         return name if len(self.measures) == 1 else f"{name}, {measure}@n"
 
 
-# Steps of AP over the threshold ------------------------------------------------------------------
-
-class _Steps:
-    """The steps of AP^t of each query, one a grade > 0 that it uses, and those of their mean.
-
-    A query's step of grade t_i reaches from its next lower grade t_{i-1} (or 0) up to t_i itself.
-
-    Parameters
-    ----------
-    judgments : Judgments
-    relative : bool
-        Whether thresholds are divided by the top grade of the query.
-
-    Attributes
-    ----------
-    thresholds : ndarray of shape (n_thresholds,)
-        The ends of all steps; 1 if there is none and `relative`.
-    n_defined : ndarray of shape (n_thresholds,) of int
-        How many queries have a step there.
-    """
-
-    def __init__(self, judgments, relative):
-        self.judgments = judgments
-        n_steps = np.diff(judgments.level_starts) - 1
-        self.query = np.repeat(np.arange(judgments.n_queries), n_steps)
-        above_0 = np.ones(len(judgments.levels), dtype=bool)
-        above_0[judgments.level_starts[:-1]] = False
-        ends = judgments.levels[above_0]
-        if relative:
-            ends = ends / judgments.top_grades[self.query]
-        self.thresholds, self.at = np.unique(ends, return_inverse=True)
-        if len(ends) == 0:
-            self.thresholds = np.ones(1)
-        self.first = np.cumsum(n_steps) - n_steps
-        self.n_steps = n_steps
-        self.last = (self.first + n_steps - 1)[n_steps > 0]
-        self.n_defined = self._from_the_top(self.last, None)
-
-    def average_precision(self, scores, ties):
-        """AP of each step, (n_steps,)."""
-        judgments = self.judgments
-        # Seen through the codes of its grades, each query's i-th step ends at threshold i.
-        by_code = Judgments(judgments.codes, group=judgments.sizes)
-        measures = [
-            AP(ties=ties, threshold=i + 1) for i in range(self.n_steps.max())
-        ]
-        if judgments.order is not None:
-            scores = scores[judgments.order]
-        values = np.empty(len(self.query))
-        for i, of_query in enumerate(_score_in_parts(measures, by_code, scores)):
-            has = self.n_steps > i
-            values[self.first[has] + i] = of_query[has]
-        return values
-
-    def mean(self, values, undefined):
-        """Weighted mean over the queries at each threshold, of each step's value."""
-        weights = self.judgments.weights
-        weights = np.ones(self.judgments.n_queries) if weights is None else weights / weights.max()
-        next_value = np.append(values[1:], 0.0)
-        next_value[self.last] = 0.0  # above its top grade a query has no step
-        # Summed from the top down, where few queries count, no digits are lost.
-        sums = self._from_the_top(slice(None), weights[self.query] * (values - next_value))
-        defined = self._from_the_top(self.last, weights[self.query[self.last]])
-        if np.isnan(undefined):
-            means = np.full(len(sums), np.nan)
-            np.divide(sums, defined, out=means, where=defined > 0)
-        else:
-            total = weights.sum()
-            means = (sums + undefined * (total - defined)) / total
-        return np.clip(means, 0.0, 1.0)
-
-    def _from_the_top(self, steps, numbers):
-        """Sum of the numbers of these steps (1 each if None) that end at a threshold or above."""
-        there = np.bincount(self.at[steps], numbers, minlength=len(self.thresholds))
-        return np.cumsum(there[::-1])[::-1]
-
-
-def _score_in_parts(measures, judgments, scores):
-    """Yield each measure's values by query; the plans of all at once might not fit in memory."""
-    at_once = max(1, TABLE_SIZE // len(judgments.levels))
-    for i in range(0, len(measures), at_once):
-        # a copy keeps what it remembers for itself, and goes
-        yield from score_queries(measures[i : i + at_once], copy(judgments), scores)
-
-
 # Input -------------------------------------------------------------------------------------------
-
-def _without_cutoff(measure, ties):
-    parameters = {field.name for field in dataclasses.fields(measure)}
-    if "k" not in parameters:
-        raise ValueError(f"{measure} has no cut-off k, so there is no curve over it.")
-    if measure.k is not None:
-        raise ValueError(f"Give {measure} without its cut-off: the curve is over all of them.")
-    if ties is None:
-        return measure
-    if "ties" not in parameters:
-        raise ValueError(f"{measure} has no ties: leave out ties={ties!r}.")
-    return dataclasses.replace(measure, ties=ties)
-
-
-def _checked_cutoffs(cutoffs):
-    given = column(cutoffs, "cutoffs")
-    whole = np.array([whole_number(n, "cutoffs", 1) for n in given.tolist()])
-    if (np.diff(whole) <= 0).any():
-        raise ValueError(f"cutoffs must ascend; got {whole.tolist()}.")
-    return whole
-
 
 def _curves(values, argument, shape):
     """Values as an array of shape (n_systems, *shape), whose leading axes may be left out."""

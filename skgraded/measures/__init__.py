@@ -8,6 +8,7 @@ from skgraded.measures.base import (
     score_queries,
 )
 from skgraded.measures.correlation import *
+from skgraded.measures.curves import CutoffCurve, ThresholdCurve, cutoff_curve, threshold_curve
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *
 from skgraded.measures.preferences import edrc_per_query, edrc_score

@@ -143,7 +143,7 @@ def test_where_only_queries_without_weight_are_left_there_is_no_mean(ax):
 def test_a_thousand_levels_and_many_queries_are_drawn_whole(ax, monkeypatch):
     rng = np.random.default_rng(0)
     y, score, qid = rng.random(1500), rng.random(1500), np.repeat(np.arange(15), 100)
-    monkeypatch.setattr("skgraded.display._curves.TABLE_SIZE", 5_000)  # three plans at once
+    monkeypatch.setattr("skgraded.measures.curves.TABLE_SIZE", 5_000)  # three plans at once
     display = THRESHOLD.from_predictions(y, score, qid=qid, ax=ax)
     t, widths, heights = drawn_steps(display.lines_[0])
     assert len(t) == 1500 - 14  # all end at 1

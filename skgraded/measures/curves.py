@@ -1,0 +1,301 @@
+"""Curves of measures over a threshold of the grades, or over the cut-off."""
+
+import dataclasses
+from collections.abc import Iterable
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded._input.columns import check_scores, column, whole_number
+from skgraded.judgments import Judgments, check_judgments
+from skgraded.measures.base import Measure, mean_over_queries, score_queries
+from skgraded.measures.precision import AP, MuAP
+from skgraded.measures.texts import as_measures
+
+DEEPEST = 100  # cut-off that is taken unasked
+TABLE_SIZE = 30_000_000  # numbers that the plans of one call may hold, 240 MB
+
+
+class ThresholdCurve(NamedTuple):
+    """What `threshold_curve` gives: the curve's steps, each up to its threshold.
+
+    Attributes
+    ----------
+    thresholds, average_precision : ndarray of shape (n_thresholds,)
+    """
+
+    thresholds: np.ndarray
+    average_precision: np.ndarray
+
+
+class CutoffCurve(NamedTuple):
+    """What `cutoff_curve` gives.
+
+    Attributes
+    ----------
+    cutoffs : ndarray of shape (n_cutoffs,) of int
+    values : ndarray of shape (n_measures, n_cutoffs)
+    """
+
+    cutoffs: np.ndarray
+    values: np.ndarray
+
+
+def threshold_curve(
+    y_true: ArrayLike | Judgments,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ties: str = "average",
+    undefined: float = 0.0,
+    relative: bool = True,
+) -> ThresholdCurve:
+    r"""Mean average precision AP^t over the threshold t; the area under it is μMAP.
+
+    A document is relevant if its grade is at least t, so that AP^t of a query is constant between
+    two of its grades. μAP is the mean of AP^t over t uniform in (0, r_max], r_max the top grade of
+    the query (Scheel et al. 2011, eq. 4): over t / r_max the area under the curve is μMAP.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or Judgments
+        Grades ≥ 0, 0 = irrelevant.
+    y_score : array-like of shape (n,)
+        The system's scores, the highest first; -inf: not retrieved.
+    qid : array-like of shape (n,), optional
+        The query of each row, in any row order. Without `qid` and `group` all rows are one query.
+    group : array-like of shape (n_queries,), optional
+        Sizes of consecutive queries, in place of `qid`.
+    sample_weight : array-like of shape (n,), optional
+        A query's weight is the mean over its rows.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count, as for `AP`.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        AP^t of a query without a document at t or above; nan leaves it out of the mean at t.
+    relative : bool, default=True
+        Whether thresholds are t / r_max, r_max the top grade of each query; else t itself.
+
+    Returns
+    -------
+    ThresholdCurve
+        The named tuple (thresholds, average_precision). Thresholds ascend and are the right ends
+        of the steps, the first of which begins at 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input, before any work; with ``relative=False`` also if no grade is above 0.
+
+    See Also
+    --------
+    skgraded.ThresholdCurveDisplay : Draws it.
+
+    Examples
+    --------
+    Ranked grades 1 0 3 3 2 0 1 4, table 1 of the paper:
+
+    >>> from skgraded.measures import threshold_curve
+    >>> t, ap = threshold_curve([1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1], relative=False)
+    >>> t, ap.round(3)
+    (array([1., 2., 3., 4.]), array([0.78 , 0.483, 0.403, 0.125]))
+    """
+    own = MuAP(ties=ties, undefined=undefined)
+    judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+    own.plan(judgments)  # refuses grades that are not known
+    if not relative and judgments.levels.max() <= 0:
+        raise ValueError(
+            "y_true has no grade above 0, so there is no threshold: relative=True gives the value "
+            "of undefined queries."
+        )
+    scores = check_scores(y_score, judgments.n_rows)
+    steps = _Steps(judgments, relative)
+    values = steps.mean(steps.average_precision(scores, own.ties), own.undefined)
+    return ThresholdCurve(steps.thresholds, values)
+
+
+def n_undefined_at(judgments, thresholds, relative):
+    """How many queries have no document at each threshold or above, (n_thresholds,) of int."""
+    tops = judgments.top_grades
+    return np.searchsorted(np.sort((tops > 0).astype(float) if relative else tops), thresholds)
+
+
+def cutoff_curve(
+    y_true: ArrayLike | Judgments,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcg", "ndcng"),
+    cutoffs: ArrayLike | None = None,
+    ties: str | None = None,
+) -> CutoffCurve:
+    """Means of measures over their cut-off, such as NDCG@n over n.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or Judgments
+        Grades ≥ 0, 0 = irrelevant.
+    y_score : array-like of shape (n,)
+        The system's scores, the highest first; -inf: not retrieved.
+    qid : array-like of shape (n,), optional
+        The query of each row, in any row order. Without `qid` and `group` all rows are one query.
+    group : array-like of shape (n_queries,), optional
+        Sizes of consecutive queries, in place of `qid`.
+    sample_weight : array-like of shape (n,), optional
+        A query's weight is the mean over its rows.
+    measures : Measure, str, or list of these, default=("ndcg", "ndcng")
+        Measures that have a cut-off, without it.
+    cutoffs : array-like of int, optional
+        Ascending, from 1. None: 1, 2, … to the size of the largest query, but at most 100.
+    ties : {"average", "ordinal", "best", "worst"}, optional
+        The tie rule of all measures, in place of their own.
+
+    Returns
+    -------
+    CutoffCurve
+        The named tuple (cutoffs, values), of shapes (n_cutoffs,) and (n_measures, n_cutoffs).
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input, before any work; also if a measure has no cut-off, or has one already.
+
+    See Also
+    --------
+    skgraded.CutoffCurveDisplay : Draws it.
+
+    Examples
+    --------
+    Ranked grades 1 0 3 3 2 0 1 4, table 2 of the paper:
+
+    >>> from skgraded.measures import cutoff_curve
+    >>> n, (ndcg, ndcng) = cutoff_curve([1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1])
+    >>> ndcng.round(2)
+    array([0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65])
+    """
+    uncut = without_cutoff(measures, ties)
+    judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+    if cutoffs is None:
+        cutoffs = range(1, min(judgments.max_size, DEEPEST) + 1)
+    ranks = check_cutoffs(cutoffs)
+    scores = check_scores(y_score, judgments.n_rows)
+    cut = [dataclasses.replace(measure, k=n) for measure in uncut for n in ranks.tolist()]
+    means = [
+        mean_over_queries(values, judgments.weights)
+        for values in _score_in_parts(cut, judgments, scores)
+    ]
+    return CutoffCurve(ranks, np.reshape(means, (len(uncut), len(ranks))))
+
+
+# Steps of AP over the threshold ------------------------------------------------------------------
+
+class _Steps:
+    """The steps of AP^t of each query, one a grade > 0 that it uses, and those of their mean.
+
+    A query's step of grade t_i reaches from its next lower grade t_{i-1} (or 0) up to t_i itself.
+
+    Parameters
+    ----------
+    judgments : Judgments
+    relative : bool
+        Whether thresholds are divided by the top grade of the query.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        The ends of all steps; 1 if there is none and `relative`.
+    """
+
+    def __init__(self, judgments, relative):
+        self.judgments = judgments
+        n_steps = np.diff(judgments.level_starts) - 1
+        self.query = np.repeat(np.arange(judgments.n_queries), n_steps)
+        above_0 = np.ones(len(judgments.levels), dtype=bool)
+        above_0[judgments.level_starts[:-1]] = False
+        ends = judgments.levels[above_0]
+        if relative:
+            ends = ends / judgments.top_grades[self.query]
+        self.thresholds, self.at = np.unique(ends, return_inverse=True)
+        if len(ends) == 0:
+            self.thresholds = np.ones(1)
+        self.first = np.cumsum(n_steps) - n_steps
+        self.n_steps = n_steps
+        self.last = (self.first + n_steps - 1)[n_steps > 0]
+
+    def average_precision(self, scores, ties):
+        """AP of each step, (n_steps,)."""
+        judgments = self.judgments
+        # Seen through the codes of its grades, each query's i-th step ends at threshold i.
+        by_code = Judgments(judgments.codes, group=judgments.sizes)
+        measures = [AP(ties=ties, threshold=i + 1) for i in range(self.n_steps.max())]
+        if judgments.order is not None:
+            scores = scores[judgments.order]
+        values = np.empty(len(self.query))
+        for i, of_query in enumerate(_score_in_parts(measures, by_code, scores)):
+            has = self.n_steps > i
+            values[self.first[has] + i] = of_query[has]
+        return values
+
+    def mean(self, values, undefined):
+        """Weighted mean over the queries at each threshold, of each step's value."""
+        weights = self.judgments.weights
+        weights = np.ones(self.judgments.n_queries) if weights is None else weights / weights.max()
+        next_value = np.append(values[1:], 0.0)
+        next_value[self.last] = 0.0  # above its top grade a query has no step
+        # Summed from the top down, where few queries count, no digits are lost.
+        sums = self._from_the_top(slice(None), weights[self.query] * (values - next_value))
+        defined = self._from_the_top(self.last, weights[self.query[self.last]])
+        if np.isnan(undefined):
+            means = np.full(len(sums), np.nan)
+            np.divide(sums, defined, out=means, where=defined > 0)
+        else:
+            total = weights.sum()
+            means = (sums + undefined * (total - defined)) / total
+        return np.clip(means, 0.0, 1.0)
+
+    def _from_the_top(self, steps, numbers):
+        """Sum of the numbers of these steps that end at a threshold or above."""
+        there = np.bincount(self.at[steps], numbers, minlength=len(self.thresholds))
+        return np.cumsum(there[::-1])[::-1]
+
+
+def _score_in_parts(measures, judgments, scores):
+    """Yield each measure's values by query; the plans of all at once might not fit in memory."""
+    at_once = max(1, TABLE_SIZE // len(judgments.levels))
+    for i in range(0, len(measures), at_once):
+        # a copy keeps what it remembers for itself, and goes
+        yield from score_queries(measures[i : i + at_once], copy(judgments), scores)
+
+
+# Input -------------------------------------------------------------------------------------------
+
+def without_cutoff(measures, ties=None):
+    """Measures without a cut-off, checked to have none and to know one; with a tie rule, if any."""
+    return [_without_cutoff(measure, ties) for measure in as_measures(measures)]
+
+
+def _without_cutoff(measure, ties):
+    parameters = {field.name for field in dataclasses.fields(measure)}
+    if "k" not in parameters:
+        raise ValueError(f"{measure} has no cut-off k, so there is no curve over it.")
+    if measure.k is not None:
+        raise ValueError(f"Give {measure} without its cut-off: the curve is over all of them.")
+    if ties is None:
+        return measure
+    if "ties" not in parameters:
+        raise ValueError(f"{measure} has no ties: leave out ties={ties!r}.")
+    return dataclasses.replace(measure, ties=ties)
+
+
+def check_cutoffs(cutoffs):
+    """Whole cut-offs that ascend from 1 or above, (n_cutoffs,) of int."""
+    given = column(cutoffs, "cutoffs")
+    whole = np.array([whole_number(n, "cutoffs", 1) for n in given.tolist()])
+    if (np.diff(whole) <= 0).any():
+        raise ValueError(f"cutoffs must ascend; got {whole.tolist()}.")
+    return whole

@@ -1,0 +1,57 @@
+"""The curves as arrays: what their docstrings promise beside what the displays draw of them."""
+
+import numpy as np
+import pytest
+from queries import random_queries
+
+import skgraded as sg
+from skgraded.measures import cutoff_curve, threshold_curve
+
+
+@pytest.fixture(scope="module")
+def queries():
+    return random_queries(seed=5, n_queries=20, sizes=(1, 9), grades=(0, 0, 1, 2, 4))
+
+
+@pytest.mark.parametrize("undefined", [0.0, 1.0])
+def test_the_area_under_the_threshold_curve_is_mu_map(queries, undefined):
+    t, values = threshold_curve(
+        queries.y_true, queries.y_score, qid=queries.qid, undefined=undefined
+    )
+    mu_map = sg.MuAP(undefined=undefined)(queries.y_true, queries.y_score, qid=queries.qid)
+    assert np.diff(t, prepend=0) @ values == pytest.approx(mu_map, abs=1e-12)
+
+
+def test_each_cut_off_has_the_value_of_the_measure_with_it(queries):
+    curve = cutoff_curve(
+        queries.y_true, queries.y_score, qid=queries.qid, measures=["mu_map", "err"],
+        cutoffs=[1, 4], ties="worst",
+    )
+    assert curve.cutoffs.tolist() == [1, 4] and curve.values.shape == (2, 2)
+    for row, cls in zip(curve.values, (sg.MuAP, sg.ERR), strict=True):
+        for k, value in zip((1, 4), row, strict=True):
+            measure = cls(k=k, ties="worst")
+            assert value == measure(queries.y_true, queries.y_score, qid=queries.qid)
+
+
+def test_one_measure_has_one_row(queries):
+    _, values = cutoff_curve(queries.y_true, queries.y_score, qid=queries.qid, measures="ndcng")
+    assert values.shape == (1, 9)
+
+
+@pytest.mark.parametrize(
+    ("curve", "given", "message"),
+    [
+        (threshold_curve, {"ties": "random"}, "ties must be one of"),
+        (threshold_curve, {"undefined": 0.5}, "undefined must be 0.0, 1.0 or nan"),
+        (threshold_curve, {"y_true": [0, 0], "relative": False}, "y_true has no grade above 0"),
+        (threshold_curve, {"y_true": [1, np.nan]}, "y_true must not be NaN: row 1 is nan"),
+        (cutoff_curve, {"measures": "ndcg@3"}, "Give NDCG@3 without its cut-off"),
+        (cutoff_curve, {"measures": "tau_ap"}, "TauAP has no cut-off k"),
+        (cutoff_curve, {"cutoffs": [2, 1]}, "cutoffs must ascend"),
+        (cutoff_curve, {"y_score": [1, np.nan]}, "y_score must not be NaN: row 1 is nan"),
+    ],
+)
+def test_bad_input_is_one_clear_error(curve, given, message):
+    with pytest.raises(ValueError, match=message):
+        curve(**{"y_true": [1, 0], "y_score": [2, 1], **given})
