@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import oracle
 import pytest
+import registry
 
 from skgraded.datasets import read_letor
 
@@ -123,10 +123,10 @@ def ohsumed(data_dir, tmp_path_factory):
 def expected(grades, scores):
     """MAP, μMAP, mean NDCG and mean NDCNG of one query, 0 where there is nothing relevant."""
     values = [
-        oracle.average_average_precision(grades, scores),
-        oracle.average_mu_average_precision(grades, scores),
-        oracle.average_ndcg(grades, scores, "mean"),
-        oracle.average_ndcng(grades, scores, "mean"),
+        registry.average_average_precision(grades, scores),
+        registry.average_mu_average_precision(grades, scores),
+        registry.average_ndcg(grades, scores, "mean"),
+        registry.average_ndcng(grades, scores, "mean"),
     ]
     return [0 if value is None else value for value in values]
 

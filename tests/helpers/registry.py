@@ -1,21 +1,37 @@
-"""Every measure, the settings it is tested with, its oracle, and the properties that it has.
+"""Every measure: its reference implementation, its settings, and the properties that it has.
 
-A measure that the package exports and that is missing here fails `test_no_measure_is_forgotten`.
+A reference gives a value for each row of ranked grades (`of_orders`), and the expectation under
+ties of long queries (`on_average`); a query for which the measure is undefined gives None. Nothing
+of them comes from the package under test. A new measure is its oracle and one `register` below it;
+one that the package exports and that is missing fails `test_no_measure_is_forgotten`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import product
+from math import comb, inf
 
 import numpy as np
-import oracle
+from oracle import (
+    DISCOUNTS,
+    GAINS,
+    average_pair_form,
+    is_relevant,
+    mean_in_blocks,
+    one_order,
+    over_ties,
+    precision_at_each_position,
+    signs,
+    tie_blocks,
+)
 
 import skgraded as sg
 
 CUTOFFS = (None, 1, 2, 3, 5, 100)
 THRESHOLDS = (None, 0.5, 2)
 TIES = ("average", "ordinal", "best", "worst")
+TOP_GRADE = 1000.0  # the largest of the random queries: max_grade must not be below any grade
 
 
 def square_root(grades):
@@ -26,8 +42,11 @@ def reciprocal(ranks):
     return 1.0 / ranks
 
 
-def rank_less_1(ranks):
-    return ranks - 1.0
+GAIN_GRID = {
+    "k": (*CUTOFFS, "mean"),
+    "gain": ("exp2", "linear", square_root),
+    "discount": ("log2", "letor", reciprocal),
+}
 
 
 @dataclass(frozen=True)
@@ -38,10 +57,14 @@ class Entry:
     """
 
     cls: type
-    of_orders: Callable | None  # (ranked, grades, **setting) -> a value for each order, or None
     on_average: Callable  # (grades, scores, **setting) -> the expectation under ties, or None
+    of_orders: Callable | None = None  # (ranked, grades, **setting) -> a value an order, or None
     settings: list = field(default_factory=list)
+    few: list = field(default_factory=list)  # for the properties that do not depend on all settings
+    scale_invariant: list = field(default_factory=list)  # multiplied grades change nothing
+    ideal_is_one: list = field(default_factory=list)  # the list sorted by grade scores 1
     unretrieved_last: bool = False  # the documents of score -inf are ranked, tied at the end
+    lowest: int = 0  # the lowest value
 
     @property
     def tie_rules(self):
@@ -51,95 +74,537 @@ class Entry:
         """Value from the values of all the orders, or from the scores where there is no rule."""
         if ties is None:
             return self.on_average(grades, scores, **setting)
-        return oracle.over_ties(self.of_orders(orders, grades, **setting), ties)
+        return over_ties(self.of_orders(orders, grades, **setting), ties)
 
 
-def _grid(**choices):
+REGISTRY: dict[str, Entry] = {}
+
+
+def register(cls, **given):
+    REGISTRY[cls.__name__] = Entry(cls, **given)
+
+
+def grid(**choices):
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
 
 
-_gain_grid = {
-    "k": (*CUTOFFS, "mean"),
-    "gain": ("exp2", "linear", square_root),
-    "discount": ("log2", "letor", reciprocal),
-}
-# The largest grade of the random queries: max_grade must not be below any grade.
-TOP_GRADE = 1000.0
+# AP ----------------------------------------------------------------------------------------------
 
-REGISTRY = {
-    "AP": Entry(
-        sg.AP,
-        oracle.average_precision,
-        oracle.average_average_precision,
-        _grid(k=CUTOFFS, threshold=THRESHOLDS),
-    ),
-    "MuAP": Entry(
-        sg.MuAP,
-        oracle.mu_average_precision,
-        oracle.average_mu_average_precision,
-        _grid(k=CUTOFFS),
-    ),
-    "NDCG": Entry(sg.NDCG, oracle.ndcg, oracle.average_ndcg, _grid(**_gain_grid)),
-    "NDCNG": Entry(
-        sg.NDCNG,
-        oracle.ndcng,
-        oracle.average_ndcng,
-        _grid(**_gain_grid, max_grade=(None, TOP_GRADE)),
-    ),
-    "Precision": Entry(
-        sg.Precision,
-        oracle.precision,
-        oracle.average_precision_at,
-        _grid(k=CUTOFFS, threshold=THRESHOLDS),
-    ),
-    "Recall": Entry(
-        sg.Recall,
-        oracle.recall,
-        oracle.average_recall,
-        _grid(k=CUTOFFS, threshold=THRESHOLDS),
-    ),
-    "RR": Entry(
-        sg.RR,
-        oracle.reciprocal_rank,
-        oracle.average_reciprocal_rank,
-        _grid(k=CUTOFFS, threshold=THRESHOLDS),
-    ),
-    "GeneralizedPrecision": Entry(
-        sg.GeneralizedPrecision,
-        oracle.generalized_precision,
-        oracle.average_generalized_precision,
-        _grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
-    ),
-    "GeneralizedRecall": Entry(
-        sg.GeneralizedRecall,
-        oracle.generalized_recall,
-        oracle.average_generalized_recall,
-        _grid(k=CUTOFFS),
-    ),
-    "GAP": Entry(
-        sg.GAP, oracle.gap, oracle.average_gap,
-        _grid(k=CUTOFFS, gain=("linear", "exp2", square_root)),
-    ),
-    "ERR": Entry(
-        sg.ERR, oracle.err, oracle.average_err, _grid(k=CUTOFFS, max_grade=(None, TOP_GRADE))
-    ),
-    "RBP": Entry(
-        sg.RBP, oracle.rbp, oracle.average_rbp,
-        _grid(k=CUTOFFS, persistence=(0.8, 0, 0.5), max_grade=(None, TOP_GRADE)),
-    ),
-    "TauAP": Entry(
-        sg.TauAP, oracle.tau_ap, oracle.average_tau_ap, _grid(), unretrieved_last=True
-    ),
-    "KendallTau": Entry(sg.KendallTau, None, oracle.kendall_tau, _grid()),
-    "SpearmanRho": Entry(sg.SpearmanRho, None, oracle.spearman_rho, _grid()),
-    "EDRC": Entry(
-        sg.EDRC,
-        None,
-        oracle.edrc,
-        _grid(discount=("linear", "log2", "exp2", rank_less_1), prior=(0.5, 0, 0.3, 1)),
-    ),
+def average_precision(ranked, grades, k=None, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    if n_relevant == 0:
+        return None
+    relevant = is_relevant(ranked, threshold)
+    gains = precision_at_each_position(relevant) * relevant
+    return gains[:, :k].sum(axis=1) / min(n_relevant, k or inf)
+
+
+def average_average_precision(grades, scores, k=None, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    if n_relevant == 0:
+        return None
+
+    def weight(grades):
+        return is_relevant(grades, threshold) / min(n_relevant, k or inf)
+
+    return average_pair_form(weight, grades, scores, k)
+
+
+register(
+    sg.AP, of_orders=average_precision, on_average=average_average_precision,
+    settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
+    few=[sg.AP(), sg.AP(k=3, threshold=2)],
+    scale_invariant=[sg.AP()],
+    ideal_is_one=[sg.AP(), sg.AP(k=1), sg.AP(k=3)],
+)
+
+
+# MuAP --------------------------------------------------------------------------------------------
+
+def mu_average_precision(ranked, grades, k=None):
+    levels = sorted({grade for grade in grades if grade > 0})
+    if not levels:
+        return None
+    total, previous = 0.0, 0.0
+    for level in levels:
+        weight = (level - previous) / levels[-1]  # the distances add up to the top grade
+        total = total + weight * average_precision(ranked, grades, k, threshold=level)
+        previous = level
+    return total
+
+
+def average_mu_average_precision(grades, scores, k=None):
+    """Mean over the levels of the binary expectation, one level after the other."""
+    levels = sorted({grade for grade in grades if grade > 0})
+    if not levels:
+        return None
+    total, previous = 0.0, 0.0
+    for level in levels:
+        value = average_average_precision(grades, scores, k, threshold=level)
+        total += (level - previous) / levels[-1] * value
+        previous = level
+    return total
+
+
+register(
+    sg.MuAP, of_orders=mu_average_precision, on_average=average_mu_average_precision,
+    settings=grid(k=CUTOFFS),
+    few=[sg.MuAP(), sg.MuAP(k=3)],
+    scale_invariant=[sg.MuAP(), sg.MuAP(k=3)],
+    ideal_is_one=[sg.MuAP(), sg.MuAP(k=1), sg.MuAP(k=3)],
+)
+
+
+# NDCG --------------------------------------------------------------------------------------------
+
+def dcg(ranked, k, gain, discount):
+    gain, discount = GAINS.get(gain, gain), DISCOUNTS.get(discount, discount)
+    ranks = np.arange(1, ranked.shape[1] + 1)
+    return (gain(ranked) * discount(ranks))[:, :k].sum(axis=1)
+
+
+def ndcg(ranked, grades, k=None, gain="exp2", discount="log2"):
+    if max(grades) <= 0:
+        return None
+    if k == "mean":
+        cutoffs = range(1, len(grades) + 1)
+        return np.mean([ndcg(ranked, grades, n, gain, discount) for n in cutoffs], axis=0)
+    ideal = np.sort(np.asarray(grades, dtype=float))[::-1].reshape(1, -1)
+    return dcg(ranked, k, gain, discount) / dcg(ideal, k, gain, discount)
+
+
+def average_ndcg(grades, scores, k=None, gain="exp2", discount="log2"):
+    if max(grades) <= 0:
+        return None
+    gain, discount = GAINS.get(gain, gain), DISCOUNTS.get(discount, discount)
+    n, blocks = len(grades), tie_blocks(grades, scores)
+    gains = np.zeros(n)
+    retrieved = mean_in_blocks(gain(one_order(grades, scores, "ordinal")[0]), blocks)
+    gains[: len(retrieved)] = retrieved
+    ideal = gain(np.sort(np.asarray(grades, dtype=float))[::-1])
+    discounts = discount(np.arange(1, n + 1))
+    ndcg_at = np.cumsum(gains * discounts) / np.cumsum(ideal * discounts)
+    return ndcg_at.mean() if k == "mean" else ndcg_at[min(k or n, n) - 1]
+
+
+register(
+    sg.NDCG, of_orders=ndcg, on_average=average_ndcg,
+    settings=grid(**GAIN_GRID),
+    few=[sg.NDCG(), sg.NDCG(k=3), sg.NDCG(k="mean", gain="linear", discount="letor")],
+    scale_invariant=[sg.NDCG(gain="linear")],
+    ideal_is_one=[
+        sg.NDCG(), sg.NDCG(k=1), sg.NDCG(k=3, gain="linear", discount="letor"), sg.NDCG(k="mean"),
+    ],
+)
+
+
+# NDCNG -------------------------------------------------------------------------------------------
+
+def ndcng(ranked, grades, k=None, gain="exp2", discount="log2", max_grade=None):
+    top = max(grades) if max_grade is None else max_grade
+    if max(grades) <= 0:
+        return None
+    return ndcg(ranked / top, np.asarray(grades) / top, k, gain, discount)
+
+
+def average_ndcng(grades, scores, k=None, gain="exp2", discount="log2", max_grade=None):
+    top = max(grades) if max_grade is None else max_grade
+    if max(grades) <= 0:
+        return None
+    return average_ndcg((np.asarray(grades) / top).tolist(), scores, k, gain, discount)
+
+
+register(
+    sg.NDCNG, of_orders=ndcng, on_average=average_ndcng,
+    settings=grid(**GAIN_GRID, max_grade=(None, TOP_GRADE)),
+    few=[
+        sg.NDCNG(), sg.NDCNG(k=3, max_grade=TOP_GRADE),
+        sg.NDCNG(k="mean", gain=square_root, discount=reciprocal),
+    ],
+    scale_invariant=[
+        sg.NDCNG(), sg.NDCNG(k=3, discount="letor"), sg.NDCNG(k="mean"), sg.NDCNG(gain=square_root),
+    ],
+    ideal_is_one=[
+        sg.NDCNG(), sg.NDCNG(k=3, max_grade=TOP_GRADE), sg.NDCNG(k="mean", gain=square_root),
+    ],
+)
+
+
+# Precision ---------------------------------------------------------------------------------------
+
+def precision(ranked, grades, k=None, threshold=None):
+    n_retrieved = ranked.shape[1]
+    hits = is_relevant(ranked, threshold)[:, :k].sum(axis=1)
+    divisor = n_retrieved if k is None else k
+    return hits / divisor if divisor else np.zeros(len(ranked))
+
+
+def average_precision_at(grades, scores, k=None, threshold=None):
+    gains = is_relevant(one_order(grades, scores, "ordinal")[0], threshold).astype(float)
+    expected = mean_in_blocks(gains, tie_blocks(grades, scores))
+    divisor = len(expected) if k is None else k
+    return expected[:k].sum() / divisor if divisor else 0.0
+
+
+register(
+    sg.Precision, of_orders=precision, on_average=average_precision_at,
+    settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
+    few=[sg.Precision(), sg.Precision(k=3)],
+    scale_invariant=[sg.Precision(k=3)],  # an ideal list may have too few relevant documents
+)
+
+
+# Recall ------------------------------------------------------------------------------------------
+
+def recall(ranked, grades, k=None, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    if n_relevant == 0:
+        return None
+    return is_relevant(ranked, threshold)[:, :k].sum(axis=1) / n_relevant
+
+
+def average_recall(grades, scores, k=None, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    if n_relevant == 0:
+        return None
+    gains = is_relevant(one_order(grades, scores, "ordinal")[0], threshold).astype(float)
+    return mean_in_blocks(gains, tie_blocks(grades, scores))[:k].sum() / n_relevant
+
+
+register(
+    sg.Recall, of_orders=recall, on_average=average_recall,
+    settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
+    few=[sg.Recall(k=3), sg.Recall(k=2, threshold=2)],
+    scale_invariant=[sg.Recall(k=3)],
+    ideal_is_one=[sg.Recall()],  # under a cut-off an ideal list may have too few places
+)
+
+
+# RR ----------------------------------------------------------------------------------------------
+
+def reciprocal_rank(ranked, grades, k=None, threshold=None):
+    if not is_relevant(grades, threshold).any():
+        return None
+    values = []
+    for row in is_relevant(ranked, threshold)[:, :k].tolist():
+        values.append(1 / (row.index(True) + 1) if True in row else 0.0)
+    return np.array(values)
+
+
+def average_reciprocal_rank(grades, scores, k=None, threshold=None):
+    if not is_relevant(grades, threshold).any():
+        return None
+    before = 0
+    for block in tie_blocks(grades, scores):
+        n, r = len(block), int(is_relevant(block, threshold).sum())
+        if r:
+            places = range(1, min(n - r + 1, (k or inf) - before) + 1)
+            return sum(comb(n - i, r - 1) / comb(n, r) / (before + i) for i in places)
+        before += n
+    return 0.0
+
+
+register(
+    sg.RR, of_orders=reciprocal_rank, on_average=average_reciprocal_rank,
+    settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
+    few=[sg.RR(), sg.RR(k=3, threshold=2)],
+    scale_invariant=[sg.RR()],
+    ideal_is_one=[sg.RR(), sg.RR(k=1)],
+)
+
+
+# GeneralizedPrecision ----------------------------------------------------------------------------
+
+def generalized_precision(ranked, grades, k=None, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    n_retrieved = ranked.shape[1]
+    gains = ranked / (max(grades) if max_grade is None else max_grade)
+    divisor = n_retrieved if k is None else k
+    return gains[:, :k].sum(axis=1) / divisor if divisor else np.zeros(len(ranked))
+
+
+def average_generalized_precision(grades, scores, k=None, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    top = max(grades) if max_grade is None else max_grade
+    expected = mean_in_blocks(
+        one_order(grades, scores, "ordinal")[0] / top, tie_blocks(grades, scores)
+    )
+    divisor = len(expected) if k is None else k
+    return expected[:k].sum() / divisor if divisor else 0.0
+
+
+register(
+    sg.GeneralizedPrecision,
+    of_orders=generalized_precision, on_average=average_generalized_precision,
+    settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
+    few=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3, max_grade=TOP_GRADE)],
+    scale_invariant=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3)],
+)
+
+
+# GeneralizedRecall -------------------------------------------------------------------------------
+
+def generalized_recall(ranked, grades, k=None):
+    if max(grades) <= 0:
+        return None
+    gains, total = ranked / max(grades), sum(grade / max(grades) for grade in grades)
+    return gains[:, :k].sum(axis=1) / total
+
+
+def average_generalized_recall(grades, scores, k=None):
+    top = max(grades)
+    if top <= 0:
+        return None
+    gains = one_order(grades, scores, "ordinal")[0] / top
+    expected = mean_in_blocks(gains, tie_blocks(grades, scores))
+    return expected[:k].sum() / sum(grade / top for grade in grades)
+
+
+register(
+    sg.GeneralizedRecall, of_orders=generalized_recall, on_average=average_generalized_recall,
+    settings=grid(k=CUTOFFS),
+    few=[sg.GeneralizedRecall(k=3)],
+    scale_invariant=[sg.GeneralizedRecall(k=3)],
+    ideal_is_one=[sg.GeneralizedRecall()],
+)
+
+
+# GAP ---------------------------------------------------------------------------------------------
+
+def gap(ranked, grades, k=None, gain="linear"):
+    if max(grades) <= 0:
+        return None
+    gain = GAINS.get(gain, gain)
+    ideal = np.sort(np.asarray(grades, dtype=float))[::-1]
+    total = np.zeros(len(ranked))
+    for p in range(1, ranked[:, :k].shape[1] + 1):
+        above = np.minimum(gain(ranked[:, :p]), gain(ranked[:, p - 1 : p]))
+        total += above.sum(axis=1) / p
+    return total / gain(ideal[:k]).sum()
+
+
+def average_gap(grades, scores, k=None, gain="linear"):
+    if max(grades) <= 0:
+        return None
+    gain = GAINS.get(gain, gain)
+    ideal = gain(np.sort(np.asarray(grades, dtype=float))[::-1])[:k].sum()
+    return average_pair_form(gain, grades, scores, k) / ideal
+
+
+register(
+    sg.GAP, of_orders=gap, on_average=average_gap,
+    settings=grid(k=CUTOFFS, gain=("linear", "exp2", square_root)),
+    few=[sg.GAP(), sg.GAP(k=3, gain="exp2")],
+    scale_invariant=[sg.GAP(), sg.GAP(k=3)],
+    ideal_is_one=[sg.GAP(), sg.GAP(k=3, gain="exp2")],
+)
+
+
+# ERR ---------------------------------------------------------------------------------------------
+
+def stops_at(grades, all_grades, max_grade=None):
+    """Probability to stop at a document of each grade, (2^g - 1) / 2^max as it is written."""
+    top = max(all_grades) if max_grade is None else max_grade
+    return np.expm1(np.asarray(grades) * np.log(2)) * 2.0**-top
+
+
+def err(ranked, grades, k=None, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    total, going_on = np.zeros(len(ranked)), np.ones(len(ranked))
+    for p, column in enumerate(stops_at(ranked, grades, max_grade).T[:k], start=1):
+        total += going_on * column / p
+        going_on *= 1 - column
+    return total
+
+
+def average_err(grades, scores, k=None, max_grade=None):
+    """After j of a block the user goes on with probability e_j / C(n, j) of its symmetric sums."""
+    if max(grades) <= 0:
+        return None
+    total, going_on, before = 0.0, 1.0, 0
+    for block in tie_blocks(grades, scores):
+        leaves = stops_at(block, grades, max_grade)
+        n = len(block)
+        symmetric = np.polynomial.Polynomial([1.0])
+        for leave in leaves:
+            symmetric *= np.polynomial.Polynomial([1.0, 1 - leave])
+        after = [e / comb(n, j) for j, e in enumerate(symmetric.coef.tolist())]
+        after += [0.0] * (n + 1 - len(after))
+        for i in range(1, n + 1):
+            if before + i <= (k or inf):
+                total += going_on * (after[i - 1] - after[i]) / (before + i)
+        going_on *= after[n]
+        before += n
+    return total
+
+
+register(
+    sg.ERR, of_orders=err, on_average=average_err,
+    settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
+    few=[sg.ERR(), sg.ERR(k=3, max_grade=5)],  # of an ideal list too the user may leave first
+)
+
+
+# RBP ---------------------------------------------------------------------------------------------
+
+def rbp(ranked, grades, k=None, persistence=0.8, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    gains = ranked / (max(grades) if max_grade is None else max_grade)
+    ranks = np.arange(1, ranked.shape[1] + 1)
+    seen = (1 - persistence) * float(persistence) ** (ranks - 1)
+    return (gains * seen)[:, :k].sum(axis=1)
+
+
+def average_rbp(grades, scores, k=None, persistence=0.8, max_grade=None):
+    top = max(grades) if max_grade is None else max_grade
+    if max(grades) <= 0:
+        return None
+    gains = one_order(grades, scores, "ordinal")[0] / top
+    expected = mean_in_blocks(gains, tie_blocks(grades, scores))
+    seen = (1 - persistence) * float(persistence) ** np.arange(len(expected))
+    return (expected * seen)[:k].sum()
+
+
+register(
+    sg.RBP, of_orders=rbp, on_average=average_rbp,
+    settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5), max_grade=(None, TOP_GRADE)),
+    few=[sg.RBP(), sg.RBP(k=3, persistence=0.5, max_grade=TOP_GRADE)],
+    scale_invariant=[sg.RBP()],
+)
+
+
+# TauAP -------------------------------------------------------------------------------------------
+
+def tau_ap(ranked, grades):
+    """AP correlation of orders of all documents."""
+    if len(set(grades)) < 2:
+        return None
+    n = ranked.shape[1]
+    total = 0.0
+    for i in range(2, n + 1):
+        above, this = ranked[:, : i - 1], ranked[:, i - 1 : i]
+        total = total + ((above > this).sum(axis=1) + (above == this).sum(axis=1) / 2) / (i - 1)
+    return 2 / (n - 1) * total - 1
+
+
+def average_tau_ap(grades, scores):
+    """Position a + i expects the pairs with the a documents before, and half of the i - 1 tied."""
+    if len(set(grades)) < 2:
+        return None
+    total, before = 0.0, np.array([])
+    for block in tie_blocks(grades, scores, unretrieved_last=True):
+        block, a = np.array(block), len(before)
+        above, equal = np.greater.outer(before, block), np.equal.outer(before, block)
+        with_earlier = (above + equal / 2).sum() / len(block)
+        for i in range(1, len(block) + 1):
+            if a + i > 1:
+                total += (with_earlier + (i - 1) / 2) / (a + i - 1)
+        before = np.concatenate([before, block])
+    return 2 / (len(grades) - 1) * total - 1
+
+
+register(
+    sg.TauAP, of_orders=tau_ap, on_average=average_tau_ap,
+    settings=grid(), unretrieved_last=True, lowest=-1,
+    few=[sg.TauAP()],
+    scale_invariant=[sg.TauAP()],  # of an ideal list equal grades count 1/2
+)
+
+
+# KendallTau --------------------------------------------------------------------------------------
+
+def kendall_tau(grades, scores):
+    of_grades, of_scores = signs(grades), signs(scores)
+    if not of_grades.any():
+        return None
+    if not of_scores.any():
+        return 0.0
+    n_untied = (of_grades != 0).sum() * (of_scores != 0).sum()
+    return (of_grades * of_scores).sum() / np.sqrt(n_untied)
+
+
+register(
+    sg.KendallTau, on_average=kendall_tau,
+    settings=grid(), lowest=-1,
+    few=[sg.KendallTau()],
+    scale_invariant=[sg.KendallTau()],
+    ideal_is_one=[sg.KendallTau()],  # where the scores tie as the grades do
+)
+
+
+# SpearmanRho -------------------------------------------------------------------------------------
+
+def spearman_rho(grades, scores):
+    # Twice a document's mean rank, less the mean of all, is how many are below less how many above.
+    of_grades, of_scores = signs(grades).sum(axis=1), signs(scores).sum(axis=1)
+    if not of_grades.any():
+        return None
+    if not of_scores.any():
+        return 0.0
+    return (of_grades @ of_scores) / np.sqrt((of_grades @ of_grades) * (of_scores @ of_scores))
+
+
+register(
+    sg.SpearmanRho, on_average=spearman_rho,
+    settings=grid(), lowest=-1,
+    few=[sg.SpearmanRho()],
+    scale_invariant=[sg.SpearmanRho()],
+    ideal_is_one=[sg.SpearmanRho()],
+)
+
+
+# EDRC --------------------------------------------------------------------------------------------
+
+RANK_DISCOUNTS = {
+    "linear": lambda rank: rank,
+    "log2": lambda rank: np.log2(1 + rank),
+    "exp2": lambda rank: 2.0**rank,
 }
 
+
+def rank_less_1(ranks):
+    return ranks - 1.0
+
+
+def edrc(grades, scores, discount="linear", prior=0.5):
+    """EDRC as it is defined, pair by pair; a grade of nan is in no preference."""
+    discount = RANK_DISCOUNTS.get(discount, discount)
+    n = len(grades)
+    prefers = [[grades[v] > grades[w] for w in range(n)] for v in range(n)]
+    total, z = 0.0, 0.0
+    rank = {}
+    for v in sorted(range(n), key=lambda v: -np.nan_to_num(grades[v], nan=-1.0)):
+        preferred = [w for w in range(n) if prefers[w][v]]
+        rank[v] = 1 + max((rank[w] for w in preferred), default=0)
+        if rank[v] == 1:
+            continue
+        compared = [w for w in range(n) if w != v and not prefers[v][w]]
+        expected = [
+            (scores[w] > scores[v]) * 1.0 if prefers[w][v] and scores[w] != scores[v] else prior
+            for w in compared
+        ]
+        divisor = discount(np.array([rank[v]], dtype=float))[0]
+        total += sum(expected) / divisor
+        z += len(compared) / divisor
+    return 2 / z * total - 1 if z else None
+
+
+register(
+    sg.EDRC, on_average=edrc,
+    settings=grid(
+        discount=("linear", "log2", "exp2", rank_less_1), prior=(0.5, 0, 0.3, 1)
+    ),
+    lowest=-1,
+    few=[sg.EDRC(), sg.EDRC(discount="exp2", prior=0.25), sg.EDRC(discount=rank_less_1)],
+    scale_invariant=[sg.EDRC(), sg.EDRC(discount="exp2", prior=0.25)],
+)
+
+
+# All of them -------------------------------------------------------------------------------------
 
 def _label(name, setting):
     shown = [
@@ -153,51 +618,22 @@ def _label(name, setting):
 # (name, setting) of every measure, with a readable id for each.
 ALL_SETTINGS = [(name, setting) for name, entry in REGISTRY.items() for setting in entry.settings]
 ALL_IDS = [_label(name, setting) for name, setting in ALL_SETTINGS]
+FEW = [measure for entry in REGISTRY.values() for measure in entry.few]
+SCALE_INVARIANT = [measure for entry in REGISTRY.values() for measure in entry.scale_invariant]
+IDEAL_IS_ONE = [measure for entry in REGISTRY.values() for measure in entry.ideal_is_one]
+
+
+def entry_of(measure):
+    return REGISTRY[type(measure).__name__]
 
 
 def build(name, setting, ties=None, **more):
     return with_ties(REGISTRY[name].cls(**setting, **more), ties)
 
 
-# A handful of settings of each measure, for the properties that do not depend on all of them.
-FEW = [
-    sg.AP(),
-    sg.AP(k=3, threshold=2),
-    sg.MuAP(),
-    sg.MuAP(k=3),
-    sg.NDCG(),
-    sg.NDCG(k=3),
-    sg.NDCG(k="mean", gain="linear", discount="letor"),
-    sg.NDCNG(),
-    sg.NDCNG(k=3, max_grade=TOP_GRADE),
-    sg.NDCNG(k="mean", gain=square_root, discount=reciprocal),
-    sg.Precision(),
-    sg.Precision(k=3),
-    sg.Recall(k=3),
-    sg.Recall(k=2, threshold=2),
-    sg.RR(),
-    sg.RR(k=3, threshold=2),
-    sg.GeneralizedPrecision(),
-    sg.GeneralizedPrecision(k=3, max_grade=TOP_GRADE),
-    sg.GeneralizedRecall(k=3),
-    sg.GAP(),
-    sg.GAP(k=3, gain="exp2"),
-    sg.ERR(),
-    sg.ERR(k=3, max_grade=5),
-    sg.RBP(),
-    sg.RBP(k=3, persistence=0.5, max_grade=TOP_GRADE),
-    sg.TauAP(),
-    sg.KendallTau(),
-    sg.SpearmanRho(),
-    sg.EDRC(),
-    sg.EDRC(discount="exp2", prior=0.25),
-    sg.EDRC(discount=rank_less_1),
-]
-
-
 def tie_rules(measure):
     """The tie rules that a measure knows; (None,) of one that has its own answer to ties."""
-    return REGISTRY[type(measure).__name__].tie_rules
+    return entry_of(measure).tie_rules
 
 
 def with_ties(measure, ties):
@@ -211,66 +647,5 @@ def rebuilt(measure, **changes):
     return type(measure)(**(kept | changes))
 
 
-# Properties, and why a measure lacks one.
-
-# The lowest value is -1, of the reversed list; all others end at 0.
-CORRELATIONS = (sg.TauAP, sg.KendallTau, sg.SpearmanRho, sg.EDRC)
-
 # One measure with each of its tie rules. The correlations but τ_ap have their own answer to ties.
 FEW_WITH_TIES = [(measure, ties) for measure in FEW for ties in tie_rules(measure)]
-
-# No grade decides but by its size relative to the top grade of the query. AP, Precision, Recall
-# and RR have it without a threshold; NDCG and GAP not with the exponential gain, which ERR has;
-# NDCNG, gP and RBP not with max_grade. The correlations see the order of the grades only.
-SCALE_INVARIANT = [
-    sg.MuAP(),
-    sg.MuAP(k=3),
-    sg.NDCNG(),
-    sg.NDCNG(k=3, discount="letor"),
-    sg.NDCNG(k="mean"),
-    sg.NDCNG(gain=square_root),
-    sg.NDCG(gain="linear"),
-    sg.AP(),
-    sg.Precision(k=3),
-    sg.Recall(k=3),
-    sg.RR(),
-    sg.GeneralizedPrecision(),
-    sg.GeneralizedPrecision(k=3),
-    sg.GeneralizedRecall(k=3),
-    sg.GAP(),
-    sg.GAP(k=3),
-    sg.RBP(),
-    sg.TauAP(),
-    sg.KendallTau(),
-    sg.SpearmanRho(),
-    sg.EDRC(),
-    sg.EDRC(discount="exp2", prior=0.25),
-]
-
-# The list sorted by grade scores 1 at every cut-off. Not Precision and gP (too few relevant
-# documents), ERR and RBP (the user may leave first), nor Recall and gR under a cut-off (too few
-# places); nor τ_ap and EDRC where grades are equal (such pairs count 1/2, or the prior). τ_b and ρ
-# do when the scores tie as the grades do.
-IDEAL_IS_ONE = [
-    sg.AP(),
-    sg.AP(k=1),
-    sg.AP(k=3),
-    sg.MuAP(),
-    sg.MuAP(k=1),
-    sg.MuAP(k=3),
-    sg.NDCG(),
-    sg.NDCG(k=1),
-    sg.NDCG(k=3, gain="linear", discount="letor"),
-    sg.NDCG(k="mean"),
-    sg.NDCNG(),
-    sg.NDCNG(k=3, max_grade=TOP_GRADE),
-    sg.NDCNG(k="mean", gain=square_root),
-    sg.Recall(),
-    sg.RR(),
-    sg.RR(k=1),
-    sg.GeneralizedRecall(),
-    sg.GAP(),
-    sg.GAP(k=3, gain="exp2"),
-    sg.KendallTau(),
-    sg.SpearmanRho(),
-]
