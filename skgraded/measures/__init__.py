@@ -15,5 +15,18 @@ from skgraded.measures.preferences import edrc_per_query, edrc_score
 from skgraded.measures.texts import as_measures, measure
 from skgraded.measures.user_models import *
 
-# What skgraded has of them too; the classes are those that @measure has registered.
-__all__ = sorted(["edrc_per_query", "edrc_score", "measure", *MEASURES])
+__all__ = sorted([
+    "CutoffCurve",
+    "Measure",
+    "ThresholdCurve",
+    "as_measures",
+    "cutoff_curve",
+    "edrc_per_query",
+    "edrc_score",
+    "mean_over_queries",
+    "mean_scores",
+    "measure",
+    "score_queries",
+    "threshold_curve",
+    *MEASURES,
+])

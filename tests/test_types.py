@@ -1,0 +1,38 @@
+"""Type checkers find the package as a user has it installed, editable or from a wheel."""
+
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+USE = """
+import skgraded as sg
+from skgraded.lightgbm import eval_metric
+
+reveal_type(sg.NDCNG(k=10))
+reveal_type(sg.NDCNG(k=10)([1, 0], [2, 1]))
+reveal_type(sg.evaluate([1], [1]).mean())
+sg.NDCG(depth=3)
+eval_metric(["ndcng@10"], every=5)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed():
+    try:
+        metadata.distribution("skgraded")
+    except metadata.PackageNotFoundError:
+        pytest.skip("skgraded is not installed, only on the path: mypy does not look there")
+
+
+def test_mypy_knows_the_public_names_and_their_types(installed, tmp_path):
+    (tmp_path / "use.py").write_text(USE)
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "use.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    lines = done.stdout.splitlines()
+    assert 'use.py:5: note: Revealed type is "skgraded.measures.gain.NDCNG"' in lines, done
+    for line, text in ((6, 'Revealed type is "float"'), (7, "dict[str, float]")):
+        assert any(one.startswith(f"use.py:{line}: note:") and text in one for one in lines), done
+    errors = [one for one in lines if ": error: " in one]
+    assert len(errors) == 1 and errors[0].startswith("use.py:8: error: Unexpected keyword"), done
