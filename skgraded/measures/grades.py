@@ -73,6 +73,15 @@ def relative_gains(gain, grades, judgments):
     return gains / judgments.by_level(np.where(tops > 0, tops, 1.0))
 
 
+def refuse_gain_of_0(measure, gains, judgments):
+    """Raise a ValueError if the grade 0, the first level of each query, has a gain."""
+    if gains[judgments.level_starts[:-1]].any():
+        raise ValueError(
+            f"gain must give 0 for the grade 0 in {type(measure).__name__}: no user takes an "
+            f"irrelevant document for relevant; got {measure.gain(np.zeros(1))!r}."
+        )
+
+
 def without_gain(gain, grades, judgments):
     """Which queries have no grade > 0, or none that a callable `gain` gives one for."""
     irrelevant = judgments.top_grades <= 0

@@ -11,6 +11,7 @@ from skgraded.measures.base import TIES, Measure
 from skgraded.measures.grades import (
     n_relevant,
     normalized_levels,
+    refuse_gain_of_0,
     refuse_grades_above,
     relative_gains,
     relevant_levels,
@@ -152,11 +153,7 @@ class GAP(Measure):
     def _plan(self, judgments):
         depth = self._depth(judgments)
         gains = relative_gains(self.gain, judgments.levels, judgments)
-        if callable(self.gain) and gains[judgments.level_starts[:-1]].any():
-            raise ValueError(
-                "gain must give 0 for the grade 0 in GAP: no user takes an irrelevant document "
-                f"for relevant; got {self.gain(np.zeros(1))!r}."
-            )
+        refuse_gain_of_0(self, gains, judgments)
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, np.ones(depth))
         gains /= judgments.by_level(np.where(ideal > 0, ideal, 1.0))
         return Plan(PAIR, gains, TIES[self.ties], depth)

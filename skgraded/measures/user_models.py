@@ -12,6 +12,18 @@ from skgraded.measures.grades import LN2, normalized_levels, refuse_grades_above
 from skgraded.measures.precision import Graded
 
 
+@np.errstate(under="ignore")  # beside a grade of 900, one of 1 stops nobody
+def _stops(judgments, max_grade):
+    """R(g) = (2^g - 1) / 2^g_max of each level, without a power that overflows."""
+    grades = judgments.levels
+    if max_grade is None:
+        top = judgments.by_level(judgments.top_grades)
+    else:
+        refuse_grades_above(max_grade, judgments)
+        top = max_grade
+    return -np.exp2(np.minimum(grades - top, 0.0)) * np.expm1(-LN2 * grades)
+
+
 @base.measure()
 class ERR(Graded):
     r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
@@ -45,16 +57,8 @@ class ERR(Graded):
     max_grade: float | None = None
     undefined: float = 0.0
 
-    @np.errstate(under="ignore")  # beside a grade of 900, one of 1 stops nobody
     def _plan(self, judgments):
-        grades = judgments.levels
-        if self.max_grade is None:
-            top = judgments.by_level(judgments.top_grades)
-        else:
-            refuse_grades_above(self.max_grade, judgments)
-            top = self.max_grade
-        # (2^g - 1) / 2^G without a power that overflows
-        stops = -np.exp2(np.minimum(grades - top, 0.0)) * np.expm1(-LN2 * grades)
+        stops = _stops(judgments, self.max_grade)
         return Plan(CASCADE, stops, TIES[self.ties], self._depth(judgments))
 
 
