@@ -353,17 +353,7 @@ def score_queries(
     """
     plans = [measure.plan(judgments) for measure in measures]
     scores = column(y_score, "y_score", judgments.n_rows)
-    planned = [plan for plan in plans if plan is not None]
-    sums = np.empty((len(planned), judgments.n_queries))
-    has_nan = run_chunks(
-        lambda first, last: sum_queries(
-            scores, judgments.order, judgments.starts, judgments.codes, judgments.level_starts,
-            planned, sums, first, last,
-        ),
-        judgments.starts,
-    )
-    if any(has_nan):
-        refuse_nan_scores(scores)
+    sums = sum_plans([plan for plan in plans if plan is not None], judgments, scores)
     rows = iter(sums)
     found = [
         measure.values(judgments, scores) if plan is None else next(rows)
@@ -376,6 +366,21 @@ def score_queries(
         np.minimum(values, 1.0, out=values)  # every measure ends at 1, rounding must not pass it
         values[measure.undefined_queries(judgments)] = measure.undefined
     return found
+
+
+def sum_plans(plans, judgments, scores):
+    """Rank the scores once and sum up each plan over it, (n_plans, n_queries); NaN is refused."""
+    sums = np.empty((len(plans), judgments.n_queries))
+    has_nan = run_chunks(
+        lambda first, last: sum_queries(
+            scores, judgments.order, judgments.starts, judgments.codes, judgments.level_starts,
+            plans, sums, first, last,
+        ),
+        judgments.starts,
+    )
+    if any(has_nan):
+        refuse_nan_scores(scores)
+    return sums
 
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
