@@ -1,4 +1,4 @@
-"""Measures of a user who reads down the list until something stops them: ERR and RBP."""
+"""Measures of a user who reads down the list until something stops them: ERR, nERR and RBP."""
 
 from dataclasses import KW_ONLY
 
@@ -7,8 +7,13 @@ import numpy as np
 from skgraded._input.columns import number
 from skgraded._kernels.sums import CASCADE, LINEAR, Plan
 from skgraded.measures import base
-from skgraded.measures.base import TIES
-from skgraded.measures.grades import LN2, normalized_levels, refuse_grades_above
+from skgraded.measures.base import TIES, sum_plans
+from skgraded.measures.grades import (
+    LN2,
+    normalized_levels,
+    refuse_grades_above,
+    relative_gains,
+)
 from skgraded.measures.precision import Graded
 
 
@@ -60,6 +65,54 @@ class ERR(Graded):
     def _plan(self, judgments):
         stops = _stops(judgments, self.max_grade)
         return Plan(CASCADE, stops, TIES[self.ties], self._depth(judgments))
+
+
+@base.measure()
+class NERR(Graded):
+    r"""Normalized expected reciprocal rank: ERR over that of the ideal order, at the same cut-off.
+
+    nERR@k = ERR@k / ERR@k of all the query's documents by falling grade, ERR being that of
+    Chapelle et al. 2009 (`ERR`), normalised as in the Web tracks of TREC and in NTCIR's tasks. From
+    0 to 1, which an ideal list scores. A query with no grade > 0 has no nERR.
+
+    Parameters
+    ----------
+    max_grade : float, optional
+        g_max: None is the query's own top grade; a number is the top of the data set's scale,
+        which published values of nERR take.
+
+    Notes
+    -----
+    Under ties it is the expectation of the numerator over that of the ideal order, and takes the
+    time that `ERR` takes.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> round(sg.NERR()([1, 2, 0], [3, 2, 1]), 4)
+    0.68
+    >>> round((1 * (1/4) + (1/2) * (3/4) * (3/4)) / (1 * (3/4) + (1/2) * (1/4) * (1/4)), 4)
+    0.68
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    max_grade: float | None = None
+    undefined: float = 0.0
+
+    def _plan(self, judgments):
+        # Where hardly anybody stops only the ratios count: no stop at a top grade is too small.
+        tops = _stops(judgments, self.max_grade)[judgments.level_starts[1:] - 1]
+        stops = relative_gains("exp2", judgments.levels, judgments)
+        stops *= judgments.by_level(np.maximum(tops, 2.0**-60))
+        depth = self._depth(judgments)
+        ideal = Plan(CASCADE, stops, TIES["ordinal"], depth)
+        (best,) = sum_plans([ideal], judgments, judgments.grades)
+        return Plan(
+            CASCADE, stops, TIES[self.ties], depth,
+            scale=1.0 / np.where(best > 0, best, 1.0), shift=0.0,
+        )
 
 
 @base.measure()

@@ -448,6 +448,51 @@ register(
 )
 
 
+# NERR --------------------------------------------------------------------------------------------
+
+def gains_if_rarely_stopped(grades, max_grade):
+    """Gains where hardly anybody stops, so that ERR is Σ R / p and only their ratios count."""
+    if stops_at(grades, grades, max_grade).max() > 1e-17:
+        return None
+    gains = np.expm1(np.asarray(grades) * np.log(2))
+    return dict(zip(grades, gains / gains.max(), strict=True))
+
+
+def over_ranks(gains, k):
+    return (gains / np.arange(1, gains.shape[-1] + 1))[..., :k].sum(axis=-1)
+
+
+def nerr(ranked, grades, k=None, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    ideal = np.array([sorted(grades, reverse=True)])
+    gains = gains_if_rarely_stopped(grades, max_grade)
+    if gains is None:
+        return err(ranked, grades, k, max_grade) / err(ideal, grades, k, max_grade)
+    found, best = (np.vectorize(gains.get, otypes=[float])(one) for one in (ranked, ideal))
+    return over_ranks(found, k) / over_ranks(best, k)
+
+
+def average_nerr(grades, scores, k=None, max_grade=None):
+    if max(grades) <= 0:
+        return None
+    ideal = np.array([sorted(grades, reverse=True)])
+    gains = gains_if_rarely_stopped(grades, max_grade)
+    if gains is None:
+        return average_err(grades, scores, k, max_grade) / err(ideal, grades, k, max_grade)[0]
+    ranked = [gains[grade] for grade in one_order(grades, scores, "ordinal")[0]]
+    expected = mean_in_blocks(ranked, tie_blocks(grades, scores))
+    return over_ranks(expected, k) / over_ranks(np.array([gains[g] for g in ideal[0]]), k)
+
+
+register(
+    sg.NERR, of_orders=nerr, on_average=average_nerr,
+    settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
+    few=[sg.NERR(), sg.NERR(k=3, max_grade=5)],
+    ideal_is_one=[sg.NERR(), sg.NERR(k=1), sg.NERR(k=3, max_grade=5)],
+)
+
+
 # RBP ---------------------------------------------------------------------------------------------
 
 def rbp(ranked, grades, k=None, persistence=0.8, max_grade=None):
