@@ -1,6 +1,5 @@
 """Differences of two systems query by query."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,19 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column
+from skgraded._input.words import counted
 from skgraded.display._base import SystemsDisplay, need_matplotlib
 from skgraded.display._reports import (
     BLUE,
     LEGEND,
     SIDE,
     check_made_by,
-    count_queries,
     draw_mean,
     evaluate_systems,
     fit_height,
     ink,
     legend_above,
-    measure_name,
     pairs_of,
     whole_ticks,
     wrapped,
@@ -28,8 +26,10 @@ from skgraded.display._reports import (
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
-from skgraded.reports.comparison import Comparison, compare
-from skgraded.reports.paired_tests import TIE
+from skgraded.reports.comparison import Comparison, compare, differences_of_all
+from skgraded.reports.differences import outcomes
+from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.pairing import check_system
 from skgraded.reports.write.tables import rows_of
 
 ORANGE, PALE_ORANGE = "#D55E00", "#F7D4B8"
@@ -121,9 +121,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
                 )
             self.query_ids = ids[kept]
         self.n_left_out = len(values) - len(kept)
-        rounded = np.round(self.differences, TIE)
-        self.wins, self.losses = int((rounded > 0).sum()), int((rounded < 0).sum())
-        self.ties = len(rounded) - self.wins - self.losses
+        self.wins, self.ties, self.losses = outcomes(self.differences).values()
         self.measure, self.system, self.baseline = measure, system, baseline
         self.mean, self.interval, self.level = mean, interval, level
 
@@ -170,21 +168,16 @@ class QueryDifferenceDisplay(SystemsDisplay):
         need_matplotlib(f"{cls.__name__}.from_comparison")
         check_made_by("compare", comparison, Comparison, "comparison")
         system, baseline = _pair(comparison, system, baseline)
-        name = measure_name(measure, comparison.measures)
+        name = evaluated_name(measure, comparison.measures)
         wanted = {"system": system, "baseline": baseline, "measure": name}
         row = next(
             row for row in rows_of(comparison.table)
             if all(row[key] == wanted[key] for key in wanted)
         )
-        values, other = (
-            comparison.per_query[name][comparison.systems.index(one)] for one in (system, baseline)
-        )
-        differences = values - other
-        if comparison.weights is not None:
-            differences[comparison.weights == 0] = np.nan
         display = cls(
-            differences, **wanted, query_ids=comparison.query_ids, mean=row["difference"],
-            interval=(row["ci_low"], row["ci_high"]), level=comparison.level,
+            differences_of_all(comparison, **wanted), **wanted, query_ids=comparison.query_ids,
+            mean=row["difference"], interval=(row["ci_low"], row["ci_high"]),
+            level=comparison.level,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -305,12 +298,12 @@ class QueryDifferenceDisplay(SystemsDisplay):
         style = {"fill": True, "linewidth": 0, **normalize_kwargs(kwargs, StepPatch)}
         self.wins_ = StepPatch(wins, edges, **{
             "facecolor": BLUE,
-            "label": wrapped(f"{count_queries(self.wins)}: {self.system} better", LEGEND),
+            "label": wrapped(f"{_queries(self.wins)}: {self.system} better", LEGEND),
             **style,
         })
         self.losses_ = StepPatch(losses, edges, **{
             "facecolor": PALE_ORANGE, "edgecolor": ORANGE, "hatch": "////",
-            "label": wrapped(f"{count_queries(self.losses)}: {self.baseline} better", LEGEND),
+            "label": wrapped(f"{_queries(self.losses)}: {self.baseline} better", LEGEND),
             **style,
         })
         for patch, heights in ((self.wins_, wins), (self.losses_, losses)):
@@ -324,7 +317,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         ax.set_ylabel(wrapped(f"difference in {self.measure}", SIDE))
         ties = f", {self.ties:,} equal" if self.ties else ""
         left_out = f", {self.n_left_out:,} more left out" if self.n_left_out else ""
-        ax.set_xlabel(f"{count_queries(len(self.differences))} by difference{ties}{left_out}")
+        ax.set_xlabel(f"{_queries(len(self.differences))} by difference{ties}{left_out}")
         self._name_queries()
         fit_height(ax)
         legend_above(ax)
@@ -342,12 +335,8 @@ class QueryDifferenceDisplay(SystemsDisplay):
 def _pair(comparison, system, baseline):
     """The one pair of the comparison that is meant."""
     for argument, name in (("system", system), ("baseline", baseline)):
-        if name is not None and name not in comparison.systems:
-            near = difflib.get_close_matches(str(name), comparison.systems, n=1, cutoff=0.5)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(
-                f"{argument} must be one of the systems {comparison.systems}; got {name!r}.{hint}"
-            )
+        if name is not None:
+            check_system(argument, name, comparison.systems)
     pairs = pairs_of(comparison)
     found = [pair for pair in pairs if system in (None, pair[0]) and baseline in (None, pair[1])]
     if len(found) == 1:
@@ -368,6 +357,10 @@ def _check_two(systems, argument):
             f"{argument} must be a mapping of two systems, the baseline first, such as "
             f"{{'bm25': …, 'lgbm': …}}; got {got}."
         )
+
+
+def _queries(n):
+    return counted(n, "query", "queries")
 
 
 def _shortened(text):

@@ -6,22 +6,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column, whole_number
+from skgraded._input.words import counted
 from skgraded.display._base import Display, need_matplotlib
 from skgraded.display._reports import (
     BLUE,
     SIDE,
     check_made_by,
-    count_queries,
     draw_mean,
     fit_height,
     ink,
     legend_above,
-    measure_name,
     whole_ticks,
     wrapped,
 )
-from skgraded.measures import Measure, mean_over_queries
-from skgraded.reports.cross_evaluation import CrossEvaluation
+from skgraded.measures import Measure
+from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
+from skgraded.reports.evaluation import evaluated_name
 
 
 class FoldDisplay(Display):
@@ -144,22 +144,16 @@ class FoldDisplay(Display):
         need_matplotlib(f"{cls.__name__}.from_cross_evaluation")
         check_made_by("cross_evaluate", cross_evaluation, CrossEvaluation, "cross_evaluation")
         cv = cross_evaluation
-        name = measure_name(measure, list(cv.per_query))
-        values, weights = cv.per_query[name], cv.weights
-        if weights is not None:
-            values = np.where(weights > 0, values, np.nan)
-        means = []
-        for i in range(len(cv.fit_time)):
-            there = cv.fold == i
-            means.append(mean_over_queries(
-                values[there], None if weights is None else weights[there]
-            ))
+        name = evaluated_name(measure, list(cv.per_query))
+        values = cv.per_query[name]
+        if cv.weights is not None:
+            values = np.where(cv.weights > 0, values, np.nan)
         intervals = cv.confidence_interval(
             level, method=method, n_resamples=n_resamples, rng=rng
         )
         display = cls(
-            values, cv.fold, means, measure=name, mean=cv.mean()[name], interval=intervals[name],
-            level=level,
+            values, cv.fold, [means[name] for means in fold_means(cv)], measure=name,
+            mean=cv.mean()[name], interval=intervals[name], level=level,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -208,5 +202,5 @@ class FoldDisplay(Display):
 def _sizes(by_fold, n_left_out):
     sizes = [len(values) for values in by_fold]
     low, high = min(sizes), max(sizes)
-    text = count_queries(high) if low == high else f"{low:,} to {count_queries(high)}"
+    text = ("" if low == high else f"{low:,} to ") + counted(high, "query", "queries")
     return f"{text} each" + (f", {n_left_out:,} left out" if n_left_out else "")

@@ -7,9 +7,8 @@ import numpy as np
 from skgraded.display._base import checked_scores, systems_of
 from skgraded.judgments import check_judgments
 from skgraded.measures import Measure
-from skgraded.measures import measure as as_measure
-from skgraded.reports.evaluation import evaluate
-from skgraded.reports.write.text import counted, percent_text
+from skgraded.reports.evaluation import evaluate, evaluated_name
+from skgraded.reports.write.text import percent_text
 
 BLUE = "#0072B2"  # with the orange of losses told apart in all kinds of colour blindness
 LABEL = 28  # letters that a line of a system's name has
@@ -70,11 +69,6 @@ def wrapped(text, width=LABEL):
     return textwrap.fill(str(text), width).replace("$", r"\$")
 
 
-def count_queries(n):
-    """A number of queries in words."""
-    return counted(n, "query", "queries")
-
-
 # Input -------------------------------------------------------------------------------------------
 
 def check_made_by(function, given, cls, argument):
@@ -102,22 +96,11 @@ def pairs_of(comparison):
     return list(dict.fromkeys(zip(table["system"], table["baseline"], strict=True)))
 
 
-def measure_name(measure, known):
-    if measure is None:
-        return known[0]
-    if isinstance(measure, str) and measure in known:
-        return measure
-    name = as_measure(measure).name
-    if name not in known:
-        raise ValueError(f"measure is {name}, but evaluated were {', '.join(known)}.")
-    return name
-
-
 def measure_names(measures, known):
     if measures is None:
         return known
     one = isinstance(measures, (str, Measure))
-    names = [measure_name(measure, known) for measure in ([measures] if one else measures)]
+    names = [evaluated_name(measure, known) for measure in ([measures] if one else measures)]
     if not names:
         raise ValueError("measures is empty: give at least one measure.")
     return names

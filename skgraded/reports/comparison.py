@@ -1,6 +1,5 @@
 """Comparisons: systems paired by query, their mean differences, intervals and tests."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -9,20 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skgraded.measures import mean_over_queries
+from skgraded._input.words import counted
+from skgraded.reports.differences import differences_by_query, statistics
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.intervals import check_settings, default_method, mean_interval
-from skgraded.reports.paired_tests import CORRECTIONS, TESTS, TIE, adjust, p_value
-from skgraded.reports.pairing import (
-    align,
-    check_evaluations,
-    common_measures,
-    common_weights,
-    refuse_unequal,
+from skgraded.reports.intervals import check_settings
+from skgraded.reports.paired_tests import (
+    CORRECTIONS,
+    TESTS,
+    adjust,
+    corrected,
+    procedure,
+    ranks_contradict,
+    smallest_p,
 )
+from skgraded.reports.pairing import check_evaluations, check_system, paired, refuse_unequal
 from skgraded.reports.report import Report
-from skgraded.reports.write import json_text, tables
-from skgraded.reports.write.sentences import sentences_of
+from skgraded.reports.write import html, json_text, tables
+from skgraded.reports.write.sentences import sentence
 
 if TYPE_CHECKING:
     import pandas
@@ -79,10 +81,8 @@ class Comparison(Report):
         ndarray of shape (n,)
             Of the queries that have a value in both and, if queries are weighted, a weight.
         """
-        values, other = (
-            self.per_query[measure][self.systems.index(name)] for name in (system, baseline)
-        )
-        return (values - other)[_counting(values, other, self.weights)]
+        differences = differences_of_all(self, system, baseline, measure)
+        return differences[~np.isnan(differences)]
 
     def to_frame(self) -> "pandas.DataFrame":
         """Tabulate the comparison, a row a pair of systems and measure.
@@ -107,7 +107,38 @@ class Comparison(Report):
         -------
         list of str
         """
-        return sentences_of(self)
+        said = corrected(self.correction, sum(p == p for p in self.table["p_value"]))
+        return [
+            sentence({**row, **self._verdict(i, row)}, len(self.query_ids), self.level, said)
+            for i, row in enumerate(tables.rows_of(self.table))
+        ]
+
+    def _verdict(self, i, row):
+        """What the test says of row i, for its sentence."""
+        facts = dict.fromkeys(("told_apart", "ranks_contradict", "out_of_reach"))
+        if self.test is None or row["ties"] == row["n_queries"]:
+            return facts
+        differences = self.differences(row["system"], row["baseline"], row["measure"])
+        facts["told_apart"] = self._significant(row["p_adjusted"])
+        if facts["told_apart"]:
+            facts["ranks_contradict"] = ranks_contradict(self.test, differences, row["difference"])
+        else:
+            facts["out_of_reach"] = self._out_of_reach(i, differences)
+        return facts
+
+    def _out_of_reach(self, i, differences):
+        """Smallest p that row i could have got, if even that would not tell the systems apart."""
+        p, by_resamples = smallest_p(self.test, differences, self.n_resamples)
+        p_values = np.array(self.table["p_value"], dtype=float)
+        p_values[i] = p
+        adjusted = adjust(p_values, self.correction)[i]
+        if self._significant(adjusted):
+            return None
+        n_resamples = self.n_resamples if by_resamples else None
+        return {"p": p, "adjusted": adjusted, "n_resamples": n_resamples}
+
+    def _significant(self, p):
+        return p <= 1 - self.level + 1e-12  # 1 - 0.95 is a little above 0.05 or below
 
     def to_markdown(self) -> str:
         """Tabulate the comparison as Markdown.
@@ -139,37 +170,6 @@ class Comparison(Report):
             Without Jinja2.
         """
         return tables.latex(self._shown())
-
-    def to_json(self, path: str | Path | None = None) -> str | None:
-        """Write the comparison as JSON, which `from_json` reads back exactly.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file to write.
-
-        Returns
-        -------
-        str or None
-            The text if there is no path.
-
-        Raises
-        ------
-        TypeError
-            If a query id is neither text nor a number nor a tuple of these.
-        """
-        report = {"kind": "Comparison", **{name: getattr(self, name) for name in _PLAIN}}
-        report["query_ids"] = json_text.ids_to_json(self.query_ids)
-        report["weights"] = None if self.weights is None else self.weights.tolist()
-        report["per_query"] = {
-            measure: [json_text.numbers_to_json(values) for values in systems]
-            for measure, systems in self.per_query.items()
-        }
-        report["table"] = {
-            name: [None if cell != cell else cell for cell in cells]
-            for name, cells in self.table.items()
-        }
-        return json_text.write(report, path)
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> "Comparison":
@@ -206,18 +206,66 @@ class Comparison(Report):
             },
         )
 
+    def _to_json(self):
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            "query_ids": json_text.ids_to_json(self.query_ids),
+            "weights": None if self.weights is None else self.weights.tolist(),
+            "per_query": {
+                measure: [json_text.numbers_to_json(values) for values in systems]
+                for measure, systems in self.per_query.items()
+            },
+            "table": {
+                name: [None if cell != cell else cell for cell in cells]
+                for name, cells in self.table.items()
+            },
+        }
+
     def _page(self):
-        from skgraded.reports.write.html import comparison_page
+        rows = tables.rows_of(self.table)
+        return html.comparison_page(
+            **self._parts(),
+            systems=self.systems,
+            measures=self.measures,
+            baseline=0 if self.baseline is None else self.systems.index(self.baseline),
+            query_ids=self.query_ids,
+            per_query=self.per_query,
+            weights=self.weights,
+            differences=(
+                self.differences(row["system"], row["baseline"], row["measure"]) for row in rows
+            ),
+            sentences=self.sentences(),
+        )
 
-        return comparison_page(self)
+    def _fragment(self):
+        return html.comparison_fragment(**self._parts())
 
-    def _shown(self):
+    def _parts(self):
+        """What a page and a notebook show."""
+        rows = tables.rows_of(self.table)
+        against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
+        n_queries = counted(len(self.query_ids), "query", "queries")
+        weighted = "" if self.weights is None else ", weighted"
+        how = procedure(self.test, self.correction, len(rows))
+        return {
+            "title": f"Comparison of {len(self.systems)} systems",
+            "lead": f"{against}. {n_queries}{weighted}; {how}.",
+            "rows": rows,
+            "left_out": self._left_out() + ["p_adjusted"] * (self.correction is None),
+            "level": self.level,
+        }
+
+    def _left_out(self):
+        """Columns that say nothing of this comparison."""
         left_out = ["ci_method"]
         if self.baseline is not None:
             left_out.append("baseline")
         if self.test is None:
             left_out += ["p_value", "p_adjusted"]
-        return self.to_frame().drop(columns=left_out)
+        return left_out
+
+    def _shown(self):
+        return self.to_frame().drop(columns=self._left_out())
 
     def __repr__(self):
         columns = (self.table[name] for name in (
@@ -338,38 +386,41 @@ def compare(
     """
     check_evaluations(evaluations)
     systems = list(evaluations)
-    _check_baseline(baseline, systems)
+    if baseline is not None:
+        check_system("baseline", baseline, systems)
     test = _one_of_or_none("test", test, TESTS)
     correction = _one_of_or_none("correction", correction, CORRECTIONS)
     level, _, n_resamples = check_settings(level, None, n_resamples, rng)
     seed = int(np.random.default_rng(rng).integers(2**63))
-    query_ids, positions = align(evaluations)
-    measures = common_measures(evaluations)
-    weights = common_weights(evaluations, query_ids, positions)
+    query_ids, per_query, weights = paired(evaluations)
     if test is not None:
         refuse_unequal(weights, query_ids)
-    per_query = {
-        measure: np.array([
-            evaluation.per_query[measure][positions[system]]
-            for system, evaluation in evaluations.items()
-        ])
-        for measure in measures
-    }
     table: dict[str, list] = {name: [] for name in COLUMNS}
     for other, system in _pairs(systems, baseline):
-        for measure in measures:
-            values, other_values = (
-                per_query[measure][systems.index(name)] for name in (system, other)
+        for measure, values in per_query.items():
+            row = statistics(
+                values[systems.index(system)], values[systems.index(other)], weights,
+                test=test, level=level, n_resamples=n_resamples, seed=seed,
             )
-            row = _statistics(values, other_values, weights, test, level, n_resamples, seed)
             row |= {"system": system, "measure": measure, "baseline": other}
             for name in row:
                 table[name].append(row[name])
     table["p_adjusted"] = adjust(np.array(table["p_value"]), correction).tolist()
     return Comparison(
-        systems, measures, query_ids, per_query, weights, baseline, test, correction, level,
+        systems, list(per_query), query_ids, per_query, weights, baseline, test, correction, level,
         n_resamples, table,
     )
+
+
+def differences_of_all(
+    comparison: Comparison, system: str, baseline: str, measure: str
+) -> np.ndarray:
+    """`Comparison.differences` of all queries, in their order: nan of those that do not count."""
+    values, other = (
+        comparison.per_query[measure][comparison.systems.index(name)]
+        for name in (system, baseline)
+    )
+    return differences_by_query(values, other, comparison.weights)
 
 
 # The table ---------------------------------------------------------------------------------------
@@ -386,61 +437,6 @@ def _pairs(systems, baseline):
     if baseline is None:
         return list(combinations(systems, 2))
     return [(baseline, system) for system in systems if system != baseline]
-
-
-def _counting(values, other, weights):
-    """Which queries count: both systems have a value, and there is weight."""
-    counts = ~np.isnan(values) & ~np.isnan(other)
-    return counts if weights is None else counts & (weights > 0)
-
-
-def _statistics(values, other, weights, test, level, n_resamples, seed):
-    """What a row says of the values of two systems."""
-    counts = _counting(values, other, weights)
-    means = [mean_over_queries(np.where(counts, one, np.nan), weights) for one in (values, other)]
-    differences = (values - other)[counts]
-    weights = None if weights is None else weights[counts]
-    rounded = np.round(differences, TIE)
-    ci_method = default_method(len(differences))
-    low, high = mean_interval(differences, weights, level, ci_method, n_resamples, seed)
-    p = np.nan
-    if test is not None:
-        p = p_value(test, differences, n_resamples, np.random.default_rng(seed))
-    return {
-        "mean": means[0],
-        "baseline_mean": means[1],
-        "difference": means[0] - means[1],
-        "ci_low": low,
-        "ci_high": high,
-        "p_value": p,
-        "n_queries": len(differences),
-        "wins": int((rounded > 0).sum()),
-        "ties": int((rounded == 0).sum()),
-        "losses": int((rounded < 0).sum()),
-        "effect_size": _effect_size(rounded, weights),
-        "ci_method": ci_method,
-    }
-
-
-def _effect_size(differences, weights):
-    n = len(differences)
-    if not differences.any():
-        return 0.0 if n > 1 else np.nan
-    if n < 2 or np.ptp(differences) == 0:
-        return np.nan
-    mean = np.average(differences, weights=weights)
-    variance = np.average((differences - mean) ** 2, weights=weights) * n / (n - 1)
-    return float(mean / np.sqrt(variance))
-
-
-# Input -------------------------------------------------------------------------------------------
-
-def _check_baseline(baseline, systems):
-    if baseline is None or baseline in systems:
-        return
-    near = difflib.get_close_matches(str(baseline), systems, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"baseline must be one of the systems {systems}; got {baseline!r}.{hint}")
 
 
 def _one_of_or_none(name, value, known):

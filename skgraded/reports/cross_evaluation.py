@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skgraded._input.words import counted
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.write import json_text
 
@@ -63,24 +64,33 @@ class CrossEvaluation(Evaluation):
         """
         import pandas as pd
 
-        rows = []
-        for fold, times in enumerate(zip(self.fit_time, self.score_time, strict=True)):
-            part = self._take(np.flatnonzero(self.fold == fold))
-            row = {"fold": fold, "n_queries": len(part.query_ids), **part.mean()}
-            rows.append({**row, "fit_time": times[0], "score_time": times[1]})
-        frame = pd.DataFrame(rows)
+        means = fold_means(self)
+        columns = {
+            "fold": range(len(means)),
+            "n_queries": np.bincount(self.fold, minlength=len(means)),
+            **{name: [of_fold[name] for of_fold in means] for name in self.per_query},
+            "fit_time": self.fit_time,
+            "score_time": self.score_time,
+        }
         if any(self.errors):
-            frame["error"] = [error or "" for error in self.errors]
-        return frame
+            columns["error"] = [error or "" for error in self.errors]
+        return pd.DataFrame(columns)
 
     def _columns(self):
         columns = super()._columns()
         return {"query_id": columns.pop("query_id"), "fold": self.fold, **columns}
 
-    def _page(self):
-        from skgraded.reports.write.html import cross_evaluation_page
+    _title = "Cross-evaluation"
 
-        return cross_evaluation_page(self)
+    def _counts(self):
+        folds = counted(len(self.fit_time), "fold", "folds")
+        return [*super()._counts(), f"out-of-fold scores of {folds}"]
+
+    def _parts(self, method):
+        return {**super()._parts(method), "folds": self.by_fold()}
+
+    def _page_parts(self):
+        return {**super()._page_parts(), "fold": self.fold}
 
     def _to_json(self):
         return {
@@ -100,3 +110,10 @@ class CrossEvaluation(Evaluation):
             "score_time": json_text.numbers_of_json(report["score_time"]),
             "errors": report["errors"],
         }
+
+
+def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
+    """Means of the measures by name, a dict a fold."""
+    cv = cross_evaluation
+    n_folds = len(cv.fit_time)
+    return [cv._take(np.flatnonzero(cv.fold == fold)).mean() for fold in range(n_folds)]

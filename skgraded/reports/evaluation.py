@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import whole_number
+from skgraded._input.words import counted
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
 from skgraded.measures import measure as as_measure
@@ -20,10 +21,13 @@ from skgraded.reports.intervals import (
 )
 from skgraded.reports.report import Report
 from skgraded.reports.segments import joined, segments_of
-from skgraded.reports.write import json_text, tables
+from skgraded.reports.write import html, json_text, tables
 
 if TYPE_CHECKING:
     import pandas
+
+LEVEL = 0.95  # of the intervals of pages and notebooks
+N_WORST = 5  # queries that a notebook shows
 
 
 class ConfidenceIntervals(dict[str, ConfidenceInterval]):
@@ -224,19 +228,14 @@ class Evaluation(Report):
 
     def _sorted_rows(self, n, measure, sign):
         n = whole_number(n, "n", 1)
-        name = self._name_of(measure)
-        values = self.per_query[name]
-        ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
-        ranked = ranked[np.argsort(sign * values[ranked], kind="stable")]
+        ranked = self._ranked(evaluated_name(measure, list(self.per_query)), sign)
         return self.to_frame().iloc[ranked[:n]]
 
-    def _name_of(self, measure):
-        if measure is None:
-            return next(iter(self.per_query))
-        name = measure if measure in self.per_query else as_measure(measure).name
-        if name not in self.per_query:
-            raise ValueError(f"measure is {name}, but evaluated were {', '.join(self.per_query)}.")
-        return name
+    def _ranked(self, name, sign):
+        """Positions of the queries with a value of their own, the lowest sign · value first."""
+        values = self.per_query[name]
+        ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
+        return ranked[np.argsort(sign * values[ranked], kind="stable")]
 
     def summary(
         self,
@@ -371,26 +370,6 @@ class Evaluation(Report):
         frame["query_id"] = [str(query) for query in frame["query_id"]]  # no number to be rounded
         return frame
 
-    def to_json(self, path: str | Path | None = None) -> str | None:
-        """Write all of it as JSON, from which `from_json` makes the same again.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file to write.
-
-        Returns
-        -------
-        str or None
-            The text if there is no path. Values that are nan are null in it.
-
-        Raises
-        ------
-        TypeError
-            If a query id is none of str, int, float, bool, tuples of these, and numpy's dates.
-        """
-        return json_text.write({"kind": type(self).__name__, **self._to_json()}, path)
-
     @staticmethod
     def from_json(text_or_path: str | Path) -> "Evaluation":
         """Read what `to_json` wrote.
@@ -420,10 +399,32 @@ class Evaluation(Report):
                 return cls(**cls._of_json(report))
         raise ValueError(f"This is the JSON of a {report['kind']}, not of an Evaluation.")
 
-    def _page(self):
-        from skgraded.reports.write.html import evaluation_page
+    _title = "Evaluation"
 
-        return evaluation_page(self)
+    def _counts(self):
+        """What there is how many of."""
+        measures = counted(len(self.per_query), "measure", "measures")
+        return [counted(len(self.query_ids), "query", "queries"), measures]
+
+    def _parts(self, method):
+        """What a page and a notebook show, with intervals by such a method."""
+        end = "." if self.weights is None else "; queries are weighted."
+        return {
+            "title": self._title, "lead": ", ".join(self._counts()) + end,
+            "summary": self.summary(LEVEL, method=method), "level": LEVEL,
+            "query_ids": self.query_ids, "per_query": self.per_query,
+        }
+
+    def _page_parts(self):
+        return {**self._parts(None), "undefined": self.undefined, "weights": self.weights}
+
+    def _page(self):
+        return html.evaluation_page(**self._page_parts())
+
+    def _fragment(self):
+        # By t, since a notebook shows a value whenever its cell is run: a bootstrap takes seconds.
+        worst = self._ranked(next(iter(self.per_query)), 1)[:N_WORST]
+        return html.evaluation_fragment(**self._parts("t"), worst=worst)
 
     def _to_json(self):
         weights = self.weights
@@ -511,6 +512,18 @@ def evaluate(
     measures = as_measures(measures)
     judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
     return Evaluation(**values_by_query(measures, judgments, y_score))
+
+
+def evaluated_name(measure, names):
+    """The one of the evaluated measures' names that is meant; the first by default."""
+    if measure is None:
+        return names[0]
+    if isinstance(measure, str) and measure in names:
+        return measure
+    name = as_measure(measure).name
+    if name not in names:
+        raise ValueError(f"measure is {name}, but evaluated were {', '.join(names)}.")
+    return name
 
 
 def values_by_query(measures, judgments, y_score):

@@ -1,6 +1,8 @@
 """Two-sided tests of paired differences by query, and corrections for many of them."""
 
 import warnings
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,6 +10,27 @@ from skgraded.reports.intervals import BLOCK
 
 TIE = 12  # decimals to which differences are told apart: a list scored twice may differ by rounding
 
+
+class PairedTest(NamedTuple):
+    """A test with its words; its functions get two or more differences that are not all 0."""
+
+    words: str
+    p: Callable  # differences, n_resamples, rng → p
+    # differences, n_resamples → the smallest p if such differences had other signs (by t and
+    # bootstrap also other sizes), and whether it is the number of resamples that bounds it
+    smallest: Callable
+    compares_ranks: bool = False  # which may favour the system that is worse in the mean
+
+
+class Correction(NamedTuple):
+    """A correction of p-values for their number, with its words."""
+
+    words: str  # in a sentence
+    title: str  # after the words of a test
+    adjusted: Callable  # p-values → corrected, which may be above 1
+
+
+# Tests -------------------------------------------------------------------------------------------
 
 def p_value(test: str, differences: np.ndarray, n_resamples: int, rng) -> float:
     """Two-sided p-value of "the differences are symmetric about 0" (t, bootstrap: their mean is 0).
@@ -27,9 +50,30 @@ def p_value(test: str, differences: np.ndarray, n_resamples: int, rng) -> float:
     """
     if not len(differences):
         return np.nan
-    if len(differences) == 1 or not np.round(differences, TIE).any():
+    if _show_nothing(differences):
         return 1.0
-    return float(TESTS[test](differences, n_resamples, rng))
+    return float(TESTS[test].p(differences, n_resamples, rng))
+
+
+def smallest_p(test: str, differences: np.ndarray, n_resamples: int) -> tuple[float, bool]:
+    """Smallest p-value that the test could give, and whether n_resamples bounds it."""
+    p, by_resamples = TESTS[test].smallest(differences, n_resamples)
+    return 1.0 if _show_nothing(differences) else p, by_resamples
+
+
+def ranks_contradict(test: str, differences: np.ndarray, mean: float) -> bool:
+    """Whether the test compares ranks, and they favour the system that is worse in the mean."""
+    if not TESTS[test].compares_ranks:
+        return False
+    from scipy.stats import rankdata
+
+    differences = np.round(differences, TIE)
+    differences = differences[differences != 0]
+    return bool(rankdata(np.abs(differences)) @ np.sign(differences) * mean < 0)
+
+
+def _show_nothing(differences):
+    return len(differences) < 2 or not np.round(differences, TIE).any()
 
 
 def _randomization(differences, n_resamples, rng):
@@ -45,6 +89,12 @@ def _randomization(differences, n_resamples, rng):
         n_drawn += len(sums)
     itself = 0 if exact else 1  # what was observed counts as one of the random flips
     return min(1.0, 2 * (min(n_less, n_greater) + itself) / (n_drawn + itself))
+
+
+def _smallest_of_flips(differences, n_resamples):
+    of_all = 2.0 ** (1 - np.count_nonzero(np.round(differences, TIE)))
+    of_some = 2 / (n_resamples + 1)
+    return max(of_all, of_some), of_some > of_all
 
 
 def _all_flips(n):
@@ -87,6 +137,10 @@ def _wilcoxon(differences, n_resamples, rng):
         return stats.wilcoxon(np.round(differences, TIE)).pvalue
 
 
+def _smallest_of_ranks(differences, n_resamples):
+    return p_value("wilcoxon", np.abs(differences), n_resamples, None), False
+
+
 def _bootstrap(differences, n_resamples, rng):
     if np.ptp(np.round(differences, TIE)) == 0:  # t is infinite, in no resample it is
         return 1 / (1 + n_resamples)
@@ -105,32 +159,17 @@ def _bootstrap(differences, n_resamples, rng):
 
 
 TESTS = {
-    "randomization": _randomization, "t": _t, "wilcoxon": _wilcoxon, "bootstrap": _bootstrap,
+    "randomization": PairedTest(
+        "randomization test (sign flips)", _randomization, _smallest_of_flips
+    ),
+    "t": PairedTest("paired t-test", _t, lambda differences, n_resamples: (0.0, False)),
+    "wilcoxon": PairedTest(
+        "Wilcoxon signed-rank test", _wilcoxon, _smallest_of_ranks, compares_ranks=True
+    ),
+    "bootstrap": PairedTest(
+        "bootstrap test", _bootstrap, lambda differences, n_resamples: (1 / (n_resamples + 1), True)
+    ),
 }
-
-
-def smallest_p(test: str, differences: np.ndarray, n_resamples: int) -> float:
-    """Smallest p-value that the test could give if the differences had other signs.
-
-    For t and bootstrap also if they had other sizes.
-
-    Parameters
-    ----------
-    test, differences, n_resamples
-        As for `p_value`.
-
-    Returns
-    -------
-    float
-    """
-    if test == "wilcoxon":
-        return p_value(test, np.abs(differences), n_resamples, None)
-    n = np.count_nonzero(np.round(differences, TIE))
-    if len(differences) < 2 or n == 0:
-        return 1.0
-    if test == "randomization":
-        return max(2.0 ** (1 - n), 2 / (n_resamples + 1))
-    return 1 / (n_resamples + 1) if test == "bootstrap" else 0.0
 
 
 # Corrections -------------------------------------------------------------------------------------
@@ -151,7 +190,7 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
     adjusted = np.array(p_values, dtype=float)
     tested = ~np.isnan(adjusted)
     if correction is not None and tested.any():
-        adjusted[tested] = np.minimum(CORRECTIONS[correction](adjusted[tested]), 1.0)
+        adjusted[tested] = np.minimum(CORRECTIONS[correction].adjusted(adjusted[tested]), 1.0)
     return adjusted
 
 
@@ -172,4 +211,33 @@ def _fdr_bh(p):
     return stats.false_discovery_control(p, method="bh")
 
 
-CORRECTIONS = {"holm": _holm, "bonferroni": _bonferroni, "fdr_bh": _fdr_bh}
+CORRECTIONS = {
+    "holm": Correction("Holm's correction", "Holm's correction", _holm),
+    "bonferroni": Correction("Bonferroni's correction", "Bonferroni's correction", _bonferroni),
+    "fdr_bh": Correction(
+        "Benjamini and Hochberg's correction", "false discovery rate (Benjamini-Hochberg)", _fdr_bh
+    ),
+}
+
+
+# Words -------------------------------------------------------------------------------------------
+
+def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
+    """Name the test and, if there are more than one, how p-values are corrected."""
+    if test is None:
+        return "no test"
+    words = TESTS[test].words
+    if n_tests <= 1:
+        return words
+    if correction is None:
+        return f"{words}, {n_tests} tests, not corrected"
+    return f"{words}, {CORRECTIONS[correction].title} over {n_tests} tests"
+
+
+def corrected(correction: str | None, n_tests: int) -> str:
+    """Say behind a p-value what it is corrected for; nothing of a single test."""
+    if n_tests <= 1:
+        return ""
+    if correction is None:
+        return f" not corrected for {n_tests} tests"
+    return f" after {CORRECTIONS[correction].words} over {n_tests} tests"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from skgraded._input.words import counted, did_you_mean, plain_list
 from skgraded.reports.evaluation import Evaluation
 
 
@@ -16,7 +17,7 @@ def check_evaluations(evaluations):
         )
     if len(evaluations) < 2:
         raise ValueError(
-            f"evaluations has {len(evaluations)} system{'s' * (len(evaluations) != 1)}: "
+            f"evaluations has {counted(len(evaluations), 'system', 'systems')}: "
             "give at least two to compare."
         )
     for name, evaluation in evaluations.items():
@@ -29,14 +30,17 @@ def check_evaluations(evaluations):
             )
 
 
-def _ids(evaluation):
-    ids = evaluation.query_ids
-    # tolist makes plain numbers of dates, of which the unit would be lost
-    return list(ids) if ids.dtype.kind in "mM" else ids.tolist()
+def check_system(argument, name, systems):
+    """Refuse a name that is not one of the systems."""
+    if name not in systems:
+        raise ValueError(
+            f"{argument} must be one of the systems {systems}; got {name!r}."
+            f"{did_you_mean(name, systems)}"
+        )
 
 
-def align(evaluations):
-    """Pair the queries of all systems by id.
+def paired(evaluations):
+    """Bring all systems into one order of queries.
 
     Parameters
     ----------
@@ -45,15 +49,32 @@ def align(evaluations):
     Returns
     -------
     query_ids : ndarray of shape (n_queries,)
-        Those of the first system.
-    positions : dict of str to ndarray of shape (n_queries,) of intp
-        Where each system has them.
+        As in the first system.
+    per_query : dict of str to ndarray of shape (n_systems, n_queries)
+        Values by measure.
+    weights : ndarray of shape (n_queries,) or None
     """
+    query_ids = next(iter(evaluations.values())).query_ids
+    positions = _positions(evaluations)
+    measures = _common_measures(evaluations)
+    weights = _common_weights(evaluations, query_ids, positions)
+    per_query = {
+        measure: np.array([
+            evaluation.per_query[measure][positions[system]]
+            for system, evaluation in evaluations.items()
+        ])
+        for measure in measures
+    }
+    return query_ids, per_query, weights
+
+
+def _positions(evaluations):
+    """Where each system has the queries of the first, by its name."""
     (first_name, first), *_ = evaluations.items()
-    ids = _ids(first)
+    ids = plain_list(first.query_ids)
     positions = {}
     for name, evaluation in evaluations.items():
-        own = _ids(evaluation)
+        own = plain_list(evaluation.query_ids)
         position_of = {query: i for i, query in enumerate(own)}
         if len(position_of) < len(own):
             query = next(query for i, query in enumerate(own) if position_of[query] != i)
@@ -62,7 +83,7 @@ def align(evaluations):
         if len(position_of) > len(ids):
             _refuse_lack(first_name, set(ids), name, own)
         positions[name] = np.array([position_of[query] for query in ids], dtype=np.intp)
-    return first.query_ids, positions
+    return positions
 
 
 def _refuse_lack(name, known, other_name, queries):
@@ -75,7 +96,7 @@ def _refuse_lack(name, known, other_name, queries):
         )
 
 
-def common_measures(evaluations):
+def _common_measures(evaluations):
     """Names of the measures, which all systems have."""
     (first_name, first), *others = evaluations.items()
     for name, evaluation in others:
@@ -90,7 +111,7 @@ def common_measures(evaluations):
     return list(first.per_query)
 
 
-def common_weights(evaluations, query_ids, positions):
+def _common_weights(evaluations, query_ids, positions):
     """Weights in the order of `query_ids`, the same for all systems; None if none has any."""
     if all(evaluation.weights is None for evaluation in evaluations.values()):
         return None
@@ -104,7 +125,7 @@ def common_weights(evaluations, query_ids, positions):
         differing = np.flatnonzero(weights != common)
         if len(differing):
             i = differing[0]
-            query = query_ids[differing].tolist()[0]
+            query = plain_list(query_ids[differing])[0]
             raise ValueError(
                 f"{name!r} has other weights than {first_name!r} for {len(differing)} queries: "
                 f"query {query!r} has {weights[i]:g}, there {common[i]:g}. "
@@ -122,7 +143,7 @@ def refuse_unequal(weights, query_ids):
     if len(differing):
         pair = [weighted[0], differing[0]]
         (query, weight), (other, other_weight) = zip(
-            query_ids[pair].tolist(), weights[pair], strict=True
+            plain_list(query_ids[pair]), weights[pair], strict=True
         )
         raise ValueError(
             f"The tests take all queries alike, but query {query!r} has weight {weight:g} and "

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skgraded.reports.write import tables
+from skgraded.reports.write import json_text, tables
 
 if TYPE_CHECKING:
     import pandas
@@ -16,7 +16,13 @@ class Report:
         """Tabulate the report."""
         raise NotImplementedError
 
+    def _to_json(self):
+        raise NotImplementedError
+
     def _page(self):
+        raise NotImplementedError
+
+    def _fragment(self):
         raise NotImplementedError
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
@@ -33,6 +39,26 @@ class Report:
             The text if there is no path.
         """
         return tables.csv(self.to_frame(), path)
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """Write all of it as JSON, from which `from_json` makes the same again.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write.
+
+        Returns
+        -------
+        str or None
+            The text if there is no path. Values that are nan are null in it.
+
+        Raises
+        ------
+        TypeError
+            If a query id is none of str, int, float, bool, tuples of these, and numpy's dates.
+        """
+        return json_text.write({"kind": type(self).__name__, **self._to_json()}, path)
 
     def to_html(self, path: str | Path | None = None) -> str | None:
         """Write it as one page of HTML that needs nothing else.
@@ -60,8 +86,6 @@ class Report:
 
     def _repr_html_(self):
         try:
-            from skgraded.reports.write.html import fragment
-
-            return fragment(self)
+            return self._fragment()
         except ImportError:  # without pandas and Jinja2 a notebook shows the text
             return None

@@ -5,13 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from skgraded._input.columns import is_missing
+from skgraded._input.words import plain_list
 
 # Segments ----------------------------------------------------------------------------------------
-
-def ids_as_list(query_ids):
-    """Ids as a list of Python's own values; of dates as NumPy's, which tolist makes numbers of."""
-    return list(query_ids) if query_ids.dtype.kind in "mM" else query_ids.tolist()
-
 
 def segments_of(query_ids, by):
     """Find the queries of each segment.
@@ -27,7 +23,7 @@ def segments_of(query_ids, by):
     list of (segment, ndarray of int)
         Segments in order of first appearance, with the positions of their queries.
     """
-    ids = ids_as_list(query_ids)
+    ids = plain_list(query_ids)
     positions: dict = {}
     for i, (query, segment) in enumerate(zip(ids, _segment_of_each(ids, by), strict=True)):
         if is_missing(segment):
@@ -54,7 +50,7 @@ def _segment_of_each(ids, by):
             f"by has {len(by)} segments, but there are {len(ids)} queries: give one for each of "
             "query_ids, or a mapping from query id to segment."
         )
-    return by.tolist() if isinstance(by, np.ndarray) and by.dtype.kind not in "mM" else list(by)
+    return plain_list(by) if isinstance(by, np.ndarray) else list(by)
 
 
 def _mapping_of_series(by):
@@ -63,7 +59,7 @@ def _mapping_of_series(by):
     if not by.index.is_unique:
         label = by.index[by.index.duplicated()].tolist()[0]
         raise ValueError(f"by is looked up by query id, but its index has {label!r} twice.")
-    return dict(zip(by.index.tolist(), by.tolist(), strict=True))
+    return dict(zip(plain_list(by.index.to_numpy()), by.tolist(), strict=True))
 
 
 # Putting together --------------------------------------------------------------------------------
@@ -116,7 +112,7 @@ def _refuse_overlap(parts):
     seen: set = set()
     shared = []
     for part in parts:
-        ids = ids_as_list(part.query_ids)
+        ids = plain_list(part.query_ids)
         shared += [query for query in ids if query in seen]
         seen.update(ids)
     if shared:
@@ -131,7 +127,7 @@ def _joined_ids(arrays):
     if len({array.dtype.kind for array in arrays}) == 1:
         return np.concatenate(arrays)
     # 1 and 1.5 stay what they are.
-    ids = [query for array in arrays for query in ids_as_list(array)]
+    ids = [query for array in arrays for query in plain_list(array)]
     together = np.empty(len(ids), dtype=object)
     together[:] = ids
     return together

@@ -326,7 +326,9 @@ def test_columns_are_those_of_the_values(table):
 def test_intervals_are_those_of_scipy(pair):
     a, b = pair
     found = only_row(compared(a, b, level=0.9))
-    expected = stats.bootstrap((b - a,), np.mean, confidence_level=0.9).confidence_interval
+    rng = np.random.default_rng(0)
+    found_by_scipy = stats.bootstrap((b - a,), np.mean, confidence_level=0.9, random_state=rng)
+    expected = found_by_scipy.confidence_interval
     width = expected.high - expected.low
     assert found["ci_low"] == pytest.approx(expected.low, abs=0.03 * width)
     assert found["ci_high"] == pytest.approx(expected.high, abs=0.03 * width)
@@ -655,3 +657,18 @@ def test_systems_that_cannot_be_compared_are_refused(systems, error, message):
 def test_bad_settings_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         sg.compare({"bm25": GOOD, "lgbm": GOOD}, **arguments)
+
+
+def test_dates_are_named_as_dates_and_come_back_from_json():
+    days = np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[ns]")
+    first = evaluation([1, 0], days, [1, 2])
+    with pytest.raises(ValueError, match="query .*2026-01-02.* weight 1 and query .*2026-01-01"):
+        sg.compare({"a": first, "b": first})
+    with pytest.raises(ValueError, match="other weights .*: query .*2026-01-01.* has 3, there 2"):
+        sg.compare({"a": first, "b": evaluation([1, 0], days, [1, 3])})
+    with pytest.raises(ValueError, match="lacks 1 of the 2 queries of 'a', .*2026-01-01"):
+        sg.compare({"a": first, "b": evaluation([1], days[:1])})
+    back = evaluation([0.5, 1], days[::-1], [2, 1])
+    found = sg.compare({"a": first, "b": back}, test=None)
+    assert found.per_query["AP"].tolist() == [[1, 0], [1, 0.5]]
+    np.testing.assert_array_equal(sg.Comparison.from_json(found.to_json()).query_ids, days)

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -395,3 +396,37 @@ def test_the_summary_counts_the_queries_that_are_in_the_mean():
     ev = sg.evaluate([1, 0, 0], [1, 1, 2], qid=[1, 2, 3], measures=["rr", "rr(undefined=nan)"])
     assert ev.summary()["n_queries"].tolist() == [3, 1]
     assert ev.summary()["n_undefined"].tolist() == [2, 2]
+
+
+# Dates, which tolist makes numbers of ------------------------------------------------------------
+
+DAYS = np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[ns]")
+
+
+@pytest.fixture
+def dated():
+    return sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=np.repeat(DAYS, 2), measures="rr")
+
+
+def test_dates_stay_dates_in_json_and_pages(dated):
+    assert_same(through_json(dated), dated)
+    assert '"ids":["2026-01-02T00:00:00.000000000"' in dated.to_html()
+
+
+def test_tuples_of_dates_are_no_numbers(dated):
+    ids = np.empty(2, dtype=object)
+    ids[:] = [("a", day) for day in DAYS]
+    pairs = replace(dated, query_ids=ids)
+    with pytest.raises(TypeError, match="no form of the query id .*2026-01-02"):
+        pairs.to_json()
+    assert "2026-01-02" in pairs.to_html()
+
+
+def test_segments_are_found_by_dates(dated):
+    pd = pytest.importorskip("pandas")
+    for by in (dict(zip(DAYS, "ab", strict=True)), pd.Series(["b", "a"], index=DAYS[::-1])):
+        assert dated.summary(by=by)[["segment", "mean"]].values.tolist() == [["a", 1], ["b", 0.5]]
+    with pytest.raises(ValueError, match="no segment for query .*2026-01-01"):
+        dated.summary(by={DAYS[0]: "a"})
+    with pytest.raises(ValueError, match="2 are in more than one: .*2026-01-02.*2026-01-01"):
+        sg.Evaluation.concat([dated, dated])

@@ -13,12 +13,7 @@ from small_reports import HOSTILE, cross_evaluation, evaluation, ids_of, systems
 
 import skgraded as sg
 from skgraded.reports.write.charts import difference_chart, forest, level_chart
-from skgraded.reports.write.html import (
-    comparison_page,
-    cross_evaluation_page,
-    evaluation_page,
-    fragment,
-)
+from skgraded.reports.write.html import evaluation_fragment, evaluation_page
 
 VOID = {"meta", "link", "br", "input"}
 SVG = {"line", "circle", "path"}
@@ -75,7 +70,7 @@ def compared(names=("old", "new"), n_queries=30, baseline="old", **kwargs):
 def reports():
     """The three kinds of reports with their pages."""
     ev, cv, cmp = systems(["a"], 30)["a"], cross_evaluation(), compared()
-    return [(ev, evaluation_page(ev)), (cv, cross_evaluation_page(cv)), (cmp, comparison_page(cmp))]
+    return [(ev, ev.to_html()), (cv, cv.to_html()), (cmp, cmp.to_html())]
 
 
 # Every page --------------------------------------------------------------------------------------
@@ -115,14 +110,30 @@ def test_a_page_can_be_walked_by_a_screen_reader(reports):
 
 
 def test_the_same_report_gives_the_same_page(reports):
-    assert evaluation_page(reports[0][0]) == reports[0][1]
-    assert comparison_page(reports[2][0]) == reports[2][1]
+    for report, page in reports:
+        assert report.to_html() == page
+        assert report._repr_html_() == report._repr_html_()
 
 
-def test_reports_know_their_pages(reports):
-    for report, html in reports:
-        assert report.to_html() == html
-        assert report._repr_html_() == fragment(report)
+def test_pages_are_written_of_plain_parts(reports):
+    (ev, page), (cv, page_of_folds), _ = reports
+    parts = {
+        "lead": "30 queries, 2 measures.", "level": 0.95, "query_ids": ev.query_ids,
+        "per_query": ev.per_query,
+    }
+    all_parts = {**parts, "undefined": ev.undefined, "weights": None}
+    written = evaluation_page(title="Evaluation", summary=ev.summary(), **all_parts)
+    assert written == page
+    with_folds = evaluation_page(
+        title="Evaluation", summary=ev.summary(), **all_parts, folds=cv.by_fold(),
+        fold=np.zeros(30, dtype=int),
+    )
+    assert Page(with_folds).text("tr").count("Fold Queries") == 1
+    assert "Fold Queries" in Page(page_of_folds).text("tr")
+    worst = ev.worst(5).index
+    summary = ev.summary(method="t")
+    written = evaluation_fragment(title="Evaluation", summary=summary, worst=worst, **parts)
+    assert written == ev._repr_html_()
 
 
 # Evaluation --------------------------------------------------------------------------------------
@@ -130,7 +141,7 @@ def test_reports_know_their_pages(reports):
 def test_the_summary_stands_in_the_page_without_the_script():
     values = {"AP": [1, 0.5, 0, 0.25, 0.25], "KendallTau": [-0.5, 0, 0.5, 1, 0]}
     ev = evaluation(values, undefined={"AP": [False, False, True, True, False]})
-    page = Page(evaluation_page(ev))
+    page = Page(ev.to_html())
     rows = [row.split() for row in page.text("td", "tbody").split("AP ")[1].split("KendallTau ")]
     for cells, record in zip(rows, ev.summary().to_dict("records"), strict=True):
         assert cells == [
@@ -151,7 +162,7 @@ def test_the_data_are_the_values_of_the_queries():
         {"AP": [1 / 3, math.nan, 0.0], "RR": [1, 0.5, 1]}, ["a", ("b", 1), 3],
         {"AP": np.array([False, True, False])}, weights=np.array([1, 2, 0.5]),
     )
-    assert Page(evaluation_page(ev)).data == {
+    assert Page(ev.to_html()).data == {
         "ids": ["a", "('b', 1)", "3"],
         "columns": [
             {"name": "AP", "values": [0.333333, None, 0], "undefined": [1]},
@@ -163,7 +174,7 @@ def test_the_data_are_the_values_of_the_queries():
 
 def test_of_very_many_queries_the_worst_and_the_best_are_kept_and_the_page_says_so():
     values = np.random.default_rng(0).random(3_000)
-    page = Page(evaluation_page(evaluation({"AP": values})))
+    page = Page(evaluation({"AP": values}).to_html())
     ranked = np.argsort(values)
     kept = sorted([*ranked[:1000], *ranked[-1000:]])
     assert page.data["ids"] == [f"q{i}" for i in kept]
@@ -175,19 +186,19 @@ def test_of_very_many_queries_the_worst_and_the_best_are_kept_and_the_page_says_
 
 
 def test_of_one_query_no_interval_is_known():
-    assert "AP 0.5000 unknown 1 0" in Page(evaluation_page(evaluation({"AP": [0.5]}))).text("tr")
+    assert "AP 0.5000 unknown 1 0" in Page(evaluation({"AP": [0.5]}).to_html()).text("tr")
 
 
 def test_values_that_are_all_missing_are_said_to_be():
     ev = evaluation({"AP": [math.nan, math.nan]}, undefined={"AP": np.array([True, True])})
-    page = Page(evaluation_page(ev))
+    page = Page(ev.to_html())
     assert "AP nan unknown 0 2" in page.text("tr")
     assert page.data["columns"][0]["values"] == [None, None]
 
 
 def test_the_folds_stand_with_their_times_and_errors():
     cv = cross_evaluation([None, "ValueError: <no> queries", None])
-    page = Page(cross_evaluation_page(cv))
+    page = Page(cv.to_html())
     text = page.text("tr")
     frame = cv.by_fold()
     assert (
@@ -202,7 +213,7 @@ def test_the_folds_stand_with_their_times_and_errors():
 
 def test_the_comparison_stands_in_the_page_without_the_script():
     cmp = compared(["old", "new", "newer"])
-    page = Page(comparison_page(cmp))
+    page = Page(cmp.to_html())
     text = page.text("tr")
     for row in cmp.to_frame().to_dict("records"):
         numbers = f"{row['mean']:.4f} {row['baseline_mean']:.4f} {minus_plus(row['difference'])}"
@@ -226,7 +237,7 @@ def minus_plus(value):
 
 def test_the_data_are_the_values_of_the_systems():
     cmp = compared(["new", "old"], n_queries=4)
-    data = Page(comparison_page(cmp)).data
+    data = Page(cmp.to_html()).data
     assert (data["systems"], data["measures"]) == (["new", "old"], ["NDCNG@10", "MuAP"])
     assert data["baseline"] == 1
     assert data["ids"] == ["q0", "q1", "q2", "q3"]
@@ -235,7 +246,7 @@ def test_the_data_are_the_values_of_the_systems():
 
 def test_columns_that_a_comparison_has_not_are_left_out():
     def headings(**kwargs):
-        page = Page(comparison_page(compared(measures=["AP"], **kwargs)))
+        page = Page(compared(measures=["AP"], **kwargs).to_html())
         return page.text("thead")
 
     assert "p p corrected" in headings()
@@ -255,12 +266,12 @@ def test_columns_that_a_comparison_has_not_are_left_out():
     ({"test": None, "weights": np.arange(30.0)}, "30 queries, weighted; no test."),
 ])
 def test_the_page_names_its_method(settings, text):
-    assert text in Page(comparison_page(compared(**settings))).text("header")
+    assert text in Page(compared(**settings).to_html()).text("header")
 
 
 def test_of_very_many_queries_the_largest_losses_and_wins_are_kept():
     cmp = compared(["old", "new", "newer"], 3_000, measures=["NDCNG@10"], test=None)
-    page = Page(comparison_page(cmp))
+    page = Page(cmp.to_html())
     differences = cmp.per_query["NDCNG@10"][1:] - cmp.per_query["NDCNG@10"][0]
     losses, wins = np.argsort(differences.min(axis=0)), np.argsort(differences.max(axis=0))
     kept = {*losses[:1000], *wins[-1000:]}
@@ -270,7 +281,7 @@ def test_of_very_many_queries_the_largest_losses_and_wins_are_kept():
 
 def test_of_very_many_pairs_the_first_charts_are_drawn_and_the_page_says_so():
     names = [f"system {i}" for i in range(8)]
-    page = Page(comparison_page(compared(names, 5, baseline=None, measures=["AP"], test=None)))
+    page = Page(compared(names, 5, baseline=None, measures=["AP"], test=None).to_html())
     assert len([figure for figure in page.all("figure") if figure["class"] == "profile"]) == 24
     assert f"Of {8 * 7 // 2} charts the first 24 are drawn." in page.text("p")
 
@@ -278,7 +289,7 @@ def test_of_very_many_pairs_the_first_charts_are_drawn_and_the_page_says_so():
 def test_the_page_of_four_systems_and_a_thousand_queries_is_under_a_megabyte():
     names = ["bm25", "lgbm", "lgbm-tuned", "catboost"]
     cmp = compared(names, 1_000, baseline="bm25", measures=["NDCNG@10", "MuAP", "RR"], test="t")
-    assert len(comparison_page(cmp).encode()) < 250_000  # so that more measures find room
+    assert len(cmp.to_html().encode()) < 250_000  # so that more measures find room
 
 
 # Names -------------------------------------------------------------------------------------------
@@ -291,16 +302,16 @@ def as_read(name):
 
 def test_no_query_id_breaks_a_page():
     values = np.linspace(0, 1, len(HOSTILE))
-    harmless = Page(evaluation_page(evaluation({"AP": values})))
-    page = Page(evaluation_page(evaluation({"AP": values}, HOSTILE)))
+    harmless = Page(evaluation({"AP": values}).to_html())
+    page = Page(evaluation({"AP": values}, HOSTILE).to_html())
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
     assert page.data["ids"] == [as_read(name) for name in HOSTILE]
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if isinstance(name, str)])
 def test_no_name_of_a_system_or_measure_breaks_a_page(name):
-    harmless = Page(comparison_page(compared(["a", "b"], baseline=None, measures=["m"])))
-    html = comparison_page(compared([name, "b"], baseline=None, measures=[f"m {name}"]))
+    harmless = Page(compared(["a", "b"], baseline=None, measures=["m"]).to_html())
+    html = compared([name, "b"], baseline=None, measures=[f"m {name}"]).to_html()
     page = Page(html)
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
     assert page.data["systems"] == [as_read(name), "b"]
@@ -312,16 +323,15 @@ def test_no_name_of_a_system_or_measure_breaks_a_page(name):
 @pytest.mark.parametrize("name", [name for name in HOSTILE if isinstance(name, str)])
 def test_no_name_breaks_a_fragment(name):
     cmp = compared([name, "b"], baseline=None, measures=[f"m {name}"])
-    harmless = Page(fragment(compared(["a", "b"], baseline=None, measures=["m"])))
-    page = Page(fragment(cmp))
+    harmless = Page(compared(["a", "b"], baseline=None, measures=["m"])._repr_html_())
+    page = Page(cmp._repr_html_())
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
     assert " ".join(as_read(name).split()) in page.text("td")
 
 
 def test_no_query_id_breaks_a_fragment():
-    ids = [name for name in HOSTILE if "\udc80" not in str(name)]  # no frame holds that one
-    for name in ids:
-        page = Page(fragment(evaluation({"AP": [0.5, 0.25]}, [name, "other"])))
+    for name in HOSTILE:
+        page = Page(evaluation({"AP": [0.5, 0.25]}, [name, "other"])._repr_html_())
         assert " ".join(as_read(name).split()) in page.text("tbody")
         assert {tag for tag, _ in page.elements} == {
             "div", "style", "p", "strong", "table", "caption", "thead", "tbody", "tr", "th", "td",
@@ -349,7 +359,8 @@ def test_wins_stand_above_the_line_and_losses_hang_below():
     old = evaluation({"AP": [0.5, 0.5, 0.5, 0.5]})
     new = evaluation({"AP": [0.5, 0.25, 0.75, 1]})
     cmp = sg.compare({"old": old, "new": new}, baseline="old", test=None)
-    chart = difference_chart(cmp, cmp.to_frame().to_dict("records")[0])
+    record = cmp.to_frame().to_dict("records")[0]
+    chart = difference_chart(record, cmp.differences("new", "old", "AP"))
     assert chart["text"] == "2 wins, 1 tie, 1 loss"
     assert chart["up"] == "M0,50V0h1V25h1V50Z"
     assert chart["down"] == "M3,50V75h1V50Z"
@@ -397,7 +408,7 @@ def test_a_hollow_point_is_an_interval_that_holds_zero():
 
 def test_a_fragment_has_no_script_no_ids_and_no_styles_for_others(reports):
     for report, _ in reports:
-        html = fragment(report)
+        html = report._repr_html_()
         page = Page(html)
         assert page.elements[0] == ("div", {"class": "skgraded-report"})
         assert not {"script", "html", "body", "link", "h1"} & {tag for tag, _ in page.elements}
@@ -415,7 +426,7 @@ def test_a_fragment_holds_the_summary_and_the_lowest_queries():
     ev = evaluation(
         {"AP": [1, 0.5, 0, 0.25]}, undefined={"AP": np.array([False, False, True, False])}
     )
-    page = Page(fragment(ev))
+    page = Page(ev._repr_html_())
     low, high = ev.confidence_interval(0.95, method="t")["AP"]
     assert f"AP 0.4375 {minus(low)} to {minus(high)} 4 1" in page.text("tr")
     assert "95 % intervals by Student's t" in page.text("caption")
@@ -423,7 +434,7 @@ def test_a_fragment_holds_the_summary_and_the_lowest_queries():
 
 
 def test_a_fragment_of_folds_holds_them():
-    text = Page(fragment(cross_evaluation())).text("tr")
+    text = Page(cross_evaluation()._repr_html_()).text("tr")
     assert "Fold Queries NDCNG@10 MuAP Fit (s) Score (s)" in text
 
 
@@ -433,9 +444,10 @@ def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
     ev, cmp = systems(["a"], 5)["a"], compared(n_queries=5)
     monkeypatch.setitem(sys.modules, "jinja2", None)  # what import then finds is nothing
     message = r"HTML reports need Jinja2: pip install 'skgraded\[all\]'\."
-    for call in (lambda: evaluation_page(ev), lambda: comparison_page(cmp), lambda: fragment(ev)):
+    for call in (ev.to_html, cmp.to_html, ev._fragment, cmp._fragment):
         with pytest.raises(ImportError, match=message):
             call()
+    assert ev._repr_html_() is None  # a notebook then shows the text
 
 
 def test_jinja2_is_imported_where_it_is_used():
@@ -445,4 +457,4 @@ def test_jinja2_is_imported_where_it_is_used():
 
 def test_ids_of_numpy_are_shown_as_plain_values():
     ev = evaluation({"AP": [0.5, 1]}, ids_of([("a", np.float64(0.5)), np.int64(3)]).tolist())
-    assert Page(evaluation_page(ev)).data["ids"] == ["('a', 0.5)", "3"]
+    assert Page(ev.to_html()).data["ids"] == ["('a', 0.5)", "3"]

@@ -13,12 +13,6 @@ from selenium.webdriver.support.select import Select
 from small_reports import HOSTILE, cross_evaluation, evaluation, systems
 
 import skgraded as sg
-from skgraded.reports.write.html import (
-    comparison_page,
-    cross_evaluation_page,
-    evaluation_page,
-    fragment,
-)
 
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -102,23 +96,22 @@ def pages(tmp_path_factory):
     """Files of pages by name."""
     compared = sg.compare(systems(NAMES, 60), baseline="bm25", n_resamples=199, rng=0)
     hostile = systems(["<b>", HOSTILE[0]], len(HOSTILE), measures=HOSTILE[:2], query_ids=HOSTILE)
-    thousand = systems(NAMES, 1000, ["NDCNG@10", "MuAP", "RR"])
+    pairs = sg.compare(systems(NAMES[1:], 20), test=None, n_resamples=199, rng=0)
+    thousand = sg.compare(
+        systems(NAMES, 1000, ["NDCNG@10", "MuAP", "RR"]), baseline="bm25", test="t", n_resamples=199
+    )
     undefined = np.array([False, True, False, False, True])
     html = {
-        "evaluation": evaluation_page(evaluation(
+        "evaluation": evaluation(
             {"AP": [0.5, 0, 1, 0.25, 0], "KendallTau": [-0.5, np.nan, 10 / 11, 0, 1e-9]},
             [10, 9, -2, 100, 1], {"AP": undefined},
-        )),
-        "cross": cross_evaluation_page(cross_evaluation([None, "ValueError: no query", None])),
-        "comparison": comparison_page(compared),
-        "pairs": comparison_page(
-            sg.compare(systems(NAMES[1:], 20), test=None, n_resamples=199, rng=0)
-        ),
-        "paper": evaluation_page(systems(["a"], 300, ["AP"])["a"]),
-        "hostile": comparison_page(sg.compare(hostile, n_resamples=199, rng=0)),
-        "thousand": comparison_page(
-            sg.compare(thousand, baseline="bm25", test="t", n_resamples=199)
-        ),
+        ).to_html(),
+        "cross": cross_evaluation([None, "ValueError: no query", None]).to_html(),
+        "comparison": compared.to_html(),
+        "pairs": pairs.to_html(),
+        "paper": systems(["a"], 300, ["AP"])["a"].to_html(),
+        "hostile": sg.compare(hostile, n_resamples=199, rng=0).to_html(),
+        "thousand": thousand.to_html(),
     }
     folder = tmp_path_factory.mktemp("pages")
     for name, text in html.items():
@@ -405,7 +398,7 @@ def test_a_fragment_changes_nothing_of_the_notebook_around_it(visit, driver):
         ".map(p => getComputedStyle(e)[p])])"
     )
     before = driver.execute_script(styles, notebook)
-    added = fragment(cmp) + fragment(cross_evaluation())
+    added = cmp._repr_html_() + cross_evaluation()._repr_html_()
     assert driver.execute_script(styles, notebook + added) == before
     assert len(driver.find_elements(By.CSS_SELECTOR, ".skgraded-report table")) == 4
     cell = driver.find_element(By.CSS_SELECTOR, ".skgraded-report td")

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from skgraded.reports.write.text import counted, interval_text, number, signed
+from skgraded._input.words import counted
+from skgraded.reports.write.text import interval_text, number, signed
 
 MAX_BARS = 300  # of a chart: more than a narrow screen has pixels for
 
@@ -28,9 +29,8 @@ def level_chart(name, values, mean):
     }
 
 
-def difference_chart(cmp, record):
+def difference_chart(record, differences):
     """Chart the differences of a pair of systems by one measure."""
-    differences = cmp.differences(record["system"], record["baseline"], record["measure"])
     values = -np.sort(-differences)
     outcomes = ("wins", "win"), ("ties", "tie"), ("losses", "loss")
     high = float(np.abs(values).max(initial=0.0)) or 1.0

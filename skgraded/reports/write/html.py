@@ -8,13 +8,8 @@ import math
 
 import numpy as np
 
-from skgraded.reports.comparison import Comparison
-from skgraded.reports.cross_evaluation import CrossEvaluation
-from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.write.charts import difference_chart, forest, interval_mark, level_chart
-from skgraded.reports.write.tables import rows_of
 from skgraded.reports.write.text import (
-    counted,
     exact,
     interval_text,
     json_numbers,
@@ -26,22 +21,7 @@ from skgraded.reports.write.text import (
 
 MAX_QUERIES = 2_000  # in the table of a page, which scrolls smoothly and is 0.3 MB for 4 systems
 MAX_CHARTS = 24
-N_WORST = 5  # queries in a fragment
-LEVEL = 0.95
 INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
-TESTS = {
-    "randomization": "randomization test (sign flips)",
-    "t": "paired t-test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "bootstrap": "bootstrap test",
-    None: "no test",
-}
-CORRECTIONS = {
-    "holm": ", Holm's correction over {n} tests",
-    "bonferroni": ", Bonferroni's correction over {n} tests",
-    "fdr_bh": ", false discovery rate (Benjamini-Hochberg) over {n} tests",
-    None: ", {n} tests, not corrected",
-}
 FOLDS = {
     "fold": "Fold",
     "n_queries": "Queries",
@@ -67,145 +47,100 @@ COMPARED = {  # heading: kind of the column, its name in the frame
 }
 
 
-def evaluation_page(evaluation: Evaluation) -> str:
-    """Show an Evaluation as a page of HTML.
+# Evaluation --------------------------------------------------------------------------------------
+
+def evaluation_page(
+    *, title, lead, summary, level, query_ids, per_query, undefined, weights, folds=None, fold=None
+) -> str:
+    """Show values by query and their means as a page of HTML.
 
     Parameters
     ----------
-    evaluation : Evaluation
+    title, lead : str
+    summary : pandas.DataFrame
+        A row a measure: its mean, interval and counts.
+    level : float
+        Of the intervals.
+    query_ids : ndarray of shape (n_queries,)
+    per_query, undefined : dict of str to ndarray of shape (n_queries,)
+        By measure name.
+    weights : ndarray of shape (n_queries,) or None
+    folds : pandas.DataFrame, optional
+        A row a fold.
+    fold : ndarray of shape (n_queries,) of int, optional
+        The fold of each query.
 
     Returns
     -------
     str
-        The same page each time: bootstrap intervals are those of `Evaluation.summary`. Of more
-        than 2,000 queries the table holds the 1,000 lowest and the 1,000 highest by the first
-        measure, and says so.
-
-    Raises
-    ------
-    ImportError
-        Without Jinja2 or pandas.
-    """
-    return _render("evaluation.html.j2", **_evaluation_parts(evaluation))
-
-
-def cross_evaluation_page(cross_evaluation: CrossEvaluation) -> str:
-    """Show a CrossEvaluation as a page of HTML: `evaluation_page` with a table of folds.
-
-    Parameters
-    ----------
-    cross_evaluation : CrossEvaluation
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ImportError
-        Without Jinja2 or pandas.
-    """
-    parts = _evaluation_parts(cross_evaluation)
-    parts["sections"].insert(1, ("folds", "Folds"))
-    return _render("evaluation.html.j2", folds=_folds_table(cross_evaluation), **parts)
-
-
-def comparison_page(comparison: Comparison) -> str:
-    """Show a Comparison as a page of HTML.
-
-    Parameters
-    ----------
-    comparison : Comparison
-
-    Returns
-    -------
-    str
-        Of more than 2,000 queries the table holds the 1,000 with the largest loss of any system,
-        by the first measure, and the 1,000 with the largest win, and says so. At most 24 charts
-        of differences are drawn.
+        Of more than 2,000 queries the table holds the 1,000 lowest and the 1,000 highest by the
+        first measure, and says so.
 
     Raises
     ------
     ImportError
         Without Jinja2.
     """
-    return _render("comparison.html.j2", **_comparison_parts(comparison))
+    name, values = next(iter(per_query.items()))
+    kept = _extremes(values, values)
+    half = f"{MAX_QUERIES // 2:,}"
+    sections = [("summary", "Summary"), ("values", "Values"), ("queries", "Queries")]
+    if folds is not None:
+        sections.insert(1, ("folds", "Folds"))
+    means = zip(summary["measure"], summary["mean"].tolist(), strict=True)
+    return _render(
+        "evaluation.html.j2",
+        title=title,
+        lead=lead,
+        sections=sections,
+        summary=_summary_table(summary, level, per_query),
+        folds=_folds_table(folds),
+        charts=[level_chart(measure, per_query[measure], mean) for measure, mean in means],
+        n_queries=len(query_ids),
+        n_kept=len(kept),
+        kept=f"the {half} lowest and the {half} highest by {name}",
+        data={
+            "ids": labels(query_ids[kept]),
+            "columns": _data_columns(kept, per_query, undefined, weights, fold),
+        },
+    )
 
 
-def fragment(report: Evaluation | Comparison) -> str:
-    """Show a report as a notebook does: a small piece of HTML without scripts.
+def evaluation_fragment(
+    *, title, lead, summary, level, query_ids, per_query, worst, folds=None
+) -> str:
+    """Show the same in a notebook: a small piece without scripts, whose styles reach only itself.
 
     Parameters
     ----------
-    report : Evaluation, CrossEvaluation or Comparison
-
-    Returns
-    -------
-    str
-        Its styles reach nothing outside it. Intervals of an Evaluation are those by t, since a
-        notebook shows a value whenever its cell is run, and a bootstrap can take seconds.
-
-    Raises
-    ------
-    ImportError
-        Without Jinja2 or pandas.
+    title, lead, summary, level, query_ids, per_query, folds
+        As of `evaluation_page`.
+    worst : ndarray of int
+        Positions of the lowest queries, which are shown.
     """
-    if isinstance(report, Comparison):
-        parts = {"text": _comparison_lead(report), "summary": _comparison_table(report)}
-        return _render("fragment.html.j2", title=_comparison_title(report), **parts)
-    parts = {"text": _evaluation_lead(report), "summary": _summary_table(report, "t")}
-    if isinstance(report, CrossEvaluation):
-        parts["folds"] = _folds_table(report)
-    parts["worst"] = _worst_table(report)
-    return _render("fragment.html.j2", title=_evaluation_title(report), **parts)
+    return _render(
+        "fragment.html.j2",
+        title=title,
+        text=lead,
+        summary=_summary_table(summary, level, per_query),
+        folds=_folds_table(folds),
+        worst=_worst_table(query_ids[worst], per_query, worst),
+    )
 
 
-# Evaluation --------------------------------------------------------------------------------------
-
-def _evaluation_parts(ev):
-    means = ev.mean()
-    name, values = next(iter(ev.per_query.items()))
-    kept = _extremes(values, values)
-    half = f"{MAX_QUERIES // 2:,}"
-    return {
-        "title": _evaluation_title(ev),
-        "lead": _evaluation_lead(ev),
-        "sections": [("summary", "Summary"), ("values", "Values"), ("queries", "Queries")],
-        "summary": _summary_table(ev, None),
-        "charts": [level_chart(name, ev.per_query[name], means[name]) for name in means],
-        "n_queries": len(ev.query_ids),
-        "n_kept": len(kept),
-        "kept": f"the {half} lowest and the {half} highest by {name}",
-        "data": {"ids": labels(ev.query_ids[kept]), "columns": _data_columns(ev, kept)},
-    }
-
-
-def _evaluation_title(ev):
-    return "Cross-evaluation" if isinstance(ev, CrossEvaluation) else "Evaluation"
-
-
-def _evaluation_lead(ev):
-    n, n_measures = len(ev.query_ids), len(ev.per_query)
-    text = f"{counted(n, 'query', 'queries')}, {counted(n_measures, 'measure', 'measures')}"
-    if isinstance(ev, CrossEvaluation):
-        text += f", out-of-fold scores of {counted(len(ev.fit_time), 'fold', 'folds')}"
-    return text + ("." if ev.weights is None else "; queries are weighted.")
-
-
-def _summary_table(ev, method):
-    records = ev.summary(LEVEL, method=method).to_dict("records")
-    lowest = min(np.fmin.reduce(values, initial=0.0) for values in ev.per_query.values())
+def _summary_table(summary, level, per_query):
+    lowest = min(np.fmin.reduce(values, initial=0.0) for values in per_query.values())
     low, high = math.floor(lowest), 1  # correlations go down to -1
     rows = []
-    for record in records:
+    for record in summary.to_dict("records"):
         mean, *interval = (record[key] for key in ("mean", "ci_low", "ci_high"))
         mark = interval_mark(mean, *interval, low, high)
         rows.append([
             record["measure"], mean, interval, record["n_queries"], record["n_undefined"], mark
         ])
     return {
-        "caption": f"Means over queries with {percent_text(LEVEL)} intervals by "
-        f"{INTERVALS[records[0]['method']]}, and how many queries have no value of their own",
+        "caption": f"Means over queries with {percent_text(level)} intervals by "
+        f"{INTERVALS[summary['method'][0]]}, and how many queries have no value of their own",
         "columns": [
             ("Measure", "text"), ("Mean", "value"), ("Interval", "interval"),
             ("Queries", "count"), ("Undefined", "count"),
@@ -215,8 +150,9 @@ def _summary_table(ev, method):
     }
 
 
-def _folds_table(cv):
-    frame = cv.by_fold()
+def _folds_table(frame):
+    if frame is None:
+        return None
     kinds = [_kind(name, frame[name].dtype) for name in frame]
     return {
         "caption": "Means and times by fold",
@@ -231,108 +167,133 @@ def _kind(name, dtype):
     return {"i": "count", "f": "value"}.get(dtype.kind, "text")
 
 
-def _worst_table(ev):
-    worst = ev.worst(N_WORST).index
+def _worst_table(query_ids, per_query, worst):
     return {
-        "caption": f"Lowest {next(iter(ev.per_query))}",
-        "columns": [("Query", "text"), *((measure, "value") for measure in ev.per_query)],
+        "caption": f"Lowest {next(iter(per_query))}",
+        "columns": [("Query", "text"), *((measure, "value") for measure in per_query)],
         "rows": [
-            [label, *(values[q] for values in ev.per_query.values())]
-            for label, q in zip(labels(ev.query_ids[worst]), worst, strict=True)
+            [label, *(values[q] for values in per_query.values())]
+            for label, q in zip(labels(query_ids), worst, strict=True)
         ],
     }
 
 
-def _data_columns(ev, kept):
+def _data_columns(kept, per_query, undefined, weights, fold):
     columns = []
-    if isinstance(ev, CrossEvaluation):
-        fold = ev.fold[kept].tolist()
-        columns.append({"name": "Fold", "kind": "plain", "digits": 0, "values": fold})
-    for name, values in ev.per_query.items():
+    if fold is not None:
+        folds = fold[kept].tolist()
+        columns.append({"name": "Fold", "kind": "plain", "digits": 0, "values": folds})
+    for name, values in per_query.items():
         columns.append({
             "name": name,
             "values": json_numbers(values[kept]),
-            "undefined": np.flatnonzero(ev.undefined[name][kept]).tolist(),
+            "undefined": np.flatnonzero(undefined[name][kept]).tolist(),
         })
-    if ev.weights is not None:
-        weights = json_numbers(ev.weights[kept])
-        columns.append({"name": "Weight", "kind": "plain", "values": weights})
+    if weights is not None:
+        columns.append({"name": "Weight", "kind": "plain", "values": json_numbers(weights[kept])})
     return columns
 
 
 # Comparison --------------------------------------------------------------------------------------
 
-def _comparison_parts(cmp):
-    records = rows_of(cmp.table)
-    base = 0 if cmp.baseline is None else cmp.systems.index(cmp.baseline)
-    kept = _most_different(cmp.per_query[cmp.measures[0]], base)
+def comparison_page(
+    *, title, lead, rows, left_out, level, systems, measures, baseline, query_ids, per_query,
+    weights, differences, sentences,
+) -> str:
+    """Show a comparison of systems as a page of HTML.
+
+    Parameters
+    ----------
+    title, lead : str
+    rows : list of dict
+        Those of its table, by column name.
+    left_out : collection of str
+        Columns that say nothing of this comparison.
+    level : float
+        Of the intervals.
+    systems, measures : list of str
+    baseline : int
+        The system that the page's table begins with as the baseline.
+    query_ids : ndarray of shape (n_queries,)
+    per_query : dict of str to ndarray of shape (n_systems, n_queries)
+        By measure name.
+    weights : ndarray of shape (n_queries,) or None
+    differences : iterable of ndarray
+        By query, of each row.
+    sentences : list of str
+
+    Returns
+    -------
+    str
+        Of more than 2,000 queries the table holds the 1,000 with the largest loss of any system,
+        by the first measure, and the 1,000 with the largest win, and says so. At most 24 charts
+        of differences are drawn.
+
+    Raises
+    ------
+    ImportError
+        Without Jinja2.
+    """
+    kept = _most_different(per_query[measures[0]], baseline)
     half = f"{MAX_QUERIES // 2:,}"
-    return {
-        "title": _comparison_title(cmp),
-        "lead": _comparison_lead(cmp),
-        "level": percent_text(cmp.level),
-        "sections": [
+    return _render(
+        "comparison.html.j2",
+        title=title,
+        lead=lead,
+        level=percent_text(level),
+        sections=[
             ("words", "In words"), ("table", "Table"), ("intervals", "Intervals"),
             ("differences", "Differences"), ("queries", "Queries"),
         ],
-        "sentences": cmp.sentences(),
-        "summary": _comparison_table(cmp),
-        "forests": [forest(measure, records) for measure in cmp.measures],
-        "charts": [difference_chart(cmp, record) for record in records[:MAX_CHARTS]],
-        "n_charts": len(records),
-        "n_queries": len(cmp.query_ids),
-        "n_kept": len(kept),
-        "kept": f"the {half} with the largest loss of any system against {cmp.systems[base]} by "
-        f"{cmp.measures[0]}, and the {half} with the largest win",
-        "data": {
-            "ids": labels(cmp.query_ids[kept]),
-            "systems": labels(cmp.systems),
-            "measures": labels(cmp.measures),
-            "baseline": base,
+        sentences=sentences,
+        summary=_comparison_table(rows, left_out, level),
+        forests=[forest(measure, rows) for measure in measures],
+        charts=[
+            difference_chart(row, of_row)
+            for row, of_row in zip(rows[:MAX_CHARTS], differences, strict=False)
+        ],
+        n_charts=len(rows),
+        n_queries=len(query_ids),
+        n_kept=len(kept),
+        kept=f"the {half} with the largest loss of any system against {systems[baseline]} by "
+        f"{measures[0]}, and the {half} with the largest win",
+        data={
+            "ids": labels(query_ids[kept]),
+            "systems": labels(systems),
+            "measures": labels(measures),
+            "baseline": baseline,
             "values": [
-                [json_numbers(values[kept]) for values in cmp.per_query[measure]]
-                for measure in cmp.measures
+                [json_numbers(values[kept]) for values in per_query[measure]]
+                for measure in measures
             ],
-            "weights": None if cmp.weights is None else json_numbers(cmp.weights[kept]),
+            "weights": None if weights is None else json_numbers(weights[kept]),
         },
+    )
+
+
+def comparison_fragment(*, title, lead, rows, left_out, level) -> str:
+    """Show the same in a notebook; parameters as of `comparison_page`."""
+    table = _comparison_table(rows, left_out, level)
+    return _render(
+        "fragment.html.j2", title=title, text=lead, summary=table, folds=None, worst=None
+    )
+
+
+def _comparison_table(rows, left_out, level):
+    columns = {
+        heading: column for heading, column in COMPARED.items() if column[1] not in left_out
     }
-
-
-def _comparison_title(cmp):
-    return f"Comparison of {len(cmp.systems)} systems"
-
-
-def _comparison_lead(cmp):
-    n_tests = len(cmp.table["system"])
-    against = "All pairs" if cmp.baseline is None else f"Baseline: {cmp.baseline}"
-    weights = "" if cmp.weights is None else ", weighted"
-    test = TESTS[cmp.test]
-    if cmp.test is not None and n_tests > 1:
-        test += CORRECTIONS[cmp.correction].format(n=n_tests)
-    return f"{against}. {counted(len(cmp.query_ids), 'query', 'queries')}{weights}; {test}."
-
-
-def _comparison_table(cmp):
-    """Caption, columns and rows; without what this comparison has not."""
-    columns = dict(COMPARED)
-    if cmp.baseline is not None:
-        del columns["Baseline"]
-    if cmp.test is None:
-        del columns["p"]
-    if cmp.test is None or cmp.correction is None:
-        del columns["p corrected"]
-    records = rows_of(cmp.table)
-    methods = " or ".join(sorted({INTERVALS[name] for name in cmp.table["ci_method"]}))
+    methods = " or ".join(sorted({INTERVALS[row["ci_method"]] for row in rows}))
     return {
-        "caption": f"Mean differences with {percent_text(cmp.level)} intervals by {methods}; "
+        "caption": f"Mean differences with {percent_text(level)} intervals by {methods}; "
         "effect size: mean difference / standard deviation of the differences",
         "columns": [(heading, kind) for heading, (kind, _) in columns.items()],
-        "rows": [[_take(record, key) for _, key in columns.values()] for record in records],
+        "rows": [[_take(row, key) for _, key in columns.values()] for row in rows],
     }
 
 
-def _take(record, key):
-    return record[key] if isinstance(key, str) else [record[one] for one in key]
+def _take(row, key):
+    return row[key] if isinstance(key, str) else [row[one] for one in key]
 
 
 def _most_different(values, base):

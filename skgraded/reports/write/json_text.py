@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input.words import plain
+
 
 def write(report: dict, path: str | Path | None) -> str | None:
     """Write a report as JSON, to a file if there is a path, else as the text that is returned."""
@@ -58,8 +60,7 @@ def ids_of_json(written: dict[str, Any]) -> np.ndarray:
 
 
 def _id_to_json(value):
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = plain(value)
     if type(value) is tuple:
         return {"tuple": [_id_to_json(part) for part in value]}
     if type(value) is float and math.isinf(value):

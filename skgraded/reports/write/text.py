@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from skgraded._input.words import plain
+
 
 def labels(names):
     """The texts of query ids, systems or measures."""
@@ -13,7 +15,7 @@ def labels(names):
 def label(name):
     """The text of a query id, a system or a measure."""
     if isinstance(name, tuple):  # without NumPy's names of the types of its parts
-        name = tuple(part.item() if hasattr(part, "item") else part for part in name)
+        name = tuple(map(plain, name))
     return utf8(str(name))
 
 
@@ -25,11 +27,6 @@ def utf8(text):
 def json_numbers(values):
     """Python floats of six digits, None for nan: what JSON can hold."""
     return [None if math.isnan(x) else float(f"{x:.6g}") for x in values.tolist()]
-
-
-def counted(n, one, many):
-    """A number and what it counts."""
-    return f"{n:,} {one if n == 1 else many}"
 
 
 def percent_text(level):
