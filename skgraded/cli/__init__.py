@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import skgraded
+from skgraded._input.words import plain_list
 from skgraded.cli import _printing
 from skgraded.cli._systems import Settings, evaluate_files, system_names
 from skgraded.reports.comparison import compare
+from skgraded.reports.paired_tests import CORRECTIONS, TESTS
 
 FILES = """\
 files:
@@ -113,7 +115,7 @@ def _baseline(args):
 
 
 def _refuse_differing_queries(evaluations):
-    queries = {name: evaluation.query_ids.tolist() for name, evaluation in evaluations.items()}
+    queries = {name: plain_list(found.query_ids) for name, found in evaluations.items()}
     first = next(iter(queries))
     for name in queries:
         for system, other in ((name, first), (first, name)):
@@ -189,8 +191,7 @@ def _add_common(command):
 def _add_comparison(command):
     add = command.add_argument
     add("--baseline", metavar="RUN", help="compare all others to it (all pairs)")
-    add("--test", choices=("randomization", "t", "wilcoxon", "bootstrap", "none"),
-        default="randomization")
-    add("--correction", choices=("holm", "bonferroni", "fdr_bh", "none"), default="holm")
+    add("--test", choices=(*TESTS, "none"), default="randomization")
+    add("--correction", choices=(*CORRECTIONS, "none"), default="holm")
     add("--level", type=float, default=0.95, help="of the intervals (0.95)")
     add("--seed", type=int, default=0, help="of the random test and the bootstrap (0)")

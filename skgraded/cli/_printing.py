@@ -3,8 +3,7 @@
 import json
 import math
 
-import numpy as np
-
+from skgraded._input.words import plain, plain_list, plural
 from skgraded.reports.comparison import compare
 from skgraded.reports.write import tables
 from skgraded.reports.write.text import percent_text
@@ -55,7 +54,7 @@ def of_comparison(evaluations, comparison, form, per_query):
     write = WRITERS[form]
     parts = [write(_side_by_side(comparison))] if per_query else []
     table = {
-        "table": lambda: plain(_differences(comparison)),
+        "table": lambda: aligned(_differences(comparison)),
         "markdown": comparison.to_markdown,
         "latex": comparison.to_latex,
     }[form]()
@@ -66,7 +65,7 @@ def _said(comparison, evaluations, form):
     """What is to be said below the table."""
     n = len(comparison.query_ids)
     lines = [
-        f"{n} {'query' if n == 1 else 'queries'}; intervals of {percent_text(comparison.level)}; "
+        f"{n} {plural(n, 'query', 'queries')}; intervals of {percent_text(comparison.level)}; "
         f"test: {comparison.test or 'none'}, corrected by "
         f"{comparison.correction or 'nothing'} over all rows.",
         _undefined(evaluations),
@@ -104,7 +103,7 @@ def _values(evaluations):
 
     return pd.concat([
         pd.DataFrame({
-            "run": name, "query": evaluation.query_ids.astype(object), **evaluation.per_query
+            "run": name, "query": _ids(evaluation), **evaluation.per_query
         })
         for name, evaluation in evaluations.items()
     ], ignore_index=True)
@@ -116,11 +115,18 @@ def _side_by_side(comparison):
 
     return pd.concat([
         pd.DataFrame({
-            "measure": measure, "query": comparison.query_ids.astype(object),
+            "measure": measure, "query": _ids(comparison),
             **dict(zip(comparison.systems, comparison.per_query[measure], strict=True)),
         })
         for measure in comparison.measures
     ], ignore_index=True)
+
+
+def _ids(report):
+    """Query ids as they are, whatever stands above or below them."""
+    import pandas as pd
+
+    return pd.Series(plain_list(report.query_ids), dtype=object)
 
 
 def _differences(comparison):
@@ -151,7 +157,7 @@ def _undefined(evaluations):
 
 # Text --------------------------------------------------------------------------------------------
 
-def plain(frame) -> str:
+def aligned(frame) -> str:
     """Write a frame as aligned text, names to the left and numbers to the right."""
     cells = [
         [str(name), *(tables.cell_text(cell, 4) for cell in frame[name])] for name in frame.columns
@@ -164,7 +170,7 @@ def plain(frame) -> str:
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
-WRITERS = {"table": plain, "markdown": tables.markdown, "latex": tables.latex}
+WRITERS = {"table": aligned, "markdown": tables.markdown, "latex": tables.latex}
 
 
 def _json(evaluations, per_query, comparison=None):
@@ -190,7 +196,7 @@ def _by_query(evaluation):
     columns = [values.tolist() for values in evaluation.per_query.values()]
     return {
         str(query): _numbers(dict(zip(evaluation.per_query, values, strict=True)))
-        for query, *values in zip(evaluation.query_ids.tolist(), *columns, strict=True)
+        for query, *values in zip(plain_list(evaluation.query_ids), *columns, strict=True)
     }
 
 
@@ -200,5 +206,5 @@ def _numbers(values):
 
 def _number(value):
     """A value that JSON knows: null for what is not finite."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = plain(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

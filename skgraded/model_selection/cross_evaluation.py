@@ -12,6 +12,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import _safe_indexing
 
 from skgraded._input.columns import column
+from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import fit_rows, judge, query_folds
@@ -139,7 +140,7 @@ def _refuse_repeated(folds, judgments):
     n_rows = np.bincount(judgments.query_of_row[tested], minlength=judgments.n_queries)
     repeated = n_rows > judgments.sizes
     if repeated.any():
-        query = judgments.query_ids[repeated].tolist()[0]
+        query = plain_list(judgments.query_ids[repeated])[0]
         raise ValueError(f"cv tests query {query!r} more than once, so it has no one value.")
 
 

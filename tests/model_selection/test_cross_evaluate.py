@@ -128,6 +128,9 @@ def test_queries_that_are_tested_twice_are_refused():
     X, y = np.arange(4.0)[:, None], [0, 1, 2, 0]
     with pytest.raises(ValueError, match=r"cv tests query 0 more than once"):
         sg.cross_evaluate(Ridge(), X, y, qid=range(4), cv=RepeatedKFold(n_splits=2, n_repeats=2))
+    days = np.array(["2026-01-02", "2026-01-01", "2026-01-03", "2026-01-04"], "datetime64[ns]")
+    with pytest.raises(ValueError, match=r"cv tests query .*2026-01-02.* more than once"):
+        sg.cross_evaluate(Ridge(), X, y, qid=days, cv=RepeatedKFold(n_splits=2, n_repeats=2))
 
 
 def test_a_frame_of_folds_names_them(ranking):
