@@ -8,9 +8,10 @@ from collections import Counter
 
 import numpy as np
 
-from skgraded.cli._named_columns import read_columns
-from skgraded.datasets._readers import DAMAGED, read_letor, unpacked
-from skgraded.datasets._trec import RUN, blocks, read_judgments, read_table
+from skgraded.datasets._files import DAMAGED, unpacked
+from skgraded.datasets._letor import read_letor, read_scores
+from skgraded.datasets._tables import read_columns
+from skgraded.datasets._trec import RUN, read_judgments, read_table
 from skgraded.measures import as_measures
 from skgraded.reports.evaluation import Evaluation, evaluate
 
@@ -288,37 +289,6 @@ def _place(source, row):
             if before == row:
                 return f"line {number}"
     return f"row {row}"
-
-
-def read_scores(source, progress):
-    """Read numbers, one a line."""
-    path = _name(source)
-    found = []
-    for first, text in blocks(source, path, progress):
-        lines = text.removesuffix(b"\n").split(b"\n")
-        try:
-            scores = np.array([float(line) for line in lines])
-        except ValueError:
-            scores = np.array([np.nan])
-        if np.isnan(scores).any():
-            raise _bad_score(path, lines, first)
-        found.append(scores)
-    if not found:
-        raise ValueError(f"{path}: the file holds no score: it is empty.")
-    return np.concatenate(found)
-
-
-def _bad_score(path, lines, first):
-    for number, line in enumerate(lines, first):
-        try:
-            good = not np.isnan(float(line))
-        except ValueError:
-            good = False
-        if not good:
-            shown = ascii(line.decode(errors="replace").strip()[:40])
-            return ValueError(
-                f"{path}: line {number}: the score must be a number, one a line; got {shown}."
-            )
 
 
 def _evaluate_rows(path, grade, score, query, document, settings):

@@ -5,16 +5,13 @@ import math
 import os
 import re
 import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from skgraded.datasets._readers import DAMAGED, check_path, damaged, parsed, shown, unpacked
-
-BLOCK = 1 << 22  # bytes that are parsed at a time
+from skgraded.datasets._files import blocks, check_path, located, parsed, shown
 
 
 @dataclass(frozen=True)
@@ -182,7 +179,8 @@ def read_table(path, form, progress=False):
             frame = _frame(tidy, form, len(starts))
             documents.append(_texts(tidy, starts, ends))
         except ValueError as error:
-            raise _located(path, first, text, form, error) from None
+            lines = text.split(b"\n")
+            raise located(path, first, lines, lambda line: _problem(line, form), error) from None
         queries.add(frame["query"].to_numpy(object))
         keys.append(_keys(tidy, starts, ends, queries.pieces[-1]))
         numbers.append(frame[form.number].to_numpy())
@@ -226,52 +224,6 @@ def _joined(pieces):
     array = np.concatenate(pieces)
     pieces.clear()
     return array
-
-
-# Blocks ------------------------------------------------------------------------------------------
-
-def blocks(source, path, progress):
-    """Yield the number of the first line, from 1, and the bytes, of each block of whole lines."""
-    first, rest = 1, b""
-    with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
-        while True:
-            pieces, size = [rest], 0
-            try:
-                while size < BLOCK and (piece := file.read1(BLOCK)):
-                    pieces.append(piece)
-                    size += len(piece)
-            except DAMAGED as error:
-                line = first + sum(piece.count(b"\n") for piece in pieces)
-                raise damaged(path, line, error) from None
-            show()
-            text = b"".join(pieces)
-            end = text.rfind(b"\n") + 1 if size >= BLOCK else len(text)
-            text, rest = text[:end], text[end:]
-            if text:
-                yield first, text
-                first += np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-            if size < BLOCK:
-                return
-
-
-@contextmanager
-def _bar(raw, path, progress):
-    """Give what to call when more of the file has been read: it moves a bar, if there is one."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        progress = False
-    if not progress or not raw.seekable():
-        yield lambda: None
-        return
-    start = raw.tell()
-    size = raw.seek(0, os.SEEK_END)
-    raw.seek(start)
-    with tqdm(
-        desc=os.path.basename(path), total=size, unit="B", unit_scale=True, leave=False,
-        delay=0.5, disable=None,
-    ) as bar:
-        yield lambda: bar.update(raw.tell() - bar.n)
 
 
 def _tidied(text, first):
@@ -358,16 +310,6 @@ def _keys(text, starts, ends, query_codes):
 
 
 # Errors ------------------------------------------------------------------------------------------
-
-def _located(path, first, text, form, error):
-    """Make the error that names the first bad line of a block that did not parse."""
-    lines = text.split(b"\n")
-    for number, line in enumerate(lines, first):
-        problem = _problem(line, form)
-        if problem:
-            return ValueError(f"{path}: line {number}: {problem}")
-    return ValueError(f"{path}: lines {first} to {first + len(lines) - 1}: {error}")
-
 
 def _problem(line, form):
     """Say what is wrong with a line; None if nothing is."""

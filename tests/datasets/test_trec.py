@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skgraded.cli import main
-from skgraded.datasets import _trec, read_qrels, read_run
+from skgraded.datasets import _files, _trec, read_qrels, read_run
 
 QRELS = b"301 0 d1 2\n301 0 d2 0\n302 0 d1 1\n"
 RUN = b"301 Q0 d2 1 9.5 bm25\n301 Q0 d1 2 7 bm25\n302 Q0 d9 1 1e-3 bm25\n"
@@ -75,7 +75,7 @@ def test_blocks_are_joined(block, monkeypatch):
     text = b"".join(b"%d Q0 %s%d 1 %d.25 s%d\n" % (i // 7, b"d" * (i > 50), i, i, i % 3)
                     for i in range(100))
     expected = columns(read_run(io.BytesIO(text)))
-    monkeypatch.setattr(_trec, "BLOCK", block)
+    monkeypatch.setattr(_files, "BLOCK", block)
     assert columns(read_run(io.BytesIO(text))) == expected
     assert expected["query"] == [str(i // 7) for i in range(100)]
     assert expected["document"] == ["d" * (i > 50) + str(i) for i in range(100)]
@@ -128,7 +128,7 @@ BAD_RUNS = {
 @pytest.mark.parametrize("block", [1, 1 << 24])
 @pytest.mark.parametrize("kind", BAD_RUNS)
 def test_bad_lines_of_runs_are_named(kind, block, monkeypatch):
-    monkeypatch.setattr(_trec, "BLOCK", block)
+    monkeypatch.setattr(_files, "BLOCK", block)
     more, line, problem = BAD_RUNS[kind]
     with pytest.raises(ValueError, match=rf"<file>: line {line}: .*{problem}"):
         read_run(io.BytesIO(RUN + more))

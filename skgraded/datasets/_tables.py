@@ -10,8 +10,7 @@ import numpy as np
 
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import query_codes
-from skgraded.datasets._readers import shown
-from skgraded.datasets._trec import blocks
+from skgraded.datasets._files import blocks, shown
 
 PARQUET = b"PAR1"
 

@@ -1,21 +1,17 @@
-"""Readers of files with judged documents."""
+"""Readers of LETOR files, and of the scores of their rows."""
 
-import gzip
 import io
 import os
 import re
-import zlib
 from array import array
-from contextlib import contextmanager
-from itertools import islice
 from typing import BinaryIO
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from skgraded._input.columns import whole_number
+from skgraded.datasets._files import blocks, check_path, located, parsed, shown
 
-PIECE = 10_000  # lines that are parsed at a time: some 10 MB of text
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 LARGEST_INDEX = 2**31 - 1  # what scikit-learn's parser and LightGBM take
 
@@ -86,12 +82,15 @@ def read_letor(
     # Arrays that grow in place: a list of pieces would be in memory twice when they are joined.
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
     qid, doc_id = [], []
-    for first, lines in _pieces(source, path):
+    for first, text in blocks(source, path):
+        lines = text.removesuffix(b"\n").split(b"\n")
         try:
-            X, y = _numbers(lines, n_features)
+            X, y = _numbers(text, n_features)
             names = _names(lines)
         except (ValueError, OverflowError) as error:
-            raise _located(path, first, lines, n_features, error) from None
+            raise located(
+                path, first, lines, lambda line: _problem(line, n_features), error
+            ) from None
         data.frombytes(X.data.tobytes())
         indices.frombytes(X.indices.astype(np.int32).tobytes())
         row_sizes.frombytes(np.diff(X.indptr).astype(np.int64).tobytes())
@@ -111,70 +110,11 @@ def read_letor(
     )
 
 
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
-
-
-def check_path(path):
-    """Name of a path or of an open binary file, for errors."""
-    if isinstance(path, (str, os.PathLike)):
-        return os.fspath(path)
-    if not hasattr(path, "read"):
-        raise TypeError(f"path must be text or a Path; got {path!r}.")
-    if isinstance(path, io.TextIOBase):
-        raise TypeError("Open the file in binary mode, or give its path.")
-    return str(getattr(path, "name", "<file>"))
-
-
-@contextmanager
-def unpacked(path):
-    """Open a file, or take an open one, for reading bytes, and give it unpacked and as it is."""
-    is_open = hasattr(path, "read")
-    raw = path if is_open else open(path, "rb")
-    file = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
-    try:
-        if file.peek(2)[:2] == b"\x1f\x8b":
-            yield gzip.GzipFile(fileobj=file), raw
-        else:
-            yield file, raw
-    finally:
-        if not is_open:
-            raw.close()
-        elif file is not raw:
-            file.detach()  # or it would close the caller's file
-
-
-def damaged(path, line, error):
-    """Make the error about gzip data that end or break at a line."""
-    return ValueError(
-        f"{path}: line {line}: the gzip data are damaged or cut short ({error}). "
-        "Fetch the file anew."
-    )
-
-
-def _pieces(source, path):
-    """Yield the number of the first line, from 1, and the lines, of each piece of the file."""
-    with unpacked(source) as (file, _):
-        if isinstance(file, gzip.GzipFile):
-            file = io.BufferedReader(file)  # whose lines come quicker
-        first = 1
-        while True:
-            lines = []
-            try:
-                lines.extend(islice(file, PIECE))
-            except DAMAGED as error:
-                raise damaged(path, first + len(lines), error) from None
-            if not lines:
-                return
-            yield first, lines
-            first += len(lines)
-
-
-def _numbers(lines, n_features):
+def _numbers(text, n_features):
     """Features and grades of some lines, by scikit-learn, which passes over query and comment."""
     # Imported here: it would double the time of `import skgraded`.
     from sklearn.datasets import load_svmlight_file
 
-    text = b"".join(lines)
     if b"\0" in text:
         raise ValueError("not text")
     X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)
@@ -201,15 +141,6 @@ def _names(lines):
         found = DOC_ID.match(comment)
         doc_id.append(found[1].decode() if found else None)
     return qid, doc_id
-
-
-def _located(path, first, lines, n_features, error):
-    """Make the error that names the first bad line of a piece that did not parse."""
-    for number, line in enumerate(lines, first):
-        problem = _problem(line, n_features)
-        if problem:
-            return ValueError(f"{path}: line {number}: {problem}")
-    return ValueError(f"{path}: lines {first} to {first + len(lines) - 1}: {error}")
 
 
 def _problem(line, n_features):
@@ -245,15 +176,29 @@ def _problem(line, n_features):
     return None
 
 
-def parsed(convert, word):
-    """What `convert` makes of a word, None if it refuses it; scikit-learn parses so too."""
-    try:
-        return convert(word)
-    except ValueError:
-        return None
+# Scores of the rows ------------------------------------------------------------------------------
+
+def read_scores(source, progress=False):
+    """Read numbers, one a line: the scores of a LETOR file's rows."""
+    path = check_path(source)
+    found = []
+    for first, text in blocks(source, path, progress):
+        lines = text.removesuffix(b"\n").split(b"\n")
+        try:
+            scores = np.array([float(line) for line in lines])
+            if np.isnan(scores).any():
+                raise ValueError("a score is NaN")
+        except ValueError as error:
+            raise located(path, first, lines, _problem_of_score, error) from None
+        found.append(scores)
+    if not found:
+        raise ValueError(f"{path}: the file holds no score: it is empty.")
+    return np.concatenate(found)
 
 
-def shown(word):
-    """A word for an error: at most 40 characters, quoted."""
-    text = word.decode(errors="backslashreplace")
-    return repr(text if len(text) <= 40 else text[:40] + "…")
+def _problem_of_score(line):
+    score = parsed(float, line)
+    if score is None or np.isnan(score):
+        word = ascii(line.decode(errors="replace").strip()[:40])
+        return f"the score must be a number, one a line; got {word}."
+    return None

@@ -1,0 +1,115 @@
+"""What the readers of files have in common: unpacking, blocks of lines, errors that name a line."""
+
+import gzip
+import io
+import os
+import zlib
+from contextlib import contextmanager
+
+import numpy as np
+
+BLOCK = 1 << 22  # bytes that are parsed at a time
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+def check_path(path):
+    """Name of a path or of an open binary file, for errors."""
+    if isinstance(path, (str, os.PathLike)):
+        return os.fspath(path)
+    if not hasattr(path, "read"):
+        raise TypeError(f"path must be text or a Path; got {path!r}.")
+    if isinstance(path, io.TextIOBase):
+        raise TypeError("Open the file in binary mode, or give its path.")
+    return str(getattr(path, "name", "<file>"))
+
+
+@contextmanager
+def unpacked(path):
+    """Open a file, or take an open one, for reading bytes, and give it unpacked and as it is."""
+    is_open = hasattr(path, "read")
+    raw = path if is_open else open(path, "rb")
+    file = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    try:
+        if file.peek(2)[:2] == b"\x1f\x8b":
+            yield gzip.GzipFile(fileobj=file), raw
+        else:
+            yield file, raw
+    finally:
+        if not is_open:
+            raw.close()
+        elif file is not raw:
+            file.detach()  # or it would close the caller's file
+
+
+def blocks(source, path, progress=False):
+    """Yield the number of the first line, from 1, and the bytes, of each block of whole lines."""
+    first, rest = 1, b""
+    with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
+        while True:
+            pieces, size = [rest], 0
+            try:
+                while size < BLOCK and (piece := file.read1(BLOCK)):
+                    pieces.append(piece)
+                    size += len(piece)
+            except DAMAGED as error:
+                line = first + sum(piece.count(b"\n") for piece in pieces)
+                raise ValueError(
+                    f"{path}: line {line}: the gzip data are damaged or cut short ({error}). "
+                    "Fetch the file anew."
+                ) from None
+            show()
+            text = b"".join(pieces)
+            end = text.rfind(b"\n") + 1 if size >= BLOCK else len(text)
+            text, rest = text[:end], text[end:]
+            if text:
+                yield first, text
+                first += np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+            if size < BLOCK:
+                return
+
+
+@contextmanager
+def _bar(raw, path, progress):
+    """Give what to call when more of the file has been read: it moves a bar, if there is one."""
+    if progress:
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            progress = False
+    if not progress or not raw.seekable():
+        yield lambda: None
+        return
+    start = raw.tell()
+    size = raw.seek(0, os.SEEK_END)
+    raw.seek(start)
+    with tqdm(
+        desc=os.path.basename(path), total=size, unit="B", unit_scale=True, leave=False,
+        delay=0.5, disable=None,
+    ) as bar:
+        yield lambda: bar.update(raw.tell() - bar.n)
+
+
+def located(path, first, lines, problem_of, error):
+    """Make the error that names the first bad line of a block that did not parse.
+
+    `problem_of` says what is wrong with a line, None if nothing is.
+    """
+    for number, line in enumerate(lines, first):
+        problem = problem_of(line)
+        if problem:
+            return ValueError(f"{path}: line {number}: {problem}")
+    return ValueError(f"{path}: lines {first} to {first + len(lines) - 1}: {error}")
+
+
+def parsed(convert, word):
+    """What `convert` makes of a word, None if it refuses it."""
+    try:
+        return convert(word)
+    except ValueError:
+        return None
+
+
+def shown(word):
+    """A word for an error: at most 40 characters, quoted."""
+    text = word.decode(errors="backslashreplace")
+    return repr(text if len(text) <= 40 else text[:40] + "…")
