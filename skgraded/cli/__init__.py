@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-import skgraded
+from skgraded import __version__
 from skgraded._input.words import plain_list
 from skgraded.cli import _printing
 from skgraded.cli._systems import Settings, evaluate_files, system_names
@@ -149,7 +149,7 @@ def _parser():
     parser = _Parser(
         prog="skgraded", description="Measures of graded ranking.", allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"skgraded {skgraded.__version__}")
+    parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="evaluate|compare")
     for name, what in (
         ("evaluate", "Measure systems: means over queries, or every query's values."),

@@ -8,9 +8,11 @@ from collections import Counter
 
 import numpy as np
 
+from skgraded._input.queries import query_codes
 from skgraded.datasets._files import DAMAGED, unpacked
+from skgraded.datasets._join import Judged, trec_scores
 from skgraded.datasets._letor import read_letor, read_scores
-from skgraded.datasets._tables import read_columns
+from skgraded.datasets._tables import Names, read_columns
 from skgraded.datasets._trec import RUN, read_judgments, read_table
 from skgraded.measures import as_measures
 from skgraded.reports.evaluation import Evaluation, evaluate
@@ -135,122 +137,49 @@ def _is_letor(source):
 # Qrels and runs ----------------------------------------------------------------------------------
 
 def _evaluate_trec(qrels_source, systems, settings, note):
-    import pandas as pd
-
     qrels = read_judgments(qrels_source, settings.progress)
-    judged = _Judged(qrels, _index(pd.unique(qrels.document)), _index(qrels.query_ids))
+    judged = Judged(qrels)
     return {
-        name: _evaluate_run(judged, read_table(source, RUN, settings.progress), name, settings,
-                            note)
+        name: _evaluate_run(
+            qrels, judged, read_table(source, RUN, settings.progress), name, settings, note
+        )
         for name, source in systems.items()
     }
 
 
-def _index(texts):
-    """An index, or what to look up in one, of texts that stay Python's own."""
-    import pandas as pd
-
-    return pd.Index(texts, dtype=object)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Judged:
-    """Judgments, and the indexes of their documents and queries, for the runs to be looked up."""
-
-    qrels: object
-    documents: object
-    queries: object
-
-
-def _evaluate_run(judged, run, name, settings, note):
-    """Evaluate a run by the judgments.
-
-    Documents without a judgment have grade 0; judged ones that the run lacks have score -inf.
-    """
-    qrels = judged.qrels
-    query = _queries_of_run(judged, run)
-    document = judged.documents.get_indexer(_index(run.document))
-    score = run.numbers
-    row = _rows_of_judgments(judged, query, document)
-    grade = np.zeros(len(query))
-    grade[row[row >= 0]] = qrels.numbers[row >= 0]
-    lacking = _lacking(qrels, query, name, settings.complete, note)
-    missed = (row < 0) & ~lacking[qrels.query_codes]
-    if settings.ties == "trec":
-        score = trec_scores(query, score, run.document)
-    query = np.concatenate([query, qrels.query_codes[missed]])
-    grade = np.concatenate([grade, qrels.numbers[missed]])
-    score = np.concatenate([score, np.full(missed.sum(), -np.inf)])
-    order = np.argsort(query, kind="stable")
-    sizes = np.bincount(query, minlength=len(lacking))
+def _evaluate_run(qrels, judged, run, name, settings, note):
+    """Evaluate a run by the judgments."""
+    query = judged.number(run.query_ids)[run.query_codes]
+    _refuse_unjudged(qrels, run, query)
+    joined = judged.join(query, run.document, run.numbers, settings.complete, settings.ties)
+    if joined.missing.any():
+        note(_lacking(qrels.query_ids, joined.missing, name, settings.complete))
+    measured = joined.sizes > 0
     evaluation = evaluate(
-        grade[order], score[order], group=sizes[sizes > 0], measures=settings.measures
+        joined.grade, joined.score, group=joined.sizes[measured], measures=settings.measures
     )
-    return dataclasses.replace(evaluation, query_ids=qrels.query_ids[sizes > 0])
+    return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def _queries_of_run(judged, run):
-    """The query of each row, numbered as in the judgments."""
-    query = judged.queries.get_indexer(_index(run.query_ids))[run.query_codes]
+def _refuse_unjudged(qrels, run, query):
     if (query < 0).any():
         row = int(np.argmax(query < 0))
         raise ValueError(
             f"{run.path}: line {run.line(row)}: query {run.query_ids[run.query_codes[row]]!r} has "
-            f"no judgments in {judged.qrels.path}; judged are such as "
-            f"{judged.qrels.query_ids[0]!r}. Leave its lines out, or give its judgments."
+            f"no judgments in {qrels.path}; judged are such as {qrels.query_ids[0]!r}. Leave its "
+            "lines out, or give its judgments."
         )
-    return query
 
 
-def _rows_of_judgments(judged, query, document):
-    """The row of the run that each judgment is about, -1 if the run lacks the document."""
-    import pandas as pd
-
-    n = len(judged.documents)
-    known = np.flatnonzero(document >= 0)
-    found = pd.Index(query[known].astype(np.int64) * n + document[known])
-    qrels = judged.qrels
-    documents = judged.documents.get_indexer(_index(qrels.document))
-    keys = qrels.query_codes.astype(np.int64) * n + documents
-    position = found.get_indexer(keys)
-    return np.where(position >= 0, known[position] if len(known) else -1, -1)
-
-
-def _lacking(qrels, query, name, complete, note):
-    """Which judged queries the run lacks, and that are left out for it."""
-    lacking = np.bincount(query, minlength=len(qrels.query_ids)) == 0
-    if not lacking.any():
-        return lacking
-    first = qrels.query_ids[np.argmax(lacking)]
-    what = f"{_of(lacking.sum(), len(lacking), 'judged queries')}, {first!r} the first"
+def _lacking(query_ids, missing, name, complete):
+    """What is said of the judged queries that a run lacks."""
+    what = (
+        f"{name} lacks {missing.sum()} of {len(missing)} judged queries, "
+        f"{query_ids[np.argmax(missing)]!r} the first"
+    )
     if complete:
-        note(f"{name} lacks {what}: counted with nothing retrieved.")
-        return np.zeros_like(lacking)
-    note(f"{name} lacks {what}: left out; -c counts them with nothing retrieved.")
-    return lacking
-
-
-def _of(number, total, what):
-    return f"{number} of {total} {what}"
-
-
-def trec_scores(query, score, document):
-    """Scores that rank as trec_eval does: by score, tied documents by id, descending.
-
-    Ids are compared as strings, scores as numbers of double precision, as trec_eval does since
-    version 10; before, it rounded them to single precision. -inf stays: not retrieved.
-    """
-    order = np.lexsort((score, query))
-    same = (np.diff(score[order]) == 0) | np.isinf(score[order][1:])
-    same &= np.diff(query[order]) == 0
-    tied = np.zeros(len(order), dtype=bool)
-    tied[order[1:][same]] = tied[order[:-1][same]] = True
-    by_id = np.zeros(len(order), dtype=np.intp)
-    by_id[tied] = np.unique(document[tied], return_inverse=True)[1]
-    ranked = np.empty(len(order))
-    ranked[np.lexsort((by_id, score, query))] = np.arange(len(order))
-    ranked[score == -np.inf] = -np.inf
-    return ranked
+        return f"{what}: counted with nothing retrieved."
+    return f"{what}: left out; -c counts them with nothing retrieved."
 
 
 # A LETOR file and scores -------------------------------------------------------------------------
@@ -296,30 +225,26 @@ def _evaluate_rows(path, grade, score, query, document, settings):
     if settings.ties == "trec":
         if document is None or any(name is None for name in document):
             raise ValueError(f"{path}: --ties trec needs the id of every document.")
-        import pandas as pd
-
-        score = trec_scores(pd.factorize(query)[0], score, np.asarray(document, dtype=object))
+        score = trec_scores(query_codes(query, len(query))[0], score, document)
     return evaluate(grade, score, qid=query, measures=settings.measures)
 
 
 # A table -----------------------------------------------------------------------------------------
 
 def _evaluate_table(source, settings):
-    path = _name(source)
     score_columns = settings.scores or ["score"]
     for column, times in Counter(score_columns).items():
         if times > 1:
             raise ValueError(f"--score-column {column} is given twice.")
-    table = read_columns(
-        source, path, settings.query or "query", settings.grade or "grade", score_columns,
-        settings.document, settings.progress,
+    names = Names(
+        settings.query or "query", settings.grade or "grade", score_columns, settings.document,
+        " Name the columns by --query-column, --grade-column and --score-column.",
     )
-    document = None
-    if settings.document:
-        document = table.document.astype(str)
+    table = read_columns(source, names, settings.progress)
+    document = None if table.document is None else table.document.astype(str)
     return {
         column: _evaluate_rows(
-            path, table.grade, table.scores[column], table.query, document, settings
+            _name(source), table.grade, scores, table.query, document, settings
         )
-        for column in score_columns
+        for column, scores in table.scores.items()
     }

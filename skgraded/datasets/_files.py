@@ -101,6 +101,29 @@ def located(path, first, lines, problem_of, error):
     return ValueError(f"{path}: lines {first} to {first + len(lines) - 1}: {error}")
 
 
+def repeated(query, document, keys=None):
+    """A row whose query had its document before, and the row where it had; None if none is.
+
+    `keys` may be hashes of both, which show sooner that there is none. They end up sorted.
+    """
+    import pandas as pd
+
+    if document is None:
+        return None
+    if keys is not None:
+        keys.sort()
+        if (keys[1:] != keys[:-1]).all():
+            return None
+    # Two pairs may share a hash by chance: look at the pairs themselves.
+    document = pd.Series(document, dtype=object)  # else pandas copies texts into its own kind
+    twice = pd.DataFrame({"query": query, "document": document}).duplicated().to_numpy()
+    if not twice.any():
+        return None
+    row = int(twice.argmax())
+    pair = query[row], document[row]
+    return row, next((i for i in range(row) if (query[i], document[i]) == pair), row)
+
+
 def parsed(convert, word):
     """What `convert` makes of a word, None if it refuses it."""
     try:

@@ -4,15 +4,39 @@ import csv
 import io
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import query_codes
-from skgraded.datasets._files import blocks, shown
+from skgraded.datasets._files import blocks, check_path, parsed, repeated, shown
 
 PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of the columns of a table; `advice` on naming others ends the error about one."""
+
+    query: str
+    grade: str
+    scores: Sequence[str]
+    document: str | None = None  # if given, no query may have a document twice
+    advice: str = ""
+
+    @property
+    def numbers(self):
+        return [self.grade, *self.scores]
+
+    @property
+    def texts(self):
+        return [self.query, *([self.document] if self.document else [])]
+
+    @property
+    def all(self):
+        return [self.query, *self.numbers, *self.texts[1:]]
 
 
 @dataclass(frozen=True)
@@ -25,63 +49,56 @@ class Columns:
     document: np.ndarray | None
 
 
-def read_columns(source, path, query, grade, scores, document, progress) -> Columns:
-    """Read columns of a CSV or Parquet file, plain or compressed with gzip.
+def read_columns(source, names: Names, progress=False) -> Columns:
+    """Read the named columns of a CSV or Parquet file, plain or compressed with gzip.
 
-    Parameters
-    ----------
-    source : path or binary file
-    path : str
-        Its name, for errors.
-    query, grade : str
-        Names of columns.
-    scores : list of str
-        Names of the columns of scores.
-    document : str or None
-        Name of the column of document ids; no query may have one twice.
-    progress : bool
-
-    Returns
-    -------
-    Columns
-
-    Raises
-    ------
-    ValueError
-        Names the file, and the line of a CSV file, or the row of a Parquet file.
+    A ValueError names the file, and the line of a CSV file, or the row of a Parquet file.
     """
+    path = check_path(source)
     data = b"".join(text for _, text in blocks(source, path, progress))
     if not data.strip():
         raise ValueError(f"{path}: line 1: the file is empty; a row with names was expected.")
-    names = [query, grade, *scores] + ([document] if document else [])
-    for name in names:
-        if names.count(name) > 1:
+    for name in names.all:
+        if names.all.count(name) > 1:
             raise ValueError(f"{path}: column {name!r} is asked for twice.")
     read = _read_parquet if data.startswith(PARQUET) else _read_csv
-    return read(data, path, query, grade, scores, document, names)
+    return read(data, path, names)
+
+
+def _refuse_missing(path, place, names, known):
+    for name in names.all:
+        if name not in known:
+            raise ValueError(
+                f"{path}: {place}there is no column {name!r}; there are "
+                f"{', '.join(map(repr, known[:20]))}.{names.advice}"
+            )
+
+
+def _columns(frame, names):
+    return Columns(
+        frame[names.query].to_numpy(),
+        check_grades(frame[names.grade], f"column {names.grade!r}"),
+        {name: column(frame[name], f"column {name!r}") for name in names.scores},
+        frame[names.document].to_numpy() if names.document else None,
+    )
 
 
 # Parquet -----------------------------------------------------------------------------------------
 
-def _read_parquet(data, path, query, grade, scores, document, names):
+def _read_parquet(data, path, names):
     import pandas as pd
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
     try:
         _refuse_missing(path, "", names, ParquetFile(io.BytesIO(data)).schema_arrow.names)
-        frame = pd.read_parquet(io.BytesIO(data), columns=names)
+        frame = pd.read_parquet(io.BytesIO(data), columns=names.all)
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
     if frame.empty:
         raise ValueError(f"{path}: the table has no row.")
     try:
-        found = Columns(
-            frame[query].to_numpy(),
-            check_grades(frame[grade], f"column {grade!r}"),
-            {name: column(frame[name], f"column {name!r}") for name in scores},
-            frame[document].to_numpy() if document else None,
-        )
+        found = _columns(frame, names)
         query_codes(found.query, len(frame))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
@@ -89,65 +106,50 @@ def _read_parquet(data, path, query, grade, scores, document, names):
         if np.isnan(values).any():
             row = int(np.argmax(np.isnan(values)))
             raise ValueError(f"{path}: column {name!r} must not be missing or NaN: row {row} is.")
-    twice = _twice(frame, query, document)
-    if twice is not None:
-        raise ValueError(f"{path}: row {twice}: the query has the document twice.")
+    twice = repeated(found.query, found.document)
+    if twice:
+        raise ValueError(f"{path}: row {twice[0]}: the query has the document twice.")
     return found
-
-
-def _refuse_missing(path, place, names, known):
-    for name in names:
-        if name not in known:
-            raise ValueError(
-                f"{path}: {place}there is no column {name!r}; there are "
-                f"{', '.join(map(repr, known[:20]))}. Name the columns by --query-column, "
-                "--grade-column and --score-column."
-            )
-
-
-def _twice(frame, query, document):
-    if not document:
-        return None
-    repeated = frame.duplicated([query, document]).to_numpy()
-    return int(np.argmax(repeated)) if repeated.any() else None
 
 
 # CSV ---------------------------------------------------------------------------------------------
 
-def _read_csv(data, path, query, grade, scores, document, names):
-    import pandas as pd
-
+def _read_csv(data, path, names):
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
-    texts = [name for name in (query, document) if name]
-    numbers = [grade, *scores]
-    quoted = b'"' in data
     try:
-        if not quoted:
-            _refuse_uneven(data, separator, len(header))
+        frame = _frame(data, separator, header, names)
+        if frame.empty:
+            raise ValueError("line 2: the table has no row.")
+        found = _columns(frame, names)
+        if (frame[names.texts] == "").any(axis=None) or frame[names.numbers].isna().any(axis=None):
+            raise ValueError("a value is missing")
+        if repeated(found.query, found.document):
+            raise ValueError("a query has a document twice")
+    except ValueError as error:
+        raise _located(data, path, separator, names, error) from None
+    return found
+
+
+def _frame(data, separator, header, names):
+    """Parse the columns by pandas; a ValueError if a row is not as it should be."""
+    import pandas as pd
+
+    quoted = b'"' in data
+    if not quoted:
+        _refuse_uneven(data, separator, len(header))
+    try:
         with warnings.catch_warnings():
             # pandas only warns of rows that are too long
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
+            return pd.read_csv(
                 # With usecols pandas passes over what a row has too many of.
-                io.BytesIO(data), sep=separator, usecols=None if quoted else names, index_col=False,
-                dtype=dict.fromkeys(texts, object) | dict.fromkeys(numbers, float),
-                na_filter=False, low_memory=False,
+                io.BytesIO(data), sep=separator, usecols=None if quoted else names.all,
+                dtype=dict.fromkeys(names.texts, object) | dict.fromkeys(names.numbers, float),
+                index_col=False, na_filter=False, low_memory=False,
             )
-        good = (frame[texts] != "").all(axis=None) and not frame[numbers].isna().any(axis=None)
-        if not good or not (np.isfinite(frame[grade]) & (frame[grade] >= 0)).all():
-            raise ValueError("a value is missing or not what it should be")
-        if _twice(frame, query, document) is not None:
-            raise ValueError("a query has a document twice")
-    except (ValueError, pd.errors.ParserWarning) as error:
-        raise _located(data, path, separator, query, grade, scores, document, error) from None
-    if frame.empty:
-        raise ValueError(f"{path}: line 2: the table has no row.")
-    return Columns(
-        frame[query].to_numpy(), frame[grade].to_numpy(),
-        {name: frame[name].to_numpy() for name in scores},
-        frame[document].to_numpy() if document else None,
-    )
+    except pd.errors.ParserWarning as warning:
+        raise ValueError(str(warning)) from None
 
 
 def _refuse_uneven(data, separator, n_columns):
@@ -173,50 +175,42 @@ def _header(data, path):
     return separator, next(csv.reader([line], delimiter=separator), [])
 
 
-def _located(data, path, separator, query, grade, scores, document, error):
+def _located(data, path, separator, names, error):
     """Make the error that names the first bad line."""
     lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
     rows = csv.reader(lines, delimiter=separator)
     seen: dict = {}
     try:
         header = next(rows)
-        for row in rows:
-            problem = row and _problem(row, header, query, grade, scores)
-            if document and row and not problem:
-                pair = tuple(row[header.index(name)] for name in (query, document))
-                if pair in seen:
-                    problem = (
-                        f"query {pair[0]!r} has document {pair[1]!r} twice, first on line "
-                        f"{seen[pair]}."
-                    )
-                seen[pair] = rows.line_num
+        for row in filter(None, rows):
+            problem = _problem(row, header, names, seen, rows.line_num)
             if problem:
                 return ValueError(f"{path}: line {rows.line_num}: {problem}")
     except UnicodeDecodeError:
-        line = rows.line_num + 1
-        return ValueError(f"{path}: near line {line}: text must be UTF-8.")
+        return ValueError(f"{path}: near line {rows.line_num + 1}: text must be UTF-8.")
     except csv.Error as problem:
         return ValueError(f"{path}: line {rows.line_num}: {problem}.")
     return ValueError(f"{path}: {error}")
 
 
-def _problem(row, header, query, grade, scores):
-    """Say what is wrong with a row; None if nothing is."""
+def _problem(row, header, names, seen, line):
+    """Say what is wrong with a row; None if nothing is. `seen` holds the lines of pairs so far."""
     if len(row) != len(header):
         return f"{len(row)} columns, but the first line names {len(header)}."
     cells = dict(zip(header, row, strict=True))
-    if not cells[query]:
-        return f"the query ({query}) is missing."
-    for name in (grade, *scores):
-        try:
-            number = float(cells[name])
-        except ValueError:
-            number = math.nan
-        if math.isnan(number) or "_" in cells[name]:
+    if not cells[names.query]:
+        return f"the query ({names.query}) is missing."
+    for name in names.numbers:
+        number = parsed(float, cells[name])
+        if number is None or math.isnan(number) or "_" in cells[name]:
             return f"{name} must be a number; got {shown(cells[name].encode())}."
-        if name == grade and not 0 <= number < math.inf:
+        if name == names.grade and not 0 <= number < math.inf:
             return (
                 f"grades must be finite and ≥ 0; {name} is {cells[name]}. Subtract the irrelevant "
                 "level from all grades."
             )
+    pair = [cells[name] for name in names.texts]
+    first = seen.setdefault(tuple(pair), line)
+    if names.document and first < line:
+        return f"query {pair[0]!r} has document {pair[1]!r} twice, first on line {first}."
     return None

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 from sklearn.utils import Bunch
 
-from skgraded.datasets._files import blocks, check_path, located, parsed, shown
+from skgraded.datasets._files import blocks, check_path, located, parsed, repeated, shown
 
 
 @dataclass(frozen=True)
@@ -338,21 +338,11 @@ def _problem(line, form):
 
 
 def _refuse_duplicates(table, keys):
-    """Raise if a query has a document twice. `keys` are hashes of both, and end up sorted."""
-    import pandas as pd
-
-    keys.sort()
-    if (keys[1:] != keys[:-1]).all():
-        return
-    # Two pairs may share a hash by chance: look at the pairs themselves.
-    pairs = pd.DataFrame({"query": table.query_codes, "document": table.document})
-    twice = pairs.duplicated().to_numpy()
-    if not twice.any():
-        return
-    row = twice.argmax()
-    code, document = table.query_codes[row], table.document[row]
-    first = np.argmax((table.query_codes == code) & (table.document == document))
-    raise ValueError(
-        f"{table.path}: line {table.line(row)}: query {table.query_ids[code]!r} has document "
-        f"{document!r} twice, first on line {table.line(first)}."
-    )
+    """Raise if a query has a document twice. `keys` are hashes of both."""
+    twice = repeated(table.query_codes, table.document, keys)
+    if twice:
+        row, first = twice
+        raise ValueError(
+            f"{table.path}: line {table.line(row)}: query {table.query[row]!r} has document "
+            f"{table.document[row]!r} twice, first on line {table.line(first)}."
+        )

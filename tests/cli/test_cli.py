@@ -13,7 +13,9 @@ import pandas as pd
 import pytest
 
 import skgraded as sg
+from skgraded import cli
 from skgraded.cli import main
+from skgraded.cli._systems import Settings, evaluate_files
 
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n"
 # q1: c, x, a; q2: d and y tied; q3 lacks
@@ -161,6 +163,36 @@ def test_ties_by_trec_keep_the_order_of_scores_and_the_name_of_the_measure(files
     )
     found = report(capsys, "evaluate", "qrels", "tied", "-m", "ap", "--ties", "trec")["tied"]
     assert found["mean"] == {"AP": (1 / 1 + 2 / 3) / 2}
+
+
+def test_ties_by_trec_of_infinite_scores_give_no_warning(files, capsys):
+    (files / "tied").write_text("".join(f"q{q} Q0 {d} 1 -inf s\n" for q in "123" for d in "ab"))
+    assert run(capsys, "evaluate", "qrels", "tied", "--ties", "trec").err == ""
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_queries_of_a_parquet_table_may_be_dates(files, unit):
+    days = np.array(["2024-02-29", "2024-02-29", "2024-03-01"], dtype=f"M8[{unit}]")
+    frame = pd.DataFrame({"query": days, "grade": [0, 1, 2], "score": [2.0, 1.0, 5.0]})
+    frame.to_parquet("t.parquet")
+    settings = Settings(
+        measures=["rr"], ties=None, complete=False, query=None, document=None, grade=None,
+        scores=None, progress=False,
+    )
+    evaluation = evaluate_files(["t.parquet"], settings, print)["score"]
+    np.testing.assert_array_equal(evaluation.query_ids, days[[0, 2]])
+    assert evaluation.query_ids.dtype.kind == "M"
+    assert evaluation.per_query["RR"].tolist() == [1 / 2, 1]
+
+
+def test_queries_that_differ_are_named_as_dates_too():
+    days = np.array(["2024-02-29", "2024-03-01"], dtype="M8[ns]")
+    evaluations = {
+        name: sg.evaluate([1] * n, [1] * n, qid=days[:n], measures="ap")
+        for name, n in (("one", 1), ("two", 2))
+    }
+    with pytest.raises(ValueError, match="one lacks 1 of the 2 .* of two, .*2024-03-01"):
+        cli._refuse_differing_queries(evaluations)
 
 
 def test_several_runs_are_rows_under_the_names_of_their_files(files, capsys):

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from trec_eval import NAMES, expected_values
 
 from skgraded.cli import main
 from skgraded.datasets import _files, _trec, read_qrels, read_run
@@ -194,19 +195,6 @@ def test_hashes_that_meet_by_chance_are_no_duplicates():
 
 
 # -------------------------------------------------------------------------- trec_eval's output
-
-NAMES = {"map": "AP", "ndcg": "NDCG(gain='linear')", "recip_rank": "RR", "P_5": "Precision@5",
-         "recall_10": "Recall@10"}
-
-
-def expected_values(path):
-    """{query: {measure: text with 4 decimals}} of trec_eval's output."""
-    values = {}
-    for line in path.read_text().splitlines():
-        measure, query, value = line.split(None, 2)
-        if measure in NAMES:
-            values.setdefault(query, {})[measure] = value
-    return values
 
 
 def our_values(capsys, qrels, run, threshold=None):

@@ -1,0 +1,307 @@
+"""The join of a run with its judgments: rows that can be measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from skgraded._input.columns import (
+    check_grades,
+    column,
+    one_of,
+    refuse_nan_scores,
+    refuse_unordered,
+    unmasked,
+)
+from skgraded._input.queries import query_codes, rows_by_query
+from skgraded._input.words import did_you_mean, plain, plain_list
+from skgraded.datasets._files import repeated
+
+
+def join_run(
+    qrels: Any,
+    run: Any,
+    *,
+    missing: Literal["skip", "count"] = "skip",
+    unjudged: Literal["skip", "raise"] = "skip",
+    ties: Literal["trec"] | None = None,
+) -> Bunch:
+    """Join a run with its judgments, to rows that every measure takes.
+
+    Retrieved documents without a judgment have grade 0. Judged documents that the run lacks have
+    score -inf: not retrieved. Needs pandas.
+
+    Parameters
+    ----------
+    qrels : Bunch, mapping or frame
+        What `read_qrels` returns, or anything else with the columns ``query``, ``document`` and
+        ``grade``: a pandas or polars frame, a dict, an object with these attributes.
+    run : Bunch, mapping or frame
+        What `read_run` returns, or the columns ``query``, ``document`` and ``score``. Scores rank
+        a query's documents, the highest first; -inf: not retrieved.
+    missing : {"skip", "count"}, default="skip"
+        Judged queries that the run lacks are left out, as trec_eval does, or count, with nothing
+        retrieved (trec_eval's ``-c``).
+    unjudged : {"skip", "raise"}, default="skip"
+        Queries of the run without judgments are left out, as trec_eval does, or are an error.
+    ties : {"trec"}, optional
+        "trec" puts ranks for the scores, the highest first, that order tied documents as
+        trec_eval does: by their ids as strings, descending. None leaves the scores, so that the
+        measure's own `ties` decide.
+
+    Returns
+    -------
+    Bunch
+        ``y_true``, ``y_score`` : ndarray of shape (n,), float64
+            Grades and scores.
+        ``qid`` : ndarray of shape (n,)
+            The query of each row, as the qrels have it; of object dtype unless numbers or dates.
+        ``doc_id`` : ndarray of shape (n,), object
+            The document of each row.
+        ``missing`` : ndarray
+            Ids of the judged queries that the run lacks, whether they were left out or count.
+        ``unjudged`` : ndarray
+            Ids of the run's queries without judgments, which were left out.
+
+        Queries are in the order in which the qrels first name them; the rows of each are the
+        run's, in its order, and then the judged ones that it lacks, in the order of the qrels.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or of another length than its neighbours, a query has a document
+        twice, an id is missing, a grade is negative or not finite, a score is NaN, the two have
+        no query in common, the run has a query without judgments and ``unjudged="raise"``, or
+        `missing`, `unjudged` or `ties` is another word. It names the argument, the first row, from
+        0, and the value.
+    TypeError
+        If `qrels` or `run` has no columns at all, or a column holds what it cannot.
+
+    See Also
+    --------
+    skgraded.evaluate : Measure the rows.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> qrels = {"query": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "grade": [2, 1, 1]}
+    >>> run = {"query": ["q1", "q1"], "document": ["c", "a"], "score": [9.5, 7.0]}
+    >>> rows = sg.datasets.join_run(qrels, run)
+    >>> rows.doc_id.tolist(), rows.y_true.tolist(), rows.y_score.tolist()
+    (['c', 'a', 'b'], [0.0, 2.0, 1.0], [9.5, 7.0, -inf])
+    >>> rows.missing.tolist()
+    ['q2']
+    >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
+    0.25
+    """
+    one_of("missing", ("skip", "count"))(missing)
+    one_of("unjudged", ("skip", "raise"))(unjudged)
+    if ties is not None:
+        one_of("ties", ("trec",))(ties)
+    judgments, ranked = _rows(qrels, "qrels", "grade"), _rows(run, "run", "score")
+    judged = Judged(judgments)
+    numbers = judged.number(ranked.query_ids)
+    _refuse_strangers(judgments, ranked, numbers, unjudged)
+    joined = judged.join(
+        numbers[ranked.query_codes], ranked.document, ranked.numbers, missing == "count", ties
+    )
+    document = np.concatenate([ranked.document, judgments.document])
+    return Bunch(
+        y_true=joined.grade,
+        y_score=joined.score,
+        qid=np.repeat(judgments.query_ids, joined.sizes),
+        doc_id=document[joined.rows],
+        missing=judgments.query_ids[joined.missing],
+        unjudged=ranked.query_ids[numbers < 0],
+    )
+
+
+# Columns of any kind of table --------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Rows:
+    """Columns of qrels or of a run, checked; the numbers are grades or scores."""
+
+    query_ids: np.ndarray
+    query_codes: np.ndarray
+    document: np.ndarray
+    numbers: np.ndarray
+
+
+def _rows(table, side, number):
+    """Take the columns of a table; `side` is its name, `number` that of its grades or scores."""
+    query, document, numbers = (_column(table, side, n) for n in ("query", "document", number))
+    name = f"{side}.query"
+    try:
+        n = len(query)
+        if n == 0:
+            raise ValueError("qid is empty: there is nothing to join.")
+        codes, ids = query_codes(query, n)
+    except (ValueError, TypeError) as error:  # which are about what others call qid
+        raise type(error)(str(error).replace("qid", name, 1)) from None
+    documents = _ids(document, f"{side}.document", n, name)
+    if number == "grade":
+        numbers = check_grades(numbers, f"{side}.grade", n, name)
+    else:
+        numbers = column(numbers, f"{side}.score", n, name)
+        refuse_nan_scores(numbers, f"{side}.score")
+    keys = np.fromiter(map(hash, zip(codes.tolist(), documents, strict=True)), np.int64, n)
+    twice = repeated(codes, documents, keys)
+    if twice:
+        row, first = twice
+        raise ValueError(
+            f"{side}: row {row}: query {plain(ids[codes[row]])!r} has document "
+            f"{documents[row]!r} twice, first in row {first}."
+        )
+    return Rows(ids, codes, documents, numbers)
+
+
+def _column(table, side, name):
+    """A column of a mapping or frame by its name, or an attribute of anything else."""
+    names = table if isinstance(table, Mapping) else getattr(table, "columns", ())
+    known = list(getattr(table, "column_names", names))  # pyarrow's columns have no names
+    if name in known:
+        return table[name]
+    if known:
+        raise ValueError(
+            f"{side} has no column {name!r}; it has {', '.join(map(repr, known[:20]))}."
+            f"{did_you_mean(name, known)}"
+        )
+    if hasattr(table, name):
+        return getattr(table, name)
+    raise TypeError(
+        f"{side} has no column {name!r}: give what read_{side} returns, a frame or a dict; got a "
+        f"{type(table).__name__}."
+    )
+
+
+def _ids(values, name, n, expected):
+    """A column of document ids as an array of objects, Python's own."""
+    import pandas as pd
+
+    refuse_unordered(values, name)
+    shape = getattr(values, "shape", (0,))
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or len(shape) != 1:
+        raise TypeError(f"{name} must be a 1-D array of ids; got {type(values).__name__}.")
+    if hasattr(values, "__array__"):
+        array = np.asarray(unmasked(values))
+        values = array if array.dtype.kind == "O" else plain_list(array)
+    if len(values) != n:
+        raise ValueError(f"{name} has {len(values)} rows, but {expected} has {n}.")
+    ids = np.empty(n, dtype=object)
+    ids[:] = values
+    if pd.isna(ids).any():
+        row = int(np.argmax(pd.isna(ids)))
+        raise ValueError(f"{name} is missing in row {row} ({ids[row]!r}).")
+    return ids
+
+
+def _refuse_strangers(judgments, ranked, numbers, unjudged):
+    """Raise if no query of the run is judged, or one is not where all must be."""
+    if (numbers < 0).all():
+        raise ValueError(
+            "qrels and run have no query in common: qrels has such as "
+            f"{plain(judgments.query_ids[0])!r}, run such as {plain(ranked.query_ids[0])!r}."
+        )
+    if unjudged == "raise" and (numbers < 0).any():
+        code = int(np.argmax(numbers < 0))
+        raise ValueError(
+            f"run: row {int(np.argmax(ranked.query_codes == code))}: query "
+            f"{plain(ranked.query_ids[code])!r} has no judgments in qrels; judged are such as "
+            f"{plain(judgments.query_ids[0])!r}. Leave its rows out, or give its judgments."
+        )
+
+
+# The join, by numbers of queries -----------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Joined:
+    """Rows query by query, as `join_run` orders them.
+
+    `rows` are positions in the run's rows with the judgments' after them, `sizes` the rows of each
+    judged query, 0 if it is left out, and `missing` tells which of them the run lacks.
+    """
+
+    rows: np.ndarray
+    grade: np.ndarray
+    score: np.ndarray
+    sizes: np.ndarray
+    missing: np.ndarray
+
+
+class Judged:
+    """Judgments, laid out once for all the runs that are joined with them."""
+
+    def __init__(self, judgments):
+        """Index `judgments`, which have the attributes of `Rows`."""
+        import pandas as pd
+
+        self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.intp)
+        self._queries = _index(judgments.query_ids)
+        codes, documents = pd.factorize(judgments.document)
+        self._documents = _index(documents)
+        self._pairs = pd.Index(self._query * len(documents) + codes)
+
+    def number(self, query_ids):
+        """The number of each id among the judged queries, -1 if it is not judged."""
+        return self._queries.get_indexer(_index(query_ids))
+
+    def join(self, query, document, score, count_missing, ties) -> Joined:
+        """Join a run's rows, whose queries are numbers as of `number`."""
+        judgment = self._find(query, document)
+        if ties == "trec":
+            score = trec_scores(query, score, document)
+        missing = np.bincount(query[query >= 0], minlength=len(self._queries)) == 0
+        unretrieved = np.ones(len(self._grade), dtype=bool)
+        unretrieved[judgment[judgment >= 0]] = False
+        if not count_missing:
+            unretrieved &= ~missing[self._query]
+        rows = np.flatnonzero(np.concatenate([query >= 0, unretrieved]))
+        order, starts = rows_by_query(
+            np.concatenate([query, self._query])[rows], len(self._queries)
+        )
+        if order is not None:
+            rows = rows[order]
+        grade = np.where(judgment >= 0, self._grade[judgment], 0.0)
+        absent = np.full(len(self._grade), -np.inf)
+        return Joined(
+            rows, np.concatenate([grade, self._grade])[rows],
+            np.concatenate([score, absent])[rows], np.diff(starts), missing,
+        )
+
+    def _find(self, query, document):
+        """The judgment of each of a run's rows, -1 if there is none."""
+        found = np.full(len(query), -1, dtype=np.intp)
+        codes = self._documents.get_indexer(_index(document))
+        known = np.flatnonzero((query >= 0) & (codes >= 0))
+        pairs = query[known] * len(self._documents) + codes[known]
+        found[known] = self._pairs.get_indexer(pairs)
+        return found
+
+
+def _index(ids):
+    """An index, or what to look up in one, of ids that stay Python's own, tuples too."""
+    import pandas as pd
+
+    return pd.Index(ids, dtype=object, tupleize_cols=False)
+
+
+def trec_scores(query, score, document):
+    """Scores that rank as trec_eval does: by score, tied documents by id, descending.
+
+    Ids are compared as strings, scores as numbers of double precision, as trec_eval does since
+    version 10; before, it rounded them to single precision. -inf stays: not retrieved.
+    """
+    order = np.lexsort((score, query))
+    same = (score[order][1:] == score[order][:-1]) & (query[order][1:] == query[order][:-1])
+    tied = np.zeros(len(order), dtype=bool)
+    tied[order[1:][same]] = tied[order[:-1][same]] = True
+    texts = np.array([str(name) for name in document[tied]], dtype=object)
+    by_id = np.zeros(len(order), dtype=np.intp)
+    by_id[tied] = np.unique(texts, return_inverse=True)[1]
+    ranked = np.empty(len(order))
+    ranked[np.lexsort((by_id, score, query))] = np.arange(len(order))
+    ranked[score == -np.inf] = -np.inf
+    return ranked

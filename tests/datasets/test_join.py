@@ -1,0 +1,318 @@
+"""The join of a run with its judgments, beside one by dictionaries."""
+
+import dataclasses
+import io
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trec_eval import NAMES, expected_values
+
+import skgraded as sg
+from skgraded.datasets import join_run, read_qrels, read_run
+
+QRELS = {
+    "query": ["q2", "q1", "q1", "q2", "q3"],
+    "document": ["a", "a", "b", "d", "e"],
+    "grade": [0, 2, 1, 1, 3],
+}
+RUN = {
+    "query": ["q1", "q2", "q1", "q9", "q2"],
+    "document": ["x", "d", "b", "a", "y"],
+    "score": [3.0, 5.0, 7.0, 1.0, 5.0],
+}
+
+
+def rows(joined):
+    """[(query, document, grade, score)] of what join_run returns."""
+    names = ("qid", "doc_id", "y_true", "y_score")
+    return list(zip(*(joined[name].tolist() for name in names), strict=True))
+
+
+def joined_by_hand(qrels, run, missing="skip"):
+    """The rows that join_run should give, by dictionaries."""
+    judged, scores = {}, {}
+    for query, document, grade in zip(*qrels.values(), strict=True):
+        judged.setdefault(query, {})[document] = grade
+    for query, document, score in zip(*run.values(), strict=True):
+        scores.setdefault(query, {})[document] = score
+    found = []
+    for query, grades in judged.items():
+        if query in scores or missing == "count":
+            own = scores.get(query, {})
+            found += [(query, name, grades.get(name, 0), score) for name, score in own.items()]
+            lacking = [name for name in grades if name not in own]
+            found += [(query, name, grades[name], -math.inf) for name in lacking]
+    return found
+
+
+def table(pairs, name, numbers):
+    """Columns of some (query, document) pairs."""
+    queries, documents = (list(column) for column in zip(*pairs, strict=True))
+    return {"query": queries, "document": documents, name: numbers[: len(pairs)]}
+
+
+# ----------------------------------------------------------------------------- what is joined
+
+
+def test_rows_and_their_order():
+    expected = [
+        ("q2", "d", 1, 5.0), ("q2", "y", 0, 5.0), ("q2", "a", 0, -math.inf),
+        ("q1", "x", 0, 3.0), ("q1", "b", 1, 7.0), ("q1", "a", 2, -math.inf),
+    ]
+    joined = join_run(QRELS, RUN)
+    assert rows(joined) == expected
+    assert joined.missing.tolist() == ["q3"] and joined.unjudged.tolist() == ["q9"]
+    counted = join_run(QRELS, RUN, missing="count")
+    assert rows(counted) == [*expected, ("q3", "e", 3, -math.inf)]
+    assert counted.missing.tolist() == ["q3"] and counted.unjudged.tolist() == ["q9"]
+
+
+def test_types():
+    joined = join_run(QRELS, RUN)
+    assert list(joined) == ["y_true", "y_score", "qid", "doc_id", "missing", "unjudged"]
+    assert joined.y_true.dtype == joined.y_score.dtype == np.float64
+    assert joined.qid.dtype == joined.doc_id.dtype == object
+    nothing = join_run(QRELS, {**QRELS, "score": QRELS["grade"]})
+    assert nothing.missing.shape == nothing.unjudged.shape == (0,)
+
+
+PAIRS = st.lists(
+    st.tuples(st.sampled_from(["q1", "q2", "10", "9"]), st.sampled_from("abcdef")),
+    unique=True, min_size=1, max_size=20,
+)
+
+
+@given(PAIRS, PAIRS, st.sampled_from(["skip", "count"]))
+def test_the_same_as_by_dictionaries(judged, retrieved, missing):
+    qrels = table(judged, "grade", [i % 4 for i in range(20)])
+    run = table(retrieved, "score", [(7 * i) % 5 - 2.5 for i in range(20)])
+    ours, others = set(qrels["query"]), set(run["query"])
+    if not ours & others:
+        with pytest.raises(ValueError, match="no query in common"):
+            join_run(qrels, run)
+        return
+    joined = join_run(qrels, run, missing=missing)
+    assert rows(joined) == joined_by_hand(qrels, run, missing)
+    assert joined.missing.tolist() == [q for q in dict.fromkeys(qrels["query"]) if q not in others]
+    assert joined.unjudged.tolist() == [q for q in dict.fromkeys(run["query"]) if q not in ours]
+
+
+@given(PAIRS, st.lists(st.sampled_from([-math.inf, -1.0, 0.0, 2.5, math.inf]), min_size=20))
+def test_ties_as_trec_eval_orders_them(retrieved, scores):
+    qrels = {"query": ["q1", "q2", "10", "9"], "document": ["a"] * 4, "grade": [1] * 4}
+    run = table(retrieved, "score", scores)
+    joined = join_run(qrels, run, ties="trec")
+    plain = join_run(qrels, run)
+    assert [row[:3] for row in rows(joined)] == [row[:3] for row in rows(plain)]
+    np.testing.assert_array_equal(joined.y_score == -np.inf, plain.y_score == -np.inf)
+    for query in set(run["query"]):
+        own = np.flatnonzero((joined.qid == query) & (plain.y_score > -np.inf))
+        by_trec = sorted(own, key=lambda row: (plain.y_score[row], plain.doc_id[row]))
+        assert by_trec == sorted(own, key=lambda row: joined.y_score[row])
+        assert len(set(joined.y_score[own])) == len(own)
+
+
+def test_ids_that_are_no_texts_order_ties_as_texts():
+    qrels = {"query": [1, 1, 1], "document": [9, 10, 100], "grade": [1, 0, 0]}
+    joined = join_run(qrels, {**qrels, "score": [0, 0, 0]}, ties="trec")
+    assert joined.doc_id[np.argsort(-joined.y_score)].tolist() == [9, 100, 10]
+    assert joined.doc_id.tolist() == [9, 10, 100]
+
+
+def test_measures_take_the_rows():
+    joined = join_run(QRELS, RUN, missing="count")
+    found = sg.RR(ties="worst").per_query(joined.y_true, joined.y_score, qid=joined.qid)
+    assert found.tolist() == [1 / 2, 1, 0]
+
+
+def test_what_is_handed_in_stays_as_it_was():
+    qrels = {**QRELS, "grade": np.array(QRELS["grade"], dtype=float)}
+    run = {**RUN, "score": np.array(RUN["score"])}
+    for values in (qrels["grade"], run["score"]):
+        values.flags.writeable = False
+    join_run(qrels, run, ties="trec")
+
+
+# ------------------------------------------------------------------------------ trec_eval
+
+
+@pytest.mark.parametrize(
+    "qrels, threshold, output",
+    [("qrels.test", None, "out.test.aq"), ("qrels.rel_level", 2, "out.test.aql")],
+)
+@pytest.mark.filterwarnings("ignore:.*grades are negative")
+def test_trec_eval_s_values(data_dir, qrels, threshold, output):
+    folder = data_dir / "trec-eval"
+    joined = join_run(
+        read_qrels(folder / qrels), read_run(folder / "results.test"), ties="trec"
+    )
+    values = {}
+    for name, text in NAMES.items():
+        measure = sg.measure(text)
+        if hasattr(measure, "threshold"):
+            measure = dataclasses.replace(measure, threshold=threshold)
+        found = measure.per_query(joined.y_true, joined.y_score, qid=joined.qid)
+        ids = dict.fromkeys(joined.qid)
+        for query, value in [*zip(ids, found, strict=True), ("all", found.mean())]:
+            values.setdefault(query, {})[name] = f"{value:.4f}"
+    assert values == expected_values(folder / output)
+
+
+# ---------------------------------------------------------------------- kinds of tables and ids
+
+
+def _by_attributes(columns):
+    return type("Columns", (), columns)()
+
+
+def _pandas(columns):
+    frame = pytest.importorskip("pandas").DataFrame(columns)
+    return frame.set_index(frame.index + 7)
+
+
+def _pandas_own_types(columns):
+    return _pandas(columns).convert_dtypes()
+
+
+def _polars(columns):
+    return pytest.importorskip("polars").DataFrame(columns)
+
+
+def _pyarrow(columns):
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+KINDS = {
+    "lists": dict,
+    "tuples": lambda columns: {name: tuple(values) for name, values in columns.items()},
+    "arrays": lambda columns: {name: np.array(values) for name, values in columns.items()},
+    "attributes": _by_attributes,
+    "pandas": _pandas,
+    "pandas' own types": _pandas_own_types,
+    "polars": _polars,
+    "pyarrow": _pyarrow,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [str, int], ids=["text", "numbers"])
+def test_all_kinds_of_tables(kind, name):
+    def renamed(columns):
+        if name is str:
+            return columns
+        return columns | {
+            key: [int(text, 36) for text in columns[key]] for key in ("query", "document")
+        }
+
+    expected = joined_by_hand(renamed(QRELS), renamed(RUN))
+    joined = join_run(KINDS[kind](renamed(QRELS)), KINDS[kind](renamed(RUN)))
+    assert rows(joined) == expected
+    assert {type(one) for one in joined.qid.tolist() + joined.doc_id.tolist()} == {name}
+
+
+def test_what_the_readers_return():
+    qrels = read_qrels(io.BytesIO(b"007 0 a 1\n7 0 a 2\n"))
+    run = read_run(io.BytesIO(b"7 Q0 a 1 2.5 s\n007 Q0 b 1 3 s\n"))
+    assert rows(join_run(qrels, run)) == [
+        ("007", "b", 0, 3.0), ("007", "a", 1, -math.inf), ("7", "a", 2, 2.5),
+    ]
+
+
+@pytest.mark.parametrize("unit", ["D", "ns"])
+def test_queries_may_be_dates(unit):
+    days = np.array(["2024-02-29", "2024-03-01"], dtype=f"M8[{unit}]")
+    qrels = {"query": days[[0, 1, 1]], "document": [1, 1, 2], "grade": [1, 2, 0]}
+    run = {"query": days[[1, 1]], "document": [2, 1], "score": [1, 2]}
+    joined = join_run(qrels, run)
+    assert joined.qid.dtype == joined.missing.dtype == days.dtype
+    np.testing.assert_array_equal(joined.qid, days[[1, 1]])
+    np.testing.assert_array_equal(joined.missing, days[[0]])
+    assert joined.doc_id.tolist() == [2, 1]
+
+
+def test_ids_may_be_tuples_and_of_several_kinds():
+    queries = [("a", 1), ("a", 1), 1, "1"]
+    qrels = {"query": queries, "document": [(1, 2), (2, 1), 1, "1"], "grade": [1, 2, 3, 4]}
+    joined = join_run(qrels, {**qrels, "score": [4, 3, 2, 1]})
+    assert joined.qid.tolist() == queries and joined.doc_id.tolist() == qrels["document"]
+
+
+# ----------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    "side, change, problem",
+    [
+        ("qrels", {"document": ["a", "b", "b", "d", "e"], "query": ["q1"] * 5},
+         "qrels: row 2: query 'q1' has document 'b' twice, first in row 1"),
+        ("run", {"document": ["b", "d", "b", "a", "d"]},
+         "run: row 2: query 'q1' has document 'b' twice, first in row 0"),
+        ("qrels", {"grade": [0, 1, -2, 1, 1]}, r"qrels.grade must hold grades ≥ 0: row 2 is -2"),
+        ("qrels", {"grade": [0, math.nan, 1, 1, 1]}, "qrels.grade must be finite: row 1 is nan"),
+        ("run", {"score": [1, 2, 3, math.nan, 5]}, "run.score must not be NaN: row 3 is nan"),
+        ("run", {"score": [1, 2]}, "run.score has 2 rows, but run.query has 5"),
+        ("run", {"document": ["a"]}, "run.document has 1 rows, but run.query has 5"),
+        ("qrels", {"grade": [1]}, "qrels.grade has 1 rows, but qrels.query has 5"),
+        ("run", {"query": ["q1", None, "q1", "q1", "q1"]}, r"run.query is missing in row 1 \(None"),
+        ("run", {"document": ["x", "d", math.nan, "a", "y"]}, "run.document is missing in row 2"),
+        ("run", {"query": [], "document": [], "score": []}, "run.query is empty"),
+        ("run", {"query": ["7"] * 5}, "no query in common: qrels has such as 'q2', run .* '7'"),
+    ],
+)
+def test_bad_columns_are_named_with_row_and_value(side, change, problem):
+    tables = {"qrels": QRELS, "run": RUN}
+    tables[side] = tables[side] | change
+    with pytest.raises(ValueError, match=problem):
+        join_run(**tables)
+
+
+@pytest.mark.parametrize("column", ["query", "document", "score"])
+@pytest.mark.parametrize("kind", ["lists", "pandas", "polars", "pyarrow"])
+def test_a_column_that_is_missing(kind, column):
+    run = {f"{name}s" if name == column else name: values for name, values in RUN.items()}
+    problem = f"run has no column '{column}'; it has .*Did you mean '{column}s'"
+    with pytest.raises(ValueError, match=problem):
+        join_run(QRELS, KINDS[kind](run))
+
+
+@pytest.mark.parametrize("run", [None, "bm25.run", [1, 2], 3])
+def test_what_is_no_table(run):
+    with pytest.raises(TypeError, match="run has no column 'query': give what read_run returns"):
+        join_run(QRELS, run)
+
+
+@pytest.mark.parametrize(
+    "column, values, problem",
+    [
+        ("query", "abcde", "run.query must be an array"),
+        ("query", [["q1"]] * 5, "run.query must hold hashable ids; row 0 is"),
+        ("query", {"q1", "q2"}, "run.query is a set, which has no row order"),
+        ("document", "abcde", "run.document must be a 1-D array of ids; got str"),
+        ("document", np.zeros((5, 2)), "run.document must be a 1-D array of ids"),
+        ("document", [["a"]] * 5, "unhashable"),
+        ("document", {"a", "b"}, "run.document is a set, which has no row order"),
+        ("score", ["high"] * 5, "run.score must hold numbers"),
+    ],
+)
+def test_columns_of_the_wrong_kind(column, values, problem):
+    with pytest.raises(TypeError, match=problem):
+        join_run(QRELS, RUN | {column: values})
+
+
+@pytest.mark.parametrize(
+    "option", [{"missing": "zero"}, {"unjudged": "count"}, {"ties": "average"}, {"missing": None}]
+)
+def test_unknown_options(option):
+    ((name, value),) = option.items()
+    with pytest.raises(ValueError, match=rf"{name} must be one of \[.*; got {value!r}"):
+        join_run(QRELS, RUN, **option)
+
+
+def test_queries_without_judgments_can_be_refused():
+    with pytest.raises(ValueError, match="run: row 3: query 'q9' has no judgments in qrels"):
+        join_run(QRELS, RUN, unjudged="raise")
+    run = {name: values[:3] for name, values in RUN.items()}
+    assert rows(join_run(QRELS, run, unjudged="raise")) == rows(join_run(QRELS, run))
