@@ -63,7 +63,7 @@ def blocks(source, path, progress=False):
             text, rest = text[:end], text[end:]
             if text:
                 yield first, text
-                first += np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+                first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
             if size < BLOCK:
                 return
 

@@ -153,7 +153,7 @@ def _rows(table, side, number):
         row, first = twice
         raise ValueError(
             f"{side}: row {row}: query {plain(ids[codes[row]])!r} has document "
-            f"{documents[row]!r} twice, first in row {first}."
+            f"{plain(documents[row])!r} twice, first in row {first}."
         )
     return Rows(ids, codes, documents, numbers)
 
@@ -178,7 +178,7 @@ def _column(table, side, name):
 
 
 def _ids(values, name, n, expected):
-    """A column of document ids as an array of objects, Python's own."""
+    """A column of document ids as an array of objects, Python's own but for pandas' Int64."""
     import pandas as pd
 
     refuse_unordered(values, name)

@@ -210,7 +210,8 @@ def test_all_kinds_of_tables(kind, name):
     expected = joined_by_hand(renamed(QRELS), renamed(RUN))
     joined = join_run(KINDS[kind](renamed(QRELS)), KINDS[kind](renamed(RUN)))
     assert rows(joined) == expected
-    assert {type(one) for one in joined.qid.tolist() + joined.doc_id.tolist()} == {name}
+    kinds = str if name is str else (int, np.integer)  # older pandas: Int64 holds NumPy's
+    assert all(isinstance(one, kinds) for one in joined.qid.tolist() + joined.doc_id.tolist())
 
 
 def test_what_the_readers_return():
