@@ -8,7 +8,7 @@ import numpy as np
 from memory import added_peak
 
 import skgraded as sg
-from skgraded.model_selection.scorer import mean_scores
+from skgraded.model_selection.scorer import means_of
 from skgraded.reports.intervals import mean_interval
 
 MEASURES = ["ndcng@10", "mu_map", "rr"]
@@ -78,7 +78,7 @@ def print_whole(n_queries, rounds):
             measure(judgments, y_score)
 
     def in_one_sort():
-        mean_scores(measures, sg.Judgments(y_true, qid=qid), y_score)
+        means_of(measures, sg.Judgments(y_true, qid=qid), y_score)
 
     def report():
         sg.evaluate(y_true, y_score, qid=qid, measures=measures).confidence_interval()

@@ -12,7 +12,7 @@ from skgraded._input.columns import whole_number
 from skgraded._input.tables import column_names, is_polars_frame
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import judge
-from skgraded.model_selection.scorer import document_scores, mean_scores
+from skgraded.model_selection.scorer import document_scores, means_of
 from skgraded.model_selection.torn import warn_if_torn
 
 
@@ -130,7 +130,7 @@ def permutation_importance(
     draw = _orders_within if within_queries else _orders
     orders = draw(judgments, n_repeats, check_random_state(random_state))
 
-    before = mean_scores(measures, judgments, document_scores(estimator, X, None))
+    before = means_of(measures, judgments, document_scores(estimator, X, None))
     after = Parallel(n_jobs=n_jobs)(
         delayed(_permuted_scores)(estimator, X, position, judgments, measures, orders)
         for position in positions
@@ -152,7 +152,7 @@ def permutation_importance(
 
 def _permuted_scores(estimator, X, position, judgments, measures, orders):
     return [
-        mean_scores(
+        means_of(
             measures, judgments, document_scores(estimator, _permuted(X, position, order), None)
         )
         for order in orders

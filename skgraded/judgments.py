@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import check_grades, check_weights
-from skgraded._input.queries import group_codes, query_codes, rows_by_query
+from skgraded._input.queries import group_codes, mean_weights, query_codes, rows_by_query
 from skgraded._kernels.sums import lay_out
 
 
@@ -84,11 +84,7 @@ class Judgments:
         self.sizes = np.diff(self.starts)
         self.weights = None
         if row_weights is not None:
-            # Over a power of 2, which rounds nothing: no sum overflows, and no query's weight
-            # depends on those of others.
-            scale = 2.0 ** (np.frexp(row_weights.max())[1] - 1)
-            sums = np.bincount(codes, row_weights / scale, minlength=self.n_queries)
-            self.weights = sums / self.sizes * scale
+            self.weights = mean_weights(row_weights, codes, self.sizes)
         del codes
         self.codes, self.levels, self.counts, self.level_starts = lay_out(
             grades, self.order, self.starts

@@ -90,6 +90,28 @@ def rows_by_query(codes, n_queries):
     return None if in_order else order_by_code(codes, starts), starts
 
 
+def mean_weights(weights, codes, sizes):
+    """Mean weight of each query's rows.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+        Weights of the rows, not all 0.
+    codes : ndarray of shape (n,) of intp
+        The query of each row.
+    sizes : ndarray of shape (n_queries,)
+        Rows of each query.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+    """
+    # Over a power of 2, which rounds nothing: no sum overflows, and no query's weight depends on
+    # those of others.
+    scale = 2.0 ** (np.frexp(weights.max())[1] - 1)
+    return np.bincount(codes, weights / scale, minlength=len(sizes)) / sizes * scale
+
+
 def _ids(qid):
     """The ids as an array of numbers or dates, or else as a sequence of Python's own values.
 

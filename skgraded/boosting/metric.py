@@ -7,7 +7,7 @@ import numpy as np
 
 from skgraded._input.columns import whole_number
 from skgraded.judgments import Judgments
-from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
+from skgraded.measures import Measure, as_measures, mean_scores
 
 
 class BoostingMetric:
@@ -33,13 +33,20 @@ class BoostingMetric:
         """Mean of each measure over the queries; `when`, such as " at round 3", is for errors."""
         _check_shape(preds, judgments)
         try:
-            per_query = score_queries(self._rounded, judgments, preds)
+            means = mean_scores(self._rounded, judgments, preds)
         except ValueError:
             _refuse_nan(preds, when)
             raise
         for measure, rounded in zip(self.measures, self._rounded, strict=True):
-            _refuse_undefined(measure, rounded.undefined_queries(judgments), judgments.weights)
-        return [mean_over_queries(values, judgments.weights) for values in per_query]
+            if not has_value(rounded, judgments):
+                _refuse_undefined(measure, judgments.weights)
+        return means
+
+
+def has_value(measure, judgments):
+    """Whether a measure is defined for any query that has weight."""
+    defined = ~measure.undefined_queries(judgments)
+    return bool((defined if judgments.weights is None else judgments.weights[defined]).any())
 
 
 # The truth of a data set -------------------------------------------------------------------------
@@ -137,12 +144,10 @@ def _refuse_nan(preds, when):
         ) from None
 
 
-def _refuse_undefined(measure, undefined, weights):
-    defined = ~undefined
-    if not (defined.any() if weights is None else weights[defined].any()):
-        of_weight = "" if weights is None else " with weight"
-        raise ValueError(
-            f"{measure} is undefined for every query{of_weight} of this data set: none has a "
-            "relevant document, so there is nothing to measure or to stop on. Look at its labels"
-            f"{'' if weights is None else ' and weights'}."
-        )
+def _refuse_undefined(measure, weights):
+    of_weight, and_weights = ("", "") if weights is None else (" with weight", " and weights")
+    raise ValueError(
+        f"{measure} is undefined for every query{of_weight} of this data set: none has a "
+        "relevant document, so there is nothing to measure or to stop on. Look at its labels"
+        f"{and_weights}."
+    )

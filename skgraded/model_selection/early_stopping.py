@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgraded._input.columns import whole_number
-from skgraded._input.words import plain
+from skgraded._input.words import plain, plain_list
+from skgraded.boosting.metric import has_value
 from skgraded.boosting.rows import FIRST_SCORES, WEIGHT, library_of
-from skgraded.measures import mean_over_queries, score_queries
+from skgraded.measures import mean_scores
 
 # Arguments of the libraries' fit that the stopping itself needs, or that it does not go with.
 TAKEN = {
@@ -41,9 +42,9 @@ class Progress:
 
     def see(self, scores):
         """Measure the scores of the validation rows after another round."""
-        by_measure = score_queries(self._measures, self._judgments, scores)
-        for values, per_query in zip(self.history.values(), by_measure, strict=True):
-            values.append(mean_over_queries(per_query, self._judgments.weights))
+        means = mean_scores(self._measures, self._judgments, scores)
+        for values, mean in zip(self.history.values(), means, strict=True):
+            values.append(mean)
         if self.last > self.best_score:
             self.best_score = self.last
             self.best_round = self.n_rounds
@@ -198,11 +199,11 @@ def refuse_incomplete(group, fit_params, **given):
 
 def refuse_both_sides(ids, eval_ids):
     """Refuse a query that is both in training and validation."""
-    both = set(ids.tolist()) & set(eval_ids.tolist())
+    known = set(plain_list(ids))
+    both = [query for query in plain_list(eval_ids) if query in known]
     if both:
-        example = next(query for query in eval_ids.tolist() if query in both)
         raise ValueError(
-            f"{len(both)} of the {len(eval_ids)} queries of eval_X, such as {plain(example)!r}, "
+            f"{len(both)} of the {len(eval_ids)} queries of eval_X, such as {plain(both[0])!r}, "
             "are among those of X too: a query must be either trained or stopped on."
         )
 
@@ -214,8 +215,7 @@ def check_parts(training, validation, measures):
             raise ValueError(f"sample_weight is 0 in all rows {which}.")
     judgments = validation.judgments()
     for measure in measures:
-        defined = ~measure.undefined_queries(judgments)
-        if not (defined if judgments.weights is None else judgments.weights[defined]).any():
+        if not has_value(measure, judgments):
             raise ValueError(
                 f"{measure} is undefined for all {judgments.n_queries} queries held out to stop "
                 "on: none (of weight) has a relevant document. Hold out more, by "

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from skgraded._input.columns import check_grades
 from skgraded._input.query_source import queries_of
 from skgraded._input.tables import as_table
+from skgraded._input.words import plain
 from skgraded.judgments import Judgments
 
 
@@ -81,10 +82,9 @@ def query_folds(cv, X, y, judgments):
         in_train = np.bincount(query_of_row[train], minlength=len(ids)) > 0
         torn = np.flatnonzero((n_rows > 0) & (in_train | (n_rows != judgments.sizes)))
         if len(torn):
-            query = ids[torn].tolist()[0]
             raise ValueError(
-                f"cv tears {len(torn)} queries apart in fold {fold}, query {query!r} among them: "
-                "not all their rows are in its test rows. Use a splitter that keeps groups "
-                "together, such as GroupKFold."
+                f"cv tears {len(torn)} queries apart in fold {fold}, query "
+                f"{plain(ids[torn[0]])!r} among them: not all their rows are in its test rows. Use "
+                "a splitter that keeps groups together, such as GroupKFold."
             )
     return folds

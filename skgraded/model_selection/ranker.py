@@ -19,7 +19,7 @@ from skgraded.boosting import rows as _boosting
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping as _early_stopping
-from skgraded.model_selection.scorer import mean_scores
+from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.torn import FittedQueries, warn_if_partial, warn_if_torn
 
 NO_QID = (
@@ -314,7 +314,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         judgments = Judgments(grades, qid=queries, group=group, sample_weight=sample_weight)
         if group is None:
             warn_if_torn(self, X, judgments, self.qid)
-        return mean_scores(self.measure, judgments, self.predict(X))
+        return means_of(self.measure, judgments, self.predict(X))
 
     # The parts of a fit --------------------------------------------------------------------------
 

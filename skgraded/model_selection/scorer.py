@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skgraded._input.query_source import check_source, queries_of
 from skgraded.judgments import Judgments
-from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
+from skgraded.measures import Measure, as_measures, mean_scores
 from skgraded.model_selection.torn import warn_if_torn
 
 NO_QID = (
@@ -122,7 +122,7 @@ class RankingScorer:
         """
         judgments = Judgments(y_true, qid=self._queries(X, qid), sample_weight=sample_weight)
         warn_if_torn(estimator, X, judgments, self._qid)
-        return mean_scores(
+        return means_of(
             self._measure, judgments, document_scores(estimator, X, self._response_method)
         )
 
@@ -199,14 +199,13 @@ def _is_one(measure):
     return isinstance(measure, (str, Measure))
 
 
-def mean_scores(measure, judgments, y_score):
+def means_of(measure, judgments, y_score):
     """Mean of a measure over the queries; of a list of measures a dict of means by name."""
     measures = as_measures(measure)
-    means = {
-        one.name: mean_over_queries(values, judgments.weights)
-        for one, values in zip(measures, score_queries(measures, judgments, y_score), strict=True)
-    }
-    return means[measures[0].name] if _is_one(measure) else means
+    means = mean_scores(measures, judgments, y_score)
+    if _is_one(measure):
+        return means[0]
+    return {one.name: mean for one, mean in zip(measures, means, strict=True)}
 
 
 # Scores of documents -----------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 
 from skgraded._input.query_source import is_column
 from skgraded._input.tables import as_table, hash_rows, mix_bits
-from skgraded._input.words import plain
+from skgraded._input.words import plain, plain_list
 
 
 class TornQueryWarning(UserWarning):
@@ -70,7 +70,7 @@ class FittedQueries:
 
     def __init__(self, ids, grades, order, starts, table, others=None):
         self.ids = ids
-        self.others = set() if others is None else set(others.tolist())
+        self.others = set() if others is None else set(plain_list(others))
         self.sizes = np.diff(starts)
         self.grade_marks = _marks(grades, order, starts)
         self.row_marks = _marks(grades, order, starts, table)
@@ -80,12 +80,13 @@ class FittedQueries:
 
         Rows are told apart by their queries and grades and, if a table is given, features.
         """
-        known = {query: i for i, query in enumerate(self.ids.tolist())}
-        at = [known.get(query, -1) for query in judgments.query_ids.tolist()]
+        known = {query: i for i, query in enumerate(plain_list(self.ids))}
+        queries = plain_list(judgments.query_ids)
+        at = [known.get(query, -1) for query in queries]
         if len(at) == len(known) and min(at) >= 0 and self._same_rows(judgments, at, table):
             return []
         return [
-            query for query, i in zip(judgments.query_ids.tolist(), at, strict=True)
+            query for query, i in zip(queries, at, strict=True)
             if i >= 0 or query in self.others
         ]
 

@@ -452,8 +452,12 @@ def pairs(qid):
     return [(int(one) // 5, int(one) % 5) for one in qid]
 
 
+def days(qid):
+    return np.datetime64("2024-01-01", "ns") + qid * np.timedelta64(1, "D")
+
+
 QUERY_KINDS = {"int": lambda qid: qid, "text": text, "pairs": pairs,
-               "float": lambda qid: qid / 2}
+               "float": lambda qid: qid / 2, "dates": days}
 
 
 @pytest.mark.parametrize("ids", QUERY_KINDS.values(), ids=QUERY_KINDS.keys())
@@ -482,6 +486,15 @@ def test_the_warning_gives_an_example_and_says_what_to_do():
     assert f"such as {qid[200]}," in message
     assert "cv=GroupKFold(5).set_split_request(groups='qid')" in message
     assert record[0].filename == __file__
+
+
+def test_a_query_that_is_a_date_is_shown_as_one():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(Ridge()).fit(X[:200], y[:200], qid=days(qid[:200]))
+    with pytest.warns(sg.TornQueryWarning, match=f"such as .*'{days(qid[200])}'"):
+        ranker.score(X[200:], y[200:], qid=days(qid[200:]))
+    new = days(qid[200:]).astype(int)  # numbers are no dates
+    ranker.score(X[200:], y[200:], qid=new)
 
 
 def test_one_known_query_among_new_ones_is_enough():
