@@ -150,31 +150,16 @@ class ThresholdCurveDisplay(_CurveDisplay):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,), or Judgments
-            Grades ≥ 0, 0 = irrelevant.
+        y_true, qid, group, sample_weight, ties, undefined, relative
+            As for `skgraded.measures.threshold_curve`. With ``relative=False`` only the curve of
+            one query has an area that is known: μAP · r_max.
         y_score : array-like of shape (n,), or mapping of str to such
             The system's scores, the highest first; -inf: not retrieved. Of several systems the
             scores by name.
-        qid : array-like of shape (n,), optional
-            The query of each row, in any row order. Without `qid` and `group` all rows are one
-            query.
-        group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries, in place of `qid`.
-        sample_weight : array-like of shape (n,), optional
-            A query's weight is the mean over its rows.
         name : str, optional
             The system's name in the legend. A mapping has names of its own.
         ax : matplotlib.axes.Axes, optional
             Where to draw; None: in a new figure.
-        ties : {"average", "ordinal", "best", "worst"}, default="average"
-            How documents with equal scores count: the exact expectation over all their orders,
-            the order of rows, or the order that is best or worst for the grades.
-        undefined : {0.0, 1.0, nan}, default=0.0
-            AP^t of a query without a document at t or above; nan leaves it out of the mean at t.
-        relative : bool, default=True
-            True: t / r_max, r_max the top grade of each query, so that the area under the curve
-            is μMAP. False: t as the grades are. The queries whose top grade is below t are then
-            `undefined`, and only the curve of one query has an area that is known: μAP · r_max.
         **kwargs : dict
             For matplotlib's ``plot``, of all curves.
 
@@ -338,28 +323,15 @@ class CutoffCurveDisplay(_CurveDisplay):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,), or Judgments
-            Grades ≥ 0, 0 = irrelevant.
+        y_true, qid, group, sample_weight, ties, measures, cutoffs
+            As for `skgraded.measures.cutoff_curve`.
         y_score : array-like of shape (n,), or mapping of str to such
             The system's scores, the highest first; -inf: not retrieved. Of several systems the
             scores by name.
-        qid : array-like of shape (n,), optional
-            The query of each row, in any row order. Without `qid` and `group` all rows are one
-            query.
-        group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries, in place of `qid`.
-        sample_weight : array-like of shape (n,), optional
-            A query's weight is the mean over its rows.
         name : str, optional
             The system's name in the legend. A mapping has names of its own.
         ax : matplotlib.axes.Axes, optional
             Where to draw; None: in a new figure.
-        ties : {"average", "ordinal", "best", "worst"}, optional
-            The tie rule of all measures, in place of their own.
-        measures : Measure, str, or list of these, default=("ndcg", "ndcng")
-            Measures that have a cut-off, without it.
-        cutoffs : array-like of int, optional
-            Ascending, from 1. None: 1, 2, … to the size of the largest query, but at most 100.
         **kwargs : dict
             For matplotlib's ``plot``, of all curves.
 

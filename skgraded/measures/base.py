@@ -279,7 +279,7 @@ ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}  # names that stan
 PARAGRAPHS = {
     "k": """
 k : int, optional
-    The cut-off; None: all ranks.""",
+    The cut-off; None: all ranks, down to the last document that was retrieved.""",
     "ties": """
 ties : {"average", "ordinal", "best", "worst"}, default="average"
     How documents with equal scores count: the exact expectation over all their orders, the

@@ -171,8 +171,6 @@ class Precision(_Thresholded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all retrieved documents.
     undefined : {0.0, 1.0, nan}, default=0.0
         Without effect, since every query has a precision.
 
@@ -207,11 +205,6 @@ class Recall(_Thresholded):
 
     A query without a relevant document has no recall.
 
-    Parameters
-    ----------
-    k : int, optional
-        The cut-off; None: all retrieved documents.
-
     Examples
     --------
     >>> import skgraded as sg
@@ -239,8 +232,6 @@ class RR(_Thresholded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all retrieved documents.
     ties : {"average", "ordinal", "best", "worst"}, default="average"
         How documents with equal scores count: the exact expectation over all their orders (of n
         tied, r relevant, the i-th is the first with probability C(n-i, r-1) / C(n, r)), the
@@ -276,8 +267,6 @@ class GeneralizedPrecision(Graded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all retrieved documents.
     max_grade : float, optional
         r_max: None is the query's own top grade; a number is the top of the data set's scale.
 
@@ -307,11 +296,6 @@ class GeneralizedRecall(Graded):
 
     gR@k = Σ_{i≤k} r_i / Σ r, r_i the grade at rank i, the divisor over all documents of the
     query. With one grade > 0 it is recall. A query with no grade > 0 has no gR.
-
-    Parameters
-    ----------
-    k : int, optional
-        The cut-off; None: all retrieved documents.
 
     Examples
     --------
