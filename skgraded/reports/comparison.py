@@ -123,12 +123,12 @@ class Comparison(Report):
         if facts["told_apart"]:
             facts["ranks_contradict"] = ranks_contradict(self.test, differences, row["difference"])
         else:
-            facts["out_of_reach"] = self._out_of_reach(i, differences)
+            smallest = smallest_p(self.test, differences, self.n_resamples)
+            facts["out_of_reach"] = self._out_of_reach(i, *smallest)
         return facts
 
-    def _out_of_reach(self, i, differences):
-        """Smallest p that row i could have got, if even that would not tell the systems apart."""
-        p, by_resamples = smallest_p(self.test, differences, self.n_resamples)
+    def _out_of_reach(self, i, p, by_resamples):
+        """The smallest p of row i, if even that would not tell the systems apart."""
         p_values = np.array(self.table["p_value"], dtype=float)
         p_values[i] = p
         adjusted = adjust(p_values, self.correction)[i]
@@ -396,12 +396,11 @@ def compare(
     if test is not None:
         refuse_unequal(weights, query_ids)
     table: dict[str, list] = {name: [] for name in COLUMNS}
+    settings = {"test": test, "level": level, "n_resamples": n_resamples, "seed": seed}
     for other, system in _pairs(systems, baseline):
         for measure, values in per_query.items():
-            row = statistics(
-                values[systems.index(system)], values[systems.index(other)], weights,
-                test=test, level=level, n_resamples=n_resamples, seed=seed,
-            )
+            own, others = (values[systems.index(name)] for name in (system, other))
+            row = statistics(own, others, weights, **settings)
             row |= {"system": system, "measure": measure, "baseline": other}
             for name in row:
                 table[name].append(row[name])
@@ -412,15 +411,11 @@ def compare(
     )
 
 
-def differences_of_all(
-    comparison: Comparison, system: str, baseline: str, measure: str
-) -> np.ndarray:
+def differences_of_all(comparison, system, baseline, measure):
     """`Comparison.differences` of all queries, in their order: nan of those that do not count."""
-    values, other = (
-        comparison.per_query[measure][comparison.systems.index(name)]
-        for name in (system, baseline)
-    )
-    return differences_by_query(values, other, comparison.weights)
+    at, other = (comparison.systems.index(name) for name in (system, baseline))
+    values = comparison.per_query[measure]
+    return differences_by_query(values[at], values[other], comparison.weights)
 
 
 # The table ---------------------------------------------------------------------------------------

@@ -8,18 +8,7 @@ from skgraded.reports.paired_tests import TIE, p_value
 
 
 def differences_by_query(values, other, weights):
-    """One system's values less the other's; nan where a query does not count.
-
-    Parameters
-    ----------
-    values, other : ndarray of shape (n_queries,)
-    weights : ndarray of shape (n_queries,) or None
-
-    Returns
-    -------
-    ndarray of shape (n_queries,)
-        A query counts if both systems have a value and, if there are weights, it has one above 0.
-    """
+    """One system's values less the other's; nan where a value lacks or the weight is 0."""
     differences = values - other
     return differences if weights is None else np.where(weights > 0, differences, np.nan)
 
@@ -34,19 +23,7 @@ def outcomes(differences):
 def statistics(values, other, weights, *, test, level, n_resamples, seed):
     """What a row of a comparison says of the values of two systems, by the names of its columns.
 
-    Parameters
-    ----------
-    values, other : ndarray of shape (n_queries,)
-    weights : ndarray of shape (n_queries,) or None
-    test : str or None
-    level : float
-    n_resamples : int
-    seed : int
-        Of interval and test.
-
-    Returns
-    -------
-    dict
+    The seed is that of the interval and again that of the test.
     """
     differences = differences_by_query(values, other, weights)
     counts = ~np.isnan(differences)

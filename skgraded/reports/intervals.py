@@ -134,7 +134,7 @@ def _bca(values, weights, level, n_resamples, rng):
             return np.mean(values, axis=axis)
         return np.sum(values, axis=axis) / np.sum(weights, axis=axis)  # values times weights
 
-    data = (values,) if weights is None else (values * weights, weights)
+    data: tuple = (values,) if weights is None else (values * weights, weights)
     means = stats.bootstrap(
         data, mean, paired=weights is not None, n_resamples=n_resamples, method="percentile",
         batch=max(1, BLOCK // len(values)), random_state=rng,

@@ -84,8 +84,8 @@ def _randomization(differences, n_resamples, rng):
     n_less = n_greater = n_drawn = 0
     for flips in _all_flips(len(flipped)) if exact else _some_flips(len(flipped), n_resamples, rng):
         sums = observed - 2 * (flips.astype(float) @ flipped)
-        n_less += np.count_nonzero(sums <= observed + slack)
-        n_greater += np.count_nonzero(sums >= observed - slack)
+        n_less += int(np.count_nonzero(sums <= observed + slack))
+        n_greater += int(np.count_nonzero(sums >= observed - slack))
         n_drawn += len(sums)
     itself = 0 if exact else 1  # what was observed counts as one of the random flips
     return min(1.0, 2 * (min(n_less, n_greater) + itself) / (n_drawn + itself))
@@ -154,7 +154,7 @@ def _bootstrap(differences, n_resamples, rng):
             means = drawn.mean(axis=1)
             squares = np.einsum("ij,ij->i", drawn, drawn) / n
             spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
-            n_extreme += np.count_nonzero(np.abs(means) / spreads >= observed)
+            n_extreme += int(np.count_nonzero(np.abs(means) / spreads >= observed))
     return (1 + n_extreme) / (1 + n_resamples)
 
 

@@ -75,11 +75,11 @@ def _percent(value, low, high):
     return round(100 * (value - low) / (high - low), 2)
 
 
-def interval_mark(value, ci_low, ci_high, low, high):
+def interval_mark(value, ends, low, high):
     """A point with its interval, in percent of a line; `value` is kept for sorting."""
     at, left, right = (
         _percent(min(max(x, low), high), low, high) if math.isfinite(x) else None
-        for x in (value, ci_low, ci_high)
+        for x in (value, *ends)
     )
     if left is None or right is None:
         left = right = None
@@ -98,7 +98,7 @@ def forest(measure, records):
     rows = []
     for record in records:
         interval = record["ci_low"], record["ci_high"]
-        mark = interval_mark(record["difference"], *interval, low, high)
+        mark = interval_mark(record["difference"], interval, low, high)
         mark["zero"] = _percent(0, low, high)
         mark["open"] = interval[0] <= 0 <= interval[1]
         text = f"{signed(record['difference'])} ({interval_text(interval)})"

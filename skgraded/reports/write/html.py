@@ -133,10 +133,10 @@ def _summary_table(summary, level, per_query):
     low, high = math.floor(lowest), 1  # correlations go down to -1
     rows = []
     for record in summary.to_dict("records"):
-        mean, *interval = (record[key] for key in ("mean", "ci_low", "ci_high"))
-        mark = interval_mark(mean, *interval, low, high)
+        mean, ends = record["mean"], [record["ci_low"], record["ci_high"]]
+        mark = interval_mark(mean, ends, low, high)
         rows.append([
-            record["measure"], mean, interval, record["n_queries"], record["n_undefined"], mark
+            record["measure"], mean, ends, record["n_queries"], record["n_undefined"], mark
         ])
     return {
         "caption": f"Means over queries with {percent_text(level)} intervals by "

@@ -106,7 +106,7 @@ def cell_text(cell, digits):
     """Text of one cell: floats to so many digits, other values as they are, on one line."""
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):
         # A p-value of 1e-9 is not 0.
-        vanishes = 0 < abs(cell) < 0.5 * 10**-digits
+        vanishes = 0 < abs(float(cell)) < 0.5 * 10**-digits
         return f"{cell:.1e}" if vanishes else f"{cell:.{digits}f}"
     return " ".join(str(cell).split())  # a line is a row
 
