@@ -125,8 +125,9 @@ def permutation_importance(
     )
     if group is None:
         warn_if_torn(estimator, X, judgments, ranker.qid if qid is None else None)
-    query_column = ranker._column_in(X) if hasattr(ranker, "_column_in") else None
-    positions = [i for i in range(X.shape[1]) if i != query_column]
+    column = getattr(ranker, "_query_column", None)
+    of_queries = None if column is None else column.position_in(X)
+    positions = [i for i in range(X.shape[1]) if i != of_queries]
     draw = _orders_within if within_queries else _orders
     orders = draw(judgments, n_repeats, check_random_state(random_state))
 

@@ -1,10 +1,17 @@
 """Where the query of each row is found: in a column of X, or by X's row index."""
 
 import numbers
+from dataclasses import dataclass
 
 import numpy as np
 
-from skgraded._input.tables import as_table, is_pandas_frame, take_column
+from skgraded._input.tables import (
+    as_table,
+    column_names,
+    drop_column,
+    is_pandas_frame,
+    take_column,
+)
 from skgraded._input.words import did_you_mean, plain
 
 
@@ -110,6 +117,54 @@ def take_queries(table, position, source):
                 "feature selection does, give qid by metadata routing."
             )
     return queries
+
+
+@dataclass(frozen=True)
+class QueryColumn:
+    """The column of the queries, as it was found in one X and is looked for in others.
+
+    Attributes
+    ----------
+    position : int
+    name : str or None
+        None if X has no names, or that name twice.
+    n_columns : int
+        Of the X in which it was found.
+    """
+
+    position: int
+    name: str | None
+    n_columns: int
+
+    @classmethod
+    def of(cls, table, source):
+        """Find the column in a table; None if the source is none."""
+        check_source(source)
+        if not is_column(source):
+            return None
+        position = find_column(table, source)
+        names = column_names(table) or []
+        name = names[position] if names else None
+        return cls(position, name if names.count(name) == 1 else None, table.shape[1])
+
+    def position_in(self, table):
+        """Where the column is in this table; None if the table is without it."""
+        names = column_names(table)
+        if self.name is not None and names is not None:
+            return names.index(self.name) if self.name in names else None
+        return self.position if table.shape[1] == self.n_columns else None
+
+    def take_out(self, table):
+        """The table without the column; itself if it is without it already."""
+        position = self.position_in(table)
+        if position is None:
+            return table
+        if table.shape[1] == 1:
+            raise ValueError(
+                "X has no feature besides the column of the queries. Where a tool drops columns, "
+                "as feature selection does, give qid by metadata routing."
+            )
+        return drop_column(table, position)
 
 
 def _is_indexed_series(qid):

@@ -1,18 +1,161 @@
-"""Measures as the eval_metric of CatBoost, which has to be told the queries."""
+"""CatBoost: its rankers and regressors in QueryRanker, and measures as its eval_metric.
+
+Its rankers take the query of each row, those of a query together, and the weight of the query a
+row.
+"""
 
 import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from skgraded._input.queries import query_codes
+from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, truth_of
+from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 
 __all__ = ["eval_metric"]
 
+# What CatBoost's own stopping, and its hold-out of rows, go by.
+STOPPING = {
+    "od_type", "od_wait", "od_pval", "early_stopping_rounds", "eval_metric", "eval_fraction",
+    "use_best_model", "best_model_min_trees", "metric_period",
+}
+TYPED = ("cat_features", "text_features", "embedding_features")
+
+
+# CatBoost in QueryRanker -------------------------------------------------------------------------
+
+class Library(BoosterAdapter):
+    """CatBoostRanker, CatBoostRegressor, CatBoost and what is made after them."""
+
+    package = "catboost"
+    model = "CatBoost"
+    library = "CatBoost"
+    polars_since = (1, 2, 10)
+    first_scores = ("baseline",)
+    by_position = ("pairs", "graph", "subgroup_id")
+    taken = frozenset({"eval_set", "early_stopping_rounds", "use_best_model", "metric_period"})
+    continued = "init_model"
+
+    def check_by_row(self, sample_weight, fit_params, n, expected):
+        """Collect the arguments of fit that follow the rows, checked, by name."""
+        if fit_params.get("group_weight") is not None:
+            raise ValueError(
+                "Give the weights by sample_weight, not by group_weight: CatBoost is told the "
+                "weight of each query, the mean over its rows."
+            )
+        return super().check_by_row(sample_weight, fit_params, n, expected)
+
+    def fit_arguments(self, rows):
+        """The arguments of fit, beside X and y, that `rows` stand for."""
+        arguments = super().fit_arguments(rows)
+        if self.query_argument and WEIGHT in arguments:
+            del arguments[WEIGHT]  # YetiRank, the default, leaves weights of rows out
+            arguments["group_weight"] = np.repeat(rows.query_weights, rows.sizes)
+        return arguments
+
+    def readable(self, X):
+        """`X` in a form that CatBoost reads: sparse matrices of 32-bit indices, no newer arrays."""
+        if not sparse.issparse(X):
+            return super().readable(X)
+        X = sparse.csr_matrix(X)
+        indices = X.indices.astype(np.int32, copy=False)
+        return sparse.csr_matrix((X.data, indices, X.indptr.astype(np.int32)), shape=X.shape)
+
+    def copy(self):
+        """An unfitted copy of the estimator."""
+        return self._with(self.estimator.get_params())
+
+    def _with(self, parameters):
+        # CatBoost hands out copies of its parameters, which clone() takes for a broken constructor
+        # as soon as one is a list or an object (catboost#3078). The base class takes a dict.
+        cls = type(self.estimator)
+        is_base = cls is sys.modules["catboost"].CatBoost
+        return cls(parameters) if is_base else cls(**parameters)
+
+    def fit_stopped(self, training, validation, progress, fit_params):
+        """Fit a copy of the estimator, shown by an eval_metric and stopped by a callback."""
+        arguments = self.fit_arguments(training)
+        weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
+        metric = _Show(progress, 4 * float(weights.max()))
+        own = self.estimator.get_params()
+        given = {name: value for name, value in fit_params.items() if value is not None}
+        parameters = {name: value for name, value in own.items() if name not in STOPPING}
+        model = self._with(parameters | {"eval_metric": metric})
+        callbacks = [*(fit_params.get("callbacks") or ()), _Stop(progress)]
+        model.fit(
+            training.X, training.grades,
+            **fit_params | arguments | {
+                "eval_set": self._to_stop_on(validation, metric.mark, own | given),
+                "use_best_model": True, "metric_period": 1, "callbacks": callbacks,
+            },
+        )
+        metric.progress = None  # the model keeps the metric, but need not keep the rows
+        return model
+
+    def _to_stop_on(self, validation, mark, parameters):
+        """The validation set, all its rows of the weight `mark`."""
+        from catboost import Pool
+
+        marks = np.full(len(validation.grades), mark)
+        if self.query_argument:
+            weights = {"group_id": validation.query_of_row, "group_weight": marks}
+        else:
+            weights = {"weight": marks}
+        return Pool(
+            validation.X, validation.grades, baseline=validation.by_row.get("baseline"),
+            **{name: parameters.get(name) for name in TYPED}, **weights,
+        )
+
+
+class _Show:
+    """Shows the scores of the validation rows to `progress`; CatBoost never tells which they are.
+
+    So they have a weight of their own, `mark`, which no training row comes near, and which counts
+    for nothing else: CatBoost uses it only in values that nobody looks at.
+    """
+
+    no_jit = True  # or CatBoost tries numba on it, and warns where there is none
+
+    def __init__(self, progress, mark):
+        self.progress = progress
+        self.mark = mark
+
+    def __deepcopy__(self, memo):  # CatBoost copies its parameters
+        return self
+
+    def is_max_optimal(self):
+        """Say that higher is better."""
+        return True
+
+    def get_final_error(self, error, weight):
+        """Give the value as `evaluate` gave it."""
+        return error
+
+    def evaluate(self, approxes, target, weight):
+        """Value and weight of some rows: 0 of training rows, else the first measure."""
+        if self.progress is None or weight is None or weight[0] < self.mark / 2:
+            return 0.0, 1.0
+        self.progress.see(approxes[0])
+        return self.progress.last, 1.0
+
+
+class _Stop:
+    def __init__(self, progress):
+        self._progress = progress
+
+    def after_iteration(self, info):
+        """Say whether to go on."""
+        return not self._progress.is_over
+
+
+# Measures as metrics -----------------------------------------------------------------------------
 
 def eval_metric(
     measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike
@@ -151,7 +294,7 @@ def _pools_of_caller():
     CatBoost hands a metric labels without saying whose, but it calls from inside its ``_train``,
     whose arguments tell.
     """
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "_train" and "train_pool" in frame.f_locals:
             evals = frame.f_locals.get("test_pool")

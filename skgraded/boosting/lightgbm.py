@@ -1,15 +1,108 @@
-"""Measures as metrics of LightGBM: for lgb.train, lgb.cv and LGBMRanker.fit."""
+"""LightGBM: its rankers and regressors in QueryRanker, and measures as metrics of its trainings.
+
+Its rankers take the sizes of the queries and a weight a row.
+"""
 
 import dataclasses
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from typing import Any
 
+from scipy import sparse
+
+from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, truth_of
 from skgraded.measures import Measure
 
 __all__ = ["eval_metric"]
 
+OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")  # the last yields
+OF_WHOLE_GRADES = {
+    "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart",
+}
+
+
+# LightGBM in QueryRanker -------------------------------------------------------------------------
+
+class Library(BoosterAdapter):
+    """LGBMRanker, LGBMRegressor and what is made after them."""
+
+    package = "lightgbm"
+    model = "LGBMModel"
+    library = "LightGBM"
+    polars_since = (4, 7)
+    first_scores = ("init_score",)
+    kind_parameters = ("boosting_type", "boosting", "boost")
+    changing = frozenset({"dart"})
+    taken = frozenset({
+        "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight",
+        "eval_metric", "early_stopping_rounds",
+    })
+    continued = "init_model"
+
+    @property
+    def wants_whole_grades(self):
+        """Whether the estimator's objective takes whole grades only, as a ranker's own does."""
+        if self.query_argument is None:
+            return False
+        parameters = self.estimator.get_params(deep=False)
+        given = (parameters[name] for name in OBJECTIVE_NAMES if parameters.get(name))
+        objective = next(given, None)
+        return objective is None or objective in OF_WHOLE_GRADES
+
+    def readable(self, X):
+        """`X` in a form that LightGBM reads: sparse matrices, but not SciPy's newer arrays."""
+        return sparse.csr_matrix(X) if sparse.issparse(X) else super().readable(X)
+
+    def fit_stopped(self, training, validation, progress, fit_params):
+        """Fit a copy of the estimator, shown and stopped by an exception of LightGBM's own."""
+        def measure(y_true, y_pred):
+            progress.see(y_pred)
+            return [(name, values[-1], True) for name, values in progress.history.items()]
+
+        callbacks = [*(fit_params.get("callbacks") or ()), _stop_of(progress)]
+        model = self.copy().set_params(metric="None", early_stopping_round=0)
+        arguments = self.fit_arguments(training) | self._to_stop_on(validation)
+        model.fit(
+            training.X, training.grades, eval_metric=measure,
+            **fit_params | arguments | {"callbacks": callbacks},
+        )
+        # a callback of the user may have ended it
+        model.booster_.best_iteration = progress.best_round
+        return model
+
+    def _to_stop_on(self, validation):
+        """Arguments of fit for the validation set."""
+        arguments: dict[str, Any] = {"eval_names": ["validation"]}
+        if self.version >= (4, 7):
+            arguments |= {"eval_X": (validation.X,), "eval_y": (validation.grades,)}
+        else:
+            arguments["eval_set"] = [(validation.X, validation.grades)]
+        if self.query_argument:
+            arguments["eval_group"] = [validation.sizes]
+        if "init_score" in validation.by_row:
+            arguments["eval_init_score"] = [validation.by_row["init_score"]]
+        return arguments
+
+
+def _stop_of(progress):
+    """A callback that ends the training as LightGBM's own early stopping does."""
+    from lightgbm.callback import EarlyStopException
+
+    at_best: list = []
+
+    def stop(env):
+        if progress.best_round == progress.n_rounds:
+            at_best[:] = env.evaluation_result_list
+        if progress.is_over or env.iteration == env.end_iteration - 1:
+            raise EarlyStopException(progress.best_round - 1, at_best)
+
+    stop.order = 30  # type: ignore[attr-defined]  # LightGBM's own, after all that record and show
+    return stop
+
+
+# Measures as metrics -----------------------------------------------------------------------------
 
 def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
     """Make a metric that LightGBM shows at each round and can stop early on.

@@ -1,4 +1,7 @@
-"""Measures as metrics of XGBoost: for xgb.train and xgb.cv, and early stopping on them."""
+"""XGBoost: its rankers and regressors in QueryRanker, and measures as metrics of its trainings.
+
+Its rankers take the query of each row, sorted, and a weight a query.
+"""
 
 import sys
 import weakref
@@ -8,7 +11,9 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 
+from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.metric import BoostingMetric, truth_of
+from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import MEASURES, Measure
 
 __all__ = ["EarlyStopping", "custom_metric"]
@@ -22,6 +27,76 @@ NOT_FOR_SKLEARN = (
     "custom_metric=…) or skgraded.QueryRanker(XGBRanker(), measure=…, early_stopping=True)."
 )
 
+
+# XGBoost in QueryRanker --------------------------------------------------------------------------
+
+class Library(BoosterAdapter):
+    """XGBRanker, XGBRegressor and what is made after them."""
+
+    package = "xgboost"
+    model = "XGBModel"
+    library = "XGBoost"
+    polars_since = (3, 0)
+    first_scores = ("base_margin",)
+    kind_parameters = ("booster",)
+    changing = frozenset({"dart", "gblinear"})
+    taken = frozenset({
+        "eval_set", "eval_group", "eval_metric", "sample_weight_eval_set", "base_margin_eval_set",
+        "early_stopping_rounds",
+    })
+    continued = "xgb_model"
+
+    @property
+    def wants_whole_grades(self):
+        """Whether the estimator's objective takes whole grades only, as a ranker's own does."""
+        if self.query_argument is None:
+            return False
+        parameters = self.estimator.get_params(deep=False)
+        exponential = parameters.get("ndcg_exp_gain") in (None, True)
+        return parameters["objective"] == "rank:ndcg" and exponential
+
+    def fit_arguments(self, rows):
+        """The arguments of fit, beside X and y, that `rows` stand for."""
+        arguments = super().fit_arguments(rows)
+        if self.query_argument and WEIGHT in arguments:
+            arguments[WEIGHT] = rows.query_weights
+        return arguments
+
+    def fit_stopped(self, training, validation, progress, fit_params):
+        """Fit a copy of the estimator, shown and stopped by a callback.
+
+        XGBoost would average a callable metric of a ranker by the size of the queries.
+        """
+        model = self.copy()
+        data = xgb.DMatrix(
+            validation.X, base_margin=validation.by_row.get("base_margin"), missing=model.missing,
+            nthread=model.n_jobs, feature_types=model.feature_types,
+            enable_categorical=model.enable_categorical,
+        )
+        own = {"callbacks": model.callbacks, "early_stopping_rounds": model.early_stopping_rounds}
+        # once one has stopped, the next are not called
+        callbacks = [_Stop(progress, data), *(model.callbacks or ())]
+        model.set_params(callbacks=callbacks, early_stopping_rounds=None)
+        model.fit(training.X, training.grades, **fit_params | self.fit_arguments(training))
+        vars(model).update(own)  # set_params would hand all to the trained booster
+        model.get_booster().set_attr(
+            best_iteration=str(progress.best_round - 1), best_score=str(progress.best_score)
+        )
+        return model
+
+
+class _Stop(xgb.callback.TrainingCallback):
+    def __init__(self, progress, data):
+        self._progress = progress
+        self._data = data
+
+    def after_iteration(self, model, epoch, evals_log):
+        """Show the scores after a round; XGBoost adds the new trees to what it has kept."""
+        self._progress.see(model.predict(self._data))
+        return self._progress.is_over
+
+
+# Measures as metrics -----------------------------------------------------------------------------
 
 def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
     """Make a metric that XGBoost shows at each round.
@@ -95,7 +170,7 @@ class _CustomMetric(BoostingMetric):
 
     def __init__(self, measures, every=1):
         super().__init__(measures, every)
-        self._trainings = weakref.WeakKeyDictionary()  # by Booster
+        self._trainings: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by Booster
 
     @property
     def __name__(self):

@@ -8,16 +8,8 @@ from sklearn.utils import check_random_state
 from skgraded._input.columns import whole_number
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.metric import has_value
-from skgraded.boosting.rows import FIRST_SCORES, WEIGHT, library_of
+from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import mean_scores
-
-# Arguments of the libraries' fit that the stopping itself needs, or that it does not go with.
-TAKEN = {
-    "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight", "eval_metric",
-    "sample_weight_eval_set", "base_margin_eval_set", "early_stopping_rounds", "use_best_model",
-    "metric_period",
-}
-CONTINUED = {"init_model", "xgb_model"}
 
 
 class Progress:
@@ -33,7 +25,7 @@ class Progress:
     """
 
     def __init__(self, measures, judgments, patience):
-        self.history = {measure.name: [] for measure in measures}
+        self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
         self.best_round = 0  # counted from 1
         self.best_score = -np.inf
         self._measures = measures
@@ -98,15 +90,14 @@ def hold_out(n_queries, fraction, random_state):
     return held_out
 
 
-def split(rows, held_out, order, starts, by_query):
+def split(rows, queries, held_out, by_query):
     """Part Rows in any order into those to train and those to stop on.
 
     Parameters
     ----------
     rows : Rows
+    queries : Queries
     held_out : ndarray of shape (n_queries,) of bool
-    order, starts
-        As of `rows_by_query`.
     by_query : bool
         Whether to bring the training rows together by query; the others always are.
 
@@ -114,8 +105,8 @@ def split(rows, held_out, order, starts, by_query):
     -------
     training, validation : Rows
     """
-    sizes = np.diff(starts)
-    order = np.arange(len(rows.grades)) if order is None else order
+    sizes = queries.sizes
+    order = np.arange(len(rows.grades)) if queries.order is None else queries.order
     held = np.repeat(held_out, sizes)
     validation = rows.take(order[held], sizes[held_out])
     if by_query:
@@ -125,48 +116,15 @@ def split(rows, held_out, order, starts, by_query):
 
 # Errors ------------------------------------------------------------------------------------------
 
-def check_settings(ranker, fit_params):
-    """Refuse an estimator that cannot be stopped, bad settings, and what would stop it too."""
-    estimator = ranker.estimator
-    library = library_of(estimator)
-    if library is None:
-        raise TypeError(
-            "early_stopping=True is for LGBMRanker, LGBMRegressor, XGBRanker, XGBRegressor, "
-            f"CatBoostRanker and CatBoostRegressor; got {estimator!r}. Set early_stopping=False "
-            "and use what the estimator has of its own."
-        )
-    parameters = estimator.get_params()
-    boosters = {parameters.get(name) for name in ("booster", "boosting_type", "boosting", "boost")}
-    for booster in boosters & {"dart", "gblinear"}:
-        raise ValueError(
-            f"early_stopping=True needs a model whose first rounds can be used alone, and those of "
-            f"{booster!r} change in later ones. Choose another booster."
-        )
+def check_settings(ranker):
+    """Refuse bad settings of the stopping."""
     fraction = ranker.validation_fraction
-    if not isinstance(fraction, numbers.Real) or not 0 < fraction < 1:
+    if not (isinstance(fraction, numbers.Real) and 0 < float(fraction) < 1):
         raise ValueError(f"validation_fraction must be between 0 and 1; got {fraction!r}.")
     whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
-    _refuse_rivals(library, parameters, fit_params)
 
 
-def _refuse_rivals(library, parameters, fit_params):
-    given = {name for name, value in fit_params.items() if value is not None}
-    for name in sorted(given & TAKEN):
-        raise ValueError(
-            f"QueryRanker(early_stopping=True) gives {library} its validation set and stops it: "
-            f"leave out {name}. Give a validation set of your own by eval_X, eval_y and eval_qid."
-        )
-    for name in sorted(given & CONTINUED):
-        raise ValueError(f"early_stopping=True cannot go on from another model: leave out {name}.")
-    for callback in [*(parameters.get("callbacks") or ()), *(fit_params.get("callbacks") or ())]:
-        if "earlystopping" in type(callback).__name__.lower():
-            raise ValueError(
-                f"early_stopping=True stops by itself: leave {type(callback).__name__} out of the "
-                "callbacks, and say how by measure and n_iter_no_change."
-            )
-
-
-def refuse_eval(**given):
+def refuse_eval(given):
     """Refuse a validation set where nothing is to be stopped."""
     for name, value in given.items():
         if value is not None:
@@ -176,7 +134,7 @@ def refuse_eval(**given):
             )
 
 
-def refuse_incomplete(group, fit_params, **given):
+def refuse_incomplete(given, group, first_scores):
     """Refuse a validation set of which a part is missing, or that cannot be told from training."""
     missing = [name for name, value in given.items() if value is None]
     if missing:
@@ -189,12 +147,11 @@ def refuse_incomplete(group, fit_params, **given):
             "With eval_X give the queries by qid, not by group: sizes do not show whether a query "
             "is on both sides."
         )
-    for name in FIRST_SCORES:
-        if fit_params.get(name) is not None:
-            raise ValueError(
-                f"{name} is there for the rows of X only: leave out eval_X, so that queries of X "
-                "are held out."
-            )
+    for name in first_scores:
+        raise ValueError(
+            f"{name} is there for the rows of X only: leave out eval_X, so that queries of X are "
+            "held out."
+        )
 
 
 def refuse_both_sides(ids, eval_ids):

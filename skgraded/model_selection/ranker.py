@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,15 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
-from skgraded._input.columns import check_grades, check_weights
+from skgraded._input.columns import check_grades
 from skgraded._input.queries import group_codes, query_codes, rows_by_query
-from skgraded._input.query_source import check_source, find_column, is_column, look_up, take_queries
-from skgraded._input.tables import as_table, column_names, drop_column
-from skgraded.boosting import rows as _boosting
+from skgraded._input.query_source import QueryColumn, is_column, look_up, take_queries
+from skgraded._input.tables import as_table, column_names
+from skgraded.boosting.adapter import adapter_of
+from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection import early_stopping as _early_stopping
+from skgraded.model_selection import early_stopping
 from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.torn import FittedQueries, warn_if_partial, warn_if_torn
 
@@ -53,10 +55,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     early_stopping : bool, default=False
         Hold out whole queries of the training rows, or take those that `fit` is given by `eval_X`,
-        and stop boosting when `measure` gets no better on them. For LGBMRanker, LGBMRegressor,
-        XGBRanker, XGBRegressor, CatBoostRanker and CatBoostRegressor. `estimator` says how many
-        rounds there are at most; what it has set for stopping and evaluation of its own is left
-        out of account.
+        and stop boosting when `measure` gets no better on them. For the boosters of the libraries
+        that have a file in ``skgraded.boosting``, such as LGBMRanker, XGBRegressor or
+        CatBoostRanker. `estimator` says how many rounds there are at most; what it has set for
+        stopping and evaluation of its own is left out of account.
     validation_fraction : float, default=0.1
         The part of the queries to hold out, in (0, 1); at least one query is held out, and one
         left.
@@ -216,47 +218,21 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             validation queries; if `fit_params` would stop the training too.
         """
         measures = as_measures(self.measure)
-        by_query = _boosting.query_argument(self.estimator) is not None
-        given = {"eval_X": eval_X, "eval_y": eval_y, "eval_qid": eval_qid}
-        self._check_stopping(group, fit_params, **given, eval_sample_weight=eval_sample_weight)
-        X = as_table(X)
-        rows = self._rows(X, y, sample_weight, fit_params)
+        adapter = adapter_of(self.estimator)
+        given = _Given(X, y, qid, group, sample_weight, fit_params)
+        to_stop_on = _Given(eval_X, eval_y, eval_qid, None, eval_sample_weight, {}, "eval_")
+        self._check_estimator(adapter, given, to_stop_on)
 
-        self._column = self._find_column(X)
-        queries = self._queries(X, qid, group, "fit")
-        warn_if_partial(X, self.qid, "fit")
-        codes, ids = group_codes(group, len(rows.grades), "X") if group is not None else (
-            query_codes(queries, len(rows.grades), "X")
-        )
-        order, starts = rows_by_query(codes, len(ids))
-        X = self._take_out(X)
-        self._remember_features(X)
-        rows.X = _boosting.readable(X, self.estimator)
-        held_out = validation = eval_ids = None
+        rows, queries = self._read(adapter, given)
+        validation = eval_ids = None
         if eval_X is not None:
-            validation, eval_ids = self._validation_rows(**given, sample_weight=eval_sample_weight)
-            _early_stopping.refuse_both_sides(ids, eval_ids)
-        elif self.early_stopping:
-            held_out = _early_stopping.hold_out(
-                len(ids), self.validation_fraction, self.random_state
-            )
-        if held_out is not None or (by_query and order is not None):
-            _boosting.refuse_positions(fit_params)
+            validation, eval_ids = self._read_to_stop_on(adapter, to_stop_on, queries)
         # Numbers made of group sizes say nothing about which queries they are.
         self._fitted_queries = (
-            FittedQueries(ids, rows.grades, order, starts, X, eval_ids) if group is None else None
+            FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
-
-        if held_out is not None:
-            rows, validation = _early_stopping.split(rows, held_out, order, starts, by_query)
-        elif by_query:
-            rows = rows.take(order, np.diff(starts))
-        for name in STOPPED:
-            self.__dict__.pop(name, None)
-        if validation is None:
-            self.estimator_ = _boosting.fit_all(self.estimator, rows, fit_params)
-        else:
-            self._fit_stopped(rows, validation, measures, fit_params)
+        training, validation = self._part(adapter, rows, queries, validation, fit_params)
+        self._fit_parted(adapter, training, validation, measures, fit_params)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -275,7 +251,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         X = self._take_out(as_table(X))
         self._check_features(X)
-        return self.estimator_.predict(_boosting.readable(X, self.estimator_))
+        return self.estimator_.predict(adapter_of(self.estimator_).readable(X))
 
     def score(
         self,
@@ -308,53 +284,92 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         table = as_table(X)
-        self._check_features(self._take_out(table))
-        queries = self._queries(table, qid, group, "score")
+        features = self._take_out(table)  # which all below get, for taking it out is a copy
+        self._check_features(features)
+        queries = self._queries_of(table, qid, group, "score")
         grades = check_grades(y, "y", table.shape[0])
         judgments = Judgments(grades, qid=queries, group=group, sample_weight=sample_weight)
         if group is None:
-            warn_if_torn(self, X, judgments, self.qid)
-        return means_of(self.measure, judgments, self.predict(X))
+            warn_if_torn(self, features, judgments, self.qid)
+        return means_of(self.measure, judgments, self.predict(features))
 
-    # The parts of a fit --------------------------------------------------------------------------
+    # A fit: read, part, fit ----------------------------------------------------------------------
 
-    def _rows(self, X, y, sample_weight, fit_params, names=("X", "y")):
-        """Rows of a table, without their queries, checked; its features are yet to be looked at."""
-        X_name, y_name = names
-        grades = check_grades(y, y_name, X.shape[0], X_name)
-        if _boosting.wants_whole_grades(self.estimator):
-            _refuse_fractions(grades, self.estimator, y_name)
-        by_row = _checked_by_row(self.estimator, sample_weight, fit_params, X.shape[0], X_name)
-        return _boosting.Rows(X, grades, by_row)
-
-    def _check_stopping(self, group, fit_params, eval_sample_weight, **validation):
+    def _check_estimator(self, adapter, given, to_stop_on):
+        """Refuse what cannot be wrapped or stopped, and rows to stop on that are of no use."""
+        adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
+        named = {
+            "eval_X": to_stop_on.X, "eval_y": to_stop_on.y, "eval_qid": to_stop_on.qid,
+            "eval_sample_weight": to_stop_on.sample_weight,
+        }
         if not self.early_stopping:
-            _early_stopping.refuse_eval(**validation, eval_sample_weight=eval_sample_weight)
+            early_stopping.refuse_eval(named)
             return
-        _early_stopping.check_settings(self, fit_params)
-        if self.qid is not None and validation["eval_qid"] is None:
-            del validation["eval_qid"]  # the constructor says where they are
-        if any(value is not None for value in (*validation.values(), eval_sample_weight)):
-            _early_stopping.refuse_incomplete(group, fit_params, **validation)
+        adapter.check_stopping(given.fit_params)
+        early_stopping.check_settings(self)
+        if any(value is not None for value in named.values()):
+            del named["eval_sample_weight"]
+            if self.qid is not None and to_stop_on.qid is None:
+                del named["eval_qid"]  # the constructor says where they are
+            early_stopping.refuse_incomplete(named, given.group, adapter.first_scores_in(
+                given.fit_params
+            ))
 
-    def _validation_rows(self, eval_X, eval_y, eval_qid, sample_weight):
-        """Rows of the validation set that fit was given, by query, and the ids of the queries."""
-        X = as_table(eval_X)
-        rows = self._rows(X, eval_y, sample_weight, {}, ("eval_X", "eval_y"))
-        codes, ids = query_codes(self._queries(X, eval_qid, None, "fit"), X.shape[0], "eval_X")
-        warn_if_partial(X, self.qid, "score", stacklevel=4)
-        order, starts = rows_by_query(codes, len(ids))
-        rows.X = self._take_out(X)
+    def _read(self, adapter, given):
+        """Rows to train on, as they come, and their queries; what they look like is remembered."""
+        X = as_table(given.X)
+        self._query_column = QueryColumn.of(X, self.qid)
+        rows, queries = self._read_rows(adapter, X, given)
+        self._remember_features(rows.X)
+        return rows, queries
+
+    def _read_to_stop_on(self, adapter, given, known):
+        """Rows to stop on, by query, and the ids of their queries, which none of `known` may be."""
+        rows, queries = self._read_rows(adapter, as_table(given.X), given)
         self._check_features(rows.X, "eval_X")
-        rows.X = _boosting.readable(rows.X, self.estimator)
-        return rows.take(order, np.diff(starts)), ids
+        early_stopping.refuse_both_sides(known.ids, queries.ids)
+        return rows.take(queries.order, queries.sizes), queries.ids
 
-    def _fit_stopped(self, training, validation, measures, fit_params):
-        judgments = _early_stopping.check_parts(training, validation, measures)
-        progress = _early_stopping.Progress(measures, judgments, self.n_iter_no_change)
-        self.estimator_ = _boosting.fit_stopped(
-            self.estimator, training, validation, progress, fit_params
+    def _read_rows(self, adapter, X, given):
+        """Rows of a table without the column of the queries, all checked, and their queries."""
+        n, X_name, y_name = X.shape[0], f"{given.prefix}X", f"{given.prefix}y"
+        grades = check_grades(given.y, y_name, n, X_name)
+        if adapter.wants_whole_grades:
+            _refuse_fractions(grades, adapter, y_name)
+        by_row = adapter.check_by_row(given.sample_weight, given.fit_params, n, X_name)
+        qid = self._queries_of(X, given.qid, given.group, "fit")
+        warn_if_partial(X, self.qid, "score" if given.prefix else "fit", stacklevel=5)
+        codes, ids = (
+            query_codes(qid, n, X_name) if given.group is None
+            else group_codes(given.group, n, X_name)
         )
+        queries = Queries(ids, *rows_by_query(codes, len(ids)))
+        return Rows(self._take_out(X), grades, by_row), queries
+
+    def _part(self, adapter, rows, queries, validation, fit_params):
+        """Rows to train on and rows to stop on, if any, in the order that the estimator wants."""
+        by_query = adapter.query_argument is not None
+        if self.early_stopping and validation is None:
+            held_out = early_stopping.hold_out(
+                len(queries.ids), self.validation_fraction, self.random_state
+            )
+            adapter.refuse_positions(fit_params)
+            return early_stopping.split(rows, queries, held_out, by_query)
+        if by_query and queries.order is not None:
+            adapter.refuse_positions(fit_params)
+        return rows.take(queries.order, queries.sizes) if by_query else rows, validation
+
+    def _fit_parted(self, adapter, training, validation, measures, fit_params):
+        for name in STOPPED:
+            self.__dict__.pop(name, None)
+        training.X = adapter.readable(training.X)
+        if validation is None:
+            self.estimator_ = adapter.fit(training, fit_params)
+            return
+        validation.X = adapter.readable(validation.X)
+        judgments = early_stopping.check_parts(training, validation, measures)
+        progress = early_stopping.Progress(measures, judgments, self.n_iter_no_change)
+        self.estimator_ = adapter.fit_stopped(training, validation, progress, fit_params)
         self.n_iter_ = progress.n_rounds
         self.best_iteration_ = progress.best_round
         self.best_score_ = progress.best_score
@@ -374,7 +389,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     # Queries -------------------------------------------------------------------------------------
 
-    def _queries(self, X, qid, group, method):
+    def _queries_of(self, X, qid, group, method):
         """Find the query of each row; None if they are given by `group`."""
         n_given = (qid is not None) + (group is not None) + (self.qid is not None)
         if n_given == 0:
@@ -384,46 +399,19 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
                 f"The queries are given more than once: qid={_brief(self.qid)} to the constructor, "
                 f"qid={_brief(qid)} and group={_brief(group)} to {method}. Give them once."
             )
-        if not is_column(self.qid):
+        column = self._query_column
+        if column is None:
             return look_up(X, self.qid) if self.qid is not None else qid
-        position = self._column_in(X)
+        position = column.position_in(X)
         if position is None:
             raise ValueError(
-                f"{method} needs the queries, column {self._column[1] or self._column[0]!r} of X, "
-                f"but this X with {X.shape[1]} columns is without it."
+                f"{method} needs the queries, column {column.name or column.position!r} of X, but "
+                f"this X with {X.shape[1]} columns is without it."
             )
         return take_queries(X, position, self.qid)
 
-    def _find_column(self, X):
-        """Position and name, if it has one, of the column of the queries; None if there is none."""
-        check_source(self.qid)
-        if not is_column(self.qid):
-            return None
-        position = find_column(X, self.qid)
-        names = column_names(X)
-        self.n_features_in_ = X.shape[1] - 1
-        return position, None if names is None else names[position]
-
-    def _column_in(self, X):
-        """Position of the column of the queries in this X; None if X is without it."""
-        if self._column is None:
-            return None
-        position, name = self._column
-        names = column_names(X)
-        if name is not None and names is not None:
-            return names.index(name) if name in names else None
-        return position if X.shape[1] == self.n_features_in_ + 1 else None
-
     def _take_out(self, X):
-        position = self._column_in(X)
-        if position is None:
-            return X
-        if X.shape[1] == 1:
-            raise ValueError(
-                "X has no feature besides the column of the queries. Where a tool drops columns, "
-                "as feature selection does, give qid by metadata routing."
-            )
-        return drop_column(X, position)
+        return X if self._query_column is None else self._query_column.take_out(X)
 
     # Features ------------------------------------------------------------------------------------
 
@@ -439,7 +427,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         names = column_names(X)
         known = list(getattr(self, "feature_names_in_", []))
         if X.shape[1] != self.n_features_in_:
-            also = "" if self._column is None else " (besides the column of the queries)"
+            also = "" if self._query_column is None else " (besides the column of the queries)"
             raise ValueError(
                 f"{name} has {X.shape[1]} features, but QueryRanker is expecting "
                 f"{self.n_features_in_} features as input{also}."
@@ -471,7 +459,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         shell = copy(self)
         shell.estimator = None
         new = super(QueryRanker, shell).__sklearn_clone__()
-        new.estimator = _boosting.copy_of(self.estimator)
+        new.estimator = adapter_of(self.estimator).copy()
         return new
 
     def __sklearn_tags__(self):
@@ -480,31 +468,30 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         tags.regressor_tags = RegressorTags()
         tags.target_tags.required = True
         tags.target_tags.positive_only = True  # grades
-        tags.input_tags = _boosting.input_tags_of(self.estimator)
+        tags.input_tags = adapter_of(self.estimator).input_tags()
         return tags
 
 
-def _checked_by_row(estimator, sample_weight, fit_params, n, expected):
-    """Collect the arguments of fit that follow the rows, by name."""
-    by_row = _boosting.check_by_row(fit_params, n)
-    if sample_weight is not None:
-        parameters = _boosting.fit_parameters(estimator)
-        if _boosting.WEIGHT not in parameters and not _boosting.takes_any(parameters):
-            raise ValueError(
-                f"The fit of {type(estimator).__name__} takes no sample_weight: leave it out, or "
-                "wrap an estimator that does."
-            )
-        by_row[_boosting.WEIGHT] = check_weights(sample_weight, n, expected)
-    return by_row
+@dataclass(frozen=True)
+class _Given:
+    """Rows as a fit is given them; the names of those to stop on have a prefix."""
+
+    X: Any
+    y: Any
+    qid: Any
+    group: Any
+    sample_weight: Any
+    fit_params: dict[str, Any]
+    prefix: str = ""
 
 
-def _refuse_fractions(grades, estimator, name):
+def _refuse_fractions(grades, adapter, name):
     fractional = grades != np.floor(grades)
     if fractional.any():
         row = int(np.argmax(fractional))
         raise ValueError(
-            f"{name} has the grade {grades[row]:g} in row {row}, but {type(estimator).__name__} "
-            "takes whole grades only. For fractional grades wrap a regressor: "
+            f"{name} has the grade {grades[row]:g} in row {row}, but {adapter.name} takes "
+            "whole grades only. For fractional grades wrap a regressor: "
             "QueryRanker(LGBMRegressor()) or QueryRanker(HistGradientBoostingRegressor())."
         )
 

@@ -93,7 +93,7 @@ class RankingScorer:
         self._response_method = _checked_methods(response_method)
         # None, scikit-learn's default: weights that are passed to a search but that nobody has
         # asked for are an error there, not silently left out.
-        self._requests = {"sample_weight": None}
+        self._requests: dict[str, Any] = {"sample_weight": None}
         if qid is None:
             self._requests["qid"] = True
 

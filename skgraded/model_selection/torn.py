@@ -54,47 +54,47 @@ class FittedQueries:
 
     Parameters
     ----------
-    ids : ndarray of shape (n_queries,)
-        Query ids.
+    queries : Queries
     grades : ndarray of shape (n,)
         Grades, row by row.
-    order : ndarray of shape (n,) or None
-        Rows query by query; None if they are so already.
-    starts : ndarray of shape (n_queries + 1,)
-        Where each query starts in `order`.
     table : array, CSR matrix or frame of shape (n, n_features)
         Features.
     others : ndarray of shape (n_others,), optional
         Ids of further queries, on which the fit was stopped.
     """
 
-    def __init__(self, ids, grades, order, starts, table, others=None):
+    def __init__(self, queries, grades, table, others=None):
+        ids, order, starts = queries
         self.ids = ids
         self.others = set() if others is None else set(plain_list(others))
         self.sizes = np.diff(starts)
         self.grade_marks = _marks(grades, order, starts)
         self.row_marks = _marks(grades, order, starts, table)
 
-    def torn_in(self, judgments, table=None):
+    def torn_in(self, judgments, features=None):
         """Ids of the judgments' queries that are known, unless all rows are the fitted ones.
 
-        Rows are told apart by their queries and grades and, if a table is given, features.
+        Rows are told apart by their queries and grades and, if these are the same, by what
+        `features` then gives, a function without arguments.
         """
         known = {query: i for i, query in enumerate(plain_list(self.ids))}
         queries = plain_list(judgments.query_ids)
         at = [known.get(query, -1) for query in queries]
-        if len(at) == len(known) and min(at) >= 0 and self._same_rows(judgments, at, table):
+        if len(at) == len(known) and min(at) >= 0 and self._same_rows(judgments, at, features):
             return []
         return [
             query for query, i in zip(queries, at, strict=True)
             if i >= 0 or query in self.others
         ]
 
-    def _same_rows(self, judgments, at, table):
-        kept = self.grade_marks if table is None else self.row_marks
-        return np.array_equal(self.sizes[at], judgments.sizes) and np.array_equal(
-            kept[at], _marks(judgments.grades, judgments.order, judgments.starts, table)
-        )
+    def _same_rows(self, judgments, at, features):
+        of_rows = judgments.grades, judgments.order, judgments.starts
+        if not (
+            np.array_equal(self.sizes[at], judgments.sizes)
+            and np.array_equal(self.grade_marks[at], _marks(*of_rows))
+        ):
+            return False
+        return features is None or np.array_equal(self.row_marks[at], _marks(*of_rows, features()))
 
 
 def _marks(grades, order, starts, table=None):
@@ -116,7 +116,7 @@ def warn_if_torn(estimator, X, judgments, source=None):
         A fitted QueryRanker, alone, as the last step of a pipeline or inside a search; of other
         estimators nothing is known.
     X : array-like, sparse matrix or frame of shape (n, n_columns)
-        What it is about to be scored on.
+        What it is about to be scored on, with the column of the queries or without it.
     judgments : Judgments
         The truth of these rows.
     source : str, int or pandas Series, optional
@@ -146,8 +146,10 @@ def _known_queries(estimator, X, judgments):
         if estimator is None:
             return []
     fitted = estimator._fitted_queries
-    table = None if X is None else estimator._take_out(as_table(X))
-    return [] if fitted is None else fitted.torn_in(judgments, table)
+    if fitted is None:
+        return []
+    features = None if X is None else lambda: estimator._take_out(as_table(X))
+    return fitted.torn_in(judgments, features)
 
 
 def warn_if_partial(X, source, verb, stacklevel=3):

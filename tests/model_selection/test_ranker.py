@@ -231,6 +231,29 @@ def test_score_is_the_measure():
     }
 
 
+def test_score_takes_the_column_of_the_queries_out_once():
+    polars = pytest.importorskip("polars")
+
+    class Counting(polars.DataFrame):
+        n_taken = 0
+
+        def drop(self, *columns, **kwargs):
+            Counting.n_taken += 1
+            return super().drop(*columns, **kwargs)
+
+    X, y, _ = toy_data()
+    frame = Counting(FRAMES["polars"](X))
+    ranker = sg.QueryRanker(Ridge(), qid="query_id").fit(frame, y)
+    assert Counting.n_taken == 1
+    ranker.score(frame, y)  # the very rows of the fit, whose features are compared
+    assert Counting.n_taken == 2
+    new = Counting(frame.with_columns(query_id=polars.col("query_id") + 100))
+    for score in (sg.QueryRanker.score, sg.make_ranking_scorer("ndcng@10", qid="query_id")):
+        Counting.n_taken = 0
+        score(ranker, new, y)
+        assert Counting.n_taken == 1
+
+
 # Bad input ---------------------------------------------------------------------------------------
 
 def test_no_qid_is_refused_and_the_three_ways_named():
