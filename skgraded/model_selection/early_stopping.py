@@ -56,9 +56,14 @@ class Progress:
         return len(self._deciding)
 
     @property
+    def over_at(self):
+        """The round after which it is over if none is better before."""
+        return self.best_round + self._patience
+
+    @property
     def is_over(self):
         """Whether no round has been better for as long as the patience lasts."""
-        return self.n_rounds - self.best_round >= self._patience
+        return self.n_rounds >= self.over_at
 
 
 def hold_out(n_queries, fraction, random_state):
