@@ -262,7 +262,8 @@ class Measure:
                     f"{self} cannot be pickled: its {name} is a lambda or a function inside a "
                     "function. Define it with def at the top of a module."
                 )
-        return copyreg.__newobj_ex__, (type(self), (), {}), self._parameters
+        new = copyreg.__newobj_ex__  # type: ignore[attr-defined]
+        return new, (type(self), (), {}), self._parameters
 
     def __setstate__(self, parameters):
         for name, value in parameters.items():

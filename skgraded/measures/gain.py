@@ -34,6 +34,10 @@ def _discounts(discount, depth):
 
 
 class _CumulatedGain(Measure):
+    k: int | Literal["mean"] | None
+    ties: str
+    gain: str | Callable
+    discount: str | Callable
     _has_mean = True
 
     def _gained_grades(self, judgments):

@@ -23,6 +23,8 @@ from skgraded.measures.grades import (
 class _Thresholded(Measure):
     """A measure of relevant documents, of which a query needs one."""
 
+    threshold: float | None
+
     def _undefined(self, judgments):
         return n_relevant(judgments, relevant_levels(judgments, self.threshold)) == 0
 
@@ -31,8 +33,9 @@ class Graded(Measure):
     """A measure of grades, of which a query needs one above 0."""
 
     def _undefined(self, judgments):
-        if getattr(self, "max_grade", None) is not None:
-            refuse_grades_above(self.max_grade, judgments)
+        max_grade = getattr(self, "max_grade", None)
+        if max_grade is not None:
+            refuse_grades_above(max_grade, judgments)
         return judgments.top_grades <= 0
 
 

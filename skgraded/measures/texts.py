@@ -78,7 +78,7 @@ def _add(parameters, more, text):
 
 def _class_named(name):
     """The class with this name or alias, and the parameters that the alias stands for."""
-    known = {_plain(one): (cls, {}) for one, cls in MEASURES.items()}
+    known: dict = {_plain(one): (cls, {}) for one, cls in MEASURES.items()}
     known |= {_plain(alias): standing_for for alias, standing_for in ALIASES.items()}
     plain = _plain(name)
     if plain in known:
@@ -96,7 +96,7 @@ def _parameters_of(text, inside, cls):
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
     known = {_plain(name): name for name in fields_of(cls)}
-    parameters = {}
+    parameters: dict = {}
     for keyword in call.keywords:
         name = known.get(_plain(keyword.arg or "**"))
         if name is None:
