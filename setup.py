@@ -1,6 +1,7 @@
-"""The one compiled module; everything else about the package stands in setup.cfg."""
+"""The compiled modules; everything else about the package stands in setup.cfg."""
 
 import sys
+from pathlib import Path
 
 from setuptools import Extension, setup
 
@@ -13,10 +14,11 @@ if sys.platform == "win32":
 setup(
     ext_modules=[
         Extension(
-            "skgraded._kernels.sums",
-            ["skgraded/_kernels/sums.pyx"],
+            f"skgraded._kernels.{path.stem}",
+            [path.as_posix()],
             language="c++",
             extra_compile_args=optimize,
         )
+        for path in sorted(Path("skgraded/_kernels").glob("*.pyx"))
     ]
 )

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import check_grades, check_weights
 from skgraded._input.queries import group_codes, mean_weights, query_codes, rows_by_query
-from skgraded._kernels.sums import lay_out
+from skgraded._kernels.layout import lay_out
 
 
 class Judgments:

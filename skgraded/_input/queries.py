@@ -3,7 +3,7 @@
 import numpy as np
 
 from skgraded._input.columns import column, is_missing, refuse_unordered, unmasked
-from skgraded._kernels.sums import number_by_appearance, order_by_code
+from skgraded._kernels.layout import number_by_appearance, order_by_code
 
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 

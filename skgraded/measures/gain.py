@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from skgraded._kernels.sums import LINEAR, Plan, ideal_sums, mean_discounts
+from skgraded._kernels.layout import ideal_sums, mean_discounts
+from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure, called
 from skgraded.measures.grades import (

@@ -5,7 +5,8 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
-from skgraded._kernels.sums import FIRST, LINEAR, PAIR, Plan, ideal_sums, level_weights
+from skgraded._kernels.layout import ideal_sums, level_weights
+from skgraded._kernels.sums import FIRST, LINEAR, PAIR, Plan
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure
 from skgraded.measures.grades import (

@@ -1,0 +1,48 @@
+"""What the other kernels use of `sort`; what stands here whole is inlined there."""
+
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
+
+
+cdef inline uint64_t ascending_bits(double x) noexcept nogil:
+    """Bits whose order as integers is the order of the numbers; 0.0 and -0.0 are the same."""
+    cdef uint64_t bits
+    x += 0.0
+    memcpy(&bits, &x, 8)
+    return bits ^ ((<uint64_t>0 - (bits >> 63)) | (<uint64_t>1 << 63))
+
+
+cdef inline uint64_t position_mask(Py_ssize_t n) noexcept nogil:
+    cdef uint64_t mask = 1
+    while mask < <uint64_t>n:
+        mask = 2 * mask + 1
+    return mask
+
+
+cdef void sort_in_place(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil
+
+
+cdef Py_ssize_t top_keys(
+    uint64_t* keys, uint64_t* spare, Py_ssize_t n, Py_ssize_t k, uint64_t mask
+) noexcept nogil
+
+
+cdef void sort_exactly(
+    uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* x, double sign
+) noexcept nogil
+
+
+cdef inline Py_ssize_t exact_run(
+    uint64_t* keys, Py_ssize_t start, Py_ssize_t n, uint64_t mask, const double* x, double sign
+) noexcept nogil:
+    """End of the keys whose upper bits are those at `start`, put in the numbers' exact order."""
+    cdef uint64_t high = keys[start] & ~mask
+    cdef double number = x[keys[start] & mask]
+    cdef Py_ssize_t end = start + 1
+    cdef bint differ = False
+    while end < n and keys[end] & ~mask == high:
+        differ |= x[keys[end] & mask] != number
+        end += 1
+    if differ:
+        sort_exactly(keys + start, end - start, mask, x, sign)
+    return end
