@@ -237,33 +237,45 @@ def ideal_sums(
     return sums_array
 
 
-def mean_discounts(
+def ideal_by_rank(
     const double[::1] values, const int32_t[::1] counts, const Py_ssize_t[::1] level_starts,
     const Py_ssize_t[::1] starts, const double[::1] discount,
 ):
-    """Discounts that make a LINEAR sum the mean of DCG@n / ideal DCG@n over n = 1..N.
-
-    The gain at position p counts in every n ≥ p:
-    discount(p) · (1/N) Σ_{n≥p} 1 / ideal DCG@n. One row of N numbers a query; zeros where the
-    ideal DCG is 0.
-    """
-    cdef Py_ssize_t q, i, j, p, n, n_queries = starts.shape[0] - 1
-    cdef double total, tail
-    out_array = np.zeros(starts[n_queries])
-    cdef double[::1] out = out_array
+    """Σ_{p≤n} discount(p) · value of each query's ideal order for n = 1..N, a number a row."""
+    cdef Py_ssize_t q, i, j, p, n_queries = starts.shape[0] - 1
+    cdef double total
+    sums_array = np.zeros(starts[n_queries])
+    cdef double[::1] sums = sums_array
     with nogil:
         for q in range(n_queries):
-            n = starts[q + 1] - starts[q]
             p = starts[q]
             total = 0.0
             for i in range(level_starts[q + 1] - 1, level_starts[q] - 1, -1):
                 for j in range(counts[i]):
                     total += values[i] * discount[p - starts[q]]
-                    out[p] = total
+                    sums[p] = total
                     p += 1
+    return sums_array
+
+
+def mean_discounts(
+    const double[::1] ideal, const Py_ssize_t[::1] starts, const double[::1] discount
+):
+    """Discounts that make a LINEAR sum the mean of DCG@n / ideal DCG@n over n = 1..N.
+
+    The gain at position p counts in every n ≥ p:
+    discount(p) · (1/N) Σ_{n≥p} 1 / ideal DCG@n. One row of N numbers a query; zeros where the
+    ideal DCG, which is `ideal_by_rank`, is 0.
+    """
+    cdef Py_ssize_t q, p, n_queries = starts.shape[0] - 1
+    cdef double tail
+    out_array = np.zeros(starts[n_queries])
+    cdef double[::1] out = out_array
+    with nogil:
+        for q in range(n_queries):
             tail = 0.0
             for p in range(starts[q + 1] - 1, starts[q] - 1, -1):
-                if out[p] > 0:
-                    tail += 1.0 / out[p] / n
+                if ideal[p] > 0:
+                    tail += 1.0 / ideal[p] / (starts[q + 1] - starts[q])
                     out[p] = tail * discount[p - starts[q]]
     return out_array

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from skgraded._kernels.layout import ideal_sums, mean_discounts
+from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure, called
@@ -52,10 +52,11 @@ class _CumulatedGain(Measure):
         ties = TIES[self.ties]
         gains = self._gains(judgments)
         if self.k == "mean":
-            discount = mean_discounts(
-                gains, judgments.counts, judgments.level_starts, judgments.starts,
-                _discounts(self.discount, judgments.max_size),
+            discount = _discounts(self.discount, judgments.max_size)
+            ideal = ideal_by_rank(
+                gains, judgments.counts, judgments.level_starts, judgments.starts, discount
             )
+            discount = mean_discounts(ideal, judgments.starts, discount)
             return Plan(LINEAR, gains, ties, judgments.max_size, discount, by_row=True)
         depth = self._depth(judgments)
         discount = _discounts(self.discount, depth)

@@ -73,6 +73,16 @@ def relative_gains(gain, grades, judgments):
     return gains / judgments.by_level(np.where(tops > 0, tops, 1.0))
 
 
+def top_gains(gain, judgments):
+    """Gain of the top grade of each query, by which `relative_gains` divides; inf if too large."""
+    if gain == "linear":
+        return judgments.top_grades
+    if gain == "exp2":
+        with np.errstate(over="ignore"):
+            return np.expm1(LN2 * judgments.top_grades)
+    return called(gain, "gain", judgments.top_grades)
+
+
 def refuse_gain_of_0(measure, gains, judgments):
     """Raise a ValueError if the grade 0, the first level of each query, has a gain."""
     if gains[judgments.level_starts[:-1]].any():
