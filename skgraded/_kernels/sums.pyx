@@ -3,7 +3,7 @@
 # cython: initializedcheck=False
 """The sums that the measures are made of: `Plan`, the ranking of a query, and a function a sum.
 
-A measure is a table of one number a level, `value`, and one of six sums over the ranked list
+A measure is a table of one number a level, `value`, and one of seven sums over the ranked list
 r_1, r_2, … of codes, to depth k:
 
 - LINEAR: Σ_p discount(p) · value(r_p)                        DCG, precision, recall
@@ -12,6 +12,7 @@ r_1, r_2, … of codes, to depth k:
 - ABOVE:  Σ_p value(r_p) · (#{j < p: r_j > r_p}, tied documents counting `prior`)        EDRC
 - TAU:    Σ_{p≥2} (1/(p-1)) · #{j < p: r_j > r_p}, equal codes counting 1/2            τ_ap
 - CASCADE: Σ_p (1/p) · value(r_p) · Π_{j<p} (1 - value(r_j)), values from 0 to below 1      ERR
+- CUMULATED: Σ_p discount(p) · [r_p > 0] · Σ_{j≤p} value(r_j), value(0) = 0          Q-measure
 
 ABOVE and TAU are of the whole list, with the documents that were not retrieved as one tie at its
 end; the others leave these out.
@@ -34,7 +35,7 @@ from skgraded._kernels.sort cimport (
 
 # Python imports these as whole numbers.
 cpdef enum:
-    LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE
+    LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE, CUMULATED
 cpdef enum:
     AVERAGE, ORDINAL, BEST, WORST
 
@@ -59,7 +60,7 @@ cdef class Plan:
 
     Parameters
     ----------
-    kind : LINEAR, PAIR, FIRST, ABOVE, TAU or CASCADE
+    kind : LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE or CUMULATED
     values : (n_levels,) array
         One number a level of each query.
     ties : AVERAGE, ORDINAL, BEST or WORST
@@ -504,6 +505,34 @@ cdef Py_ssize_t stop_in_block(
     return reach
 
 
+cdef inline double cumulated_sum(
+    const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
+    const double* values, const double* discount,
+) noexcept nogil:
+    """Position a+i of a block of n expects r̄ · U + r̄u + (i-1) · m̄.
+
+    With u the values, r 1 where u is of a code > 0, and U the sum of the u before the block: r̄ and
+    r̄u are means over the block, m̄ is that of r_x · u_y over its ordered pairs x ≠ y.
+    """
+    cdef Py_ssize_t p, start = 0, end
+    cdef double total = 0.0, before = 0.0, own, relevant, n, base, slope
+    while start < depth:
+        end = block_end(ranking, start, tied)
+        n = <double>(end - start)
+        own = relevant = 0.0
+        for p in range(start, end):
+            own += values[codes[p]]
+            relevant += codes[p] > 0
+        if relevant > 0.0:
+            base = (relevant * before + own) / n
+            slope = own * (relevant - 1.0) / (n * (n - 1.0)) if n > 1.0 else 0.0
+            for p in range(start, min(end, depth)):
+                total += discount[p] * (base + (p - start) * slope)
+        before += own
+        start = end
+    return total
+
+
 # One query, and all ----------------------------------------------------------------------------
 
 cdef double sum_kind(
@@ -527,6 +556,8 @@ cdef double sum_kind(
         return above_sum(ranking, codes, depth, tied, values, n_levels, plan.prior)
     if plan.kind == TAU:
         return tau_sum(ranking, codes, depth, tied, n_levels)
+    if plan.kind == CUMULATED:
+        return cumulated_sum(ranking, codes, depth, tied, values, discount)
     if n_levels > FEW_LEVELS + 1:  # PAIR
         return pair_tree_sum(ranking, codes, depth, tied, values, n_levels)
     return pair_sum(ranking, codes, depth, tied, values, n_levels)

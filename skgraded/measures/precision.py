@@ -5,8 +5,9 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
-from skgraded._kernels.layout import ideal_sums, level_weights
-from skgraded._kernels.sums import FIRST, LINEAR, PAIR, Plan
+from skgraded._input.columns import number
+from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
+from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR, Plan
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure
 from skgraded.measures.grades import (
@@ -17,6 +18,7 @@ from skgraded.measures.grades import (
     relative_gains,
     relevant_levels,
     share,
+    top_gains,
     without_gain,
 )
 
@@ -164,6 +166,65 @@ class GAP(Measure):
 
     def _undefined(self, judgments):
         return without_gain(self.gain, judgments.levels, judgments)
+
+
+@base.measure(aliases=("q",))
+class QMeasure(Graded):
+    r"""Q-measure (Sakai 2004): average precision with the gain that was cumulated so far.
+
+    Q = (1/R) Σ_{p: r_p > 0} (C(p) + β cg(p)) / (p + β cg*(p)), r_p the grade at rank p, C(p) the
+    number of relevant documents among the first p, cg(p) the sum of their gains, cg*(p) that of
+    the ideal order, R the number of relevant documents. Under a cut-off k the sum stops at rank k
+    and the divisor is min(R, k), so that an ideal list scores 1. With β = 0 it is AP. A query with
+    no grade > 0 has no Q-measure.
+
+    Parameters
+    ----------
+    beta : float, default=1
+        β ≥ 0: how much gains count beside relevant documents; the larger, the more does a document
+        of high grade in front make up for.
+    gain : {"linear", "exp2"} or callable, default="linear"
+        r, or 2^r - 1, or a function of an array of grades, which must not fall as grades rise and
+        gives 0 for 0.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.QMeasure()([1, 0, 2], [3, 2, 1])
+    0.75
+    >>> ((1 + 1) / (1 + 2) + (2 + 1 + 2) / (3 + 2 + 1)) / 2
+    0.75
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    ties: str = "average"
+    beta: float = 1
+    gain: str | Callable = "linear"
+    undefined: float = 0.0
+
+    _own_checks = {"beta": number("beta", 0)}
+
+    def _plan(self, judgments):
+        depth = self._depth(judgments)
+        relevant = relevant_levels(judgments, None)
+        gains = relative_gains(self.gain, judgments.levels, judgments)
+        refuse_gain_of_0(self, gains, judgments)
+        # Numerator and denominator are divided by 1 + β · top gain, so that none overflows.
+        tops = self.beta * top_gains(self.gain, judgments)
+        of_count = 1.0 / (1.0 + tops)
+        of_gain = np.where(np.isinf(tops), 1.0, np.minimum(tops, 1e300) * of_count)
+        ideal = ideal_by_rank(
+            gains, judgments.counts, judgments.level_starts, judgments.starts,
+            np.ones(judgments.max_size),
+        )
+        n = np.minimum(n_relevant(judgments, relevant), depth)
+        sizes = judgments.sizes
+        rank = np.arange(1, judgments.n_rows + 1) - np.repeat(judgments.starts[:-1], sizes)
+        divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
+        values = judgments.by_level(of_count) * relevant + judgments.by_level(of_gain) * gains
+        discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
+        return Plan(CUMULATED, values, TIES[self.ties], depth, discount, by_row=True)
 
 
 @base.measure(aliases=("p",))

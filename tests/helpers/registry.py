@@ -230,6 +230,53 @@ register(
 )
 
 
+# QMeasure ----------------------------------------------------------------------------------------
+
+def q_divisors(grades, k, beta, gain):
+    """p + β cg*(p), times the number of relevant documents that count."""
+    ideal = np.cumsum(gain(np.sort(np.asarray(grades, dtype=float))[::-1]))
+    n = min(is_relevant(grades, None).sum(), k or inf)
+    return n * (np.arange(1, len(grades) + 1) + beta * ideal)
+
+
+def q_measure(ranked, grades, k=None, beta=1.0, gain="linear"):
+    if max(grades) <= 0:
+        return None
+    gain = GAINS.get(gain, gain)
+    relevant = is_relevant(ranked, None)
+    cumulated = np.cumsum(relevant + beta * gain(ranked), axis=1)
+    divisors = q_divisors(grades, k, beta, gain)[: ranked.shape[1]]
+    return (relevant * cumulated / divisors)[:, :k].sum(axis=1)
+
+
+def average_q_measure(grades, scores, k=None, beta=1.0, gain="linear"):
+    """Position a + i expects the documents before, its own, and i - 1 of the others tied."""
+    if max(grades) <= 0:
+        return None
+    gain = GAINS.get(gain, gain)
+    total, a, before = 0.0, 0, 0.0
+    divisors = q_divisors(grades, k, beta, gain)
+    for block in tie_blocks(grades, scores):
+        n, relevant = len(block), is_relevant(block, None)
+        counted = relevant + beta * gain(np.array(block))
+        others = np.outer(relevant, counted)
+        with_tied = (others.sum() - np.trace(others)) / (n * (n - 1)) if n > 1 else 0.0
+        i = np.arange(1, n + 1)
+        expected = relevant.mean() * before + (relevant * counted).mean() + (i - 1) * with_tied
+        total += (expected / divisors[a : a + n])[a + i <= (k or inf)].sum()
+        a, before = a + n, before + counted.sum()
+    return total
+
+
+register(
+    sg.QMeasure, of_orders=q_measure, on_average=average_q_measure,
+    settings=grid(k=CUTOFFS, beta=(1.0, 0, 10), gain=("linear", "exp2", square_root)),
+    few=[sg.QMeasure(), sg.QMeasure(k=3, beta=10), sg.QMeasure(gain="exp2")],
+    scale_invariant=[sg.QMeasure(beta=0)],
+    ideal_is_one=[sg.QMeasure(), sg.QMeasure(k=1), sg.QMeasure(k=3, beta=10, gain="exp2")],
+)
+
+
 # Precision ---------------------------------------------------------------------------------------
 
 def precision(ranked, grades, k=None, threshold=None):
