@@ -1,4 +1,4 @@
-"""GAP, ERR and RBP beside published values and implementations that others wrote."""
+"""GAP, ERR, nERR, RBP and Q-measure beside published values and what others wrote."""
 
 import numpy as np
 import pandas as pd
@@ -6,6 +6,7 @@ import pytest
 from catboost.utils import eval_metric
 from cwl.ruler.measures.cwl_rbp import RBPCWLMetric
 from cwl.ruler.ranking import Ranking
+from pyNTCIREVAL import metrics as ntcireval_metrics
 from queries import random_queries
 from scipy.stats import hypergeom
 
@@ -179,3 +180,38 @@ def test_a_bad_persistence_is_refused(persistence):
 def test_grades_above_max_grade_are_refused(cls):
     with pytest.raises(ValueError, match="max_grade is 3, but y_true has 4 in row 1"):
         cls(max_grade=3)([1, 4], [2, 1])
+
+
+# nERR and Q-measure of NTCIREVAL, in the Python version of M. P. Kato ----------------------------
+
+GRADES = [1, 2, 3, 4]
+
+
+def ntcireval(metric, grades, scores):
+    """Its value of one query's retrieved documents, those of equal scores in the order of rows."""
+    order = np.argsort(-np.array(scores), kind="stable")
+    return metric.compute([(row, int(grades[row])) for row in order if scores[row] > -np.inf])
+
+
+@pytest.mark.parametrize("k", [None, 1, 3, 10])
+@pytest.mark.parametrize("beta", [0, 1, 10])
+def test_q_measure_of_ntcireval(queries, k, beta):
+    ours = sg.QMeasure(k=k, beta=beta, ties="ordinal")
+    for grades, scores in queries.parts:
+        numbers = np.bincount(np.array(grades, dtype=int), minlength=5).tolist()
+        theirs = ntcireval_metrics.QMeasure(numbers, GRADES, beta, k)
+        if sum(numbers[1:]):
+            expected = ntcireval(theirs, grades, scores)
+            assert ours(grades, scores) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 100])
+def test_nerr_of_ntcireval(queries, k):
+    # It stops with the probability gain / (top gain + 1): for gains 2^g - 1 that of the paper.
+    ours = sg.NERR(k=k, max_grade=4, ties="ordinal")
+    for grades, scores in queries.parts:
+        numbers = np.bincount(np.array(grades, dtype=int), minlength=5).tolist()
+        theirs = ntcireval_metrics.nERR(numbers, [2**grade - 1 for grade in GRADES], k)
+        if sum(numbers[1:]):
+            expected = ntcireval(theirs, grades, scores)
+            assert ours(grades, scores) == pytest.approx(expected, rel=1e-12)
