@@ -1,21 +1,25 @@
-"""What displays share: the way from estimators to scores, names and axes."""
+"""What displays are made of: axes and texts, and the way from estimators to what is drawn."""
 
+import textwrap
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import check_grades, check_scores
-from skgraded._input.query_source import is_column, queries_of
+from skgraded._input.columns import check_grades
+from skgraded._input.query_source import queries_of
+from skgraded.display._docs import documented
+from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import document_scores
 from skgraded.model_selection.torn import warn_if_torn
+from skgraded.reports.write.text import percent_text
 
-NO_QID = (
-    "from_estimator needs the query of each row: give qid or group, or else estimators that all "
-    "find it at the same place of X, QueryRanker(…, qid='query_id')."
-)
+BLUE = "#0072B2"  # with the orange of losses told apart in all kinds of colour blindness
+LABEL = 28  # letters that a line of a system's name has
+LEGEND = 44  # letters that a line of the legend has
+SIDE = 40  # letters that fit along the axis at the side
 
 
 class Display:
@@ -24,24 +28,86 @@ class Display:
     ax_: Any
     figure_: Any
 
+    @documented
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw what the display holds, and return the display.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            For matplotlib's ``boxplot`` of folds, or its ``StepPatch`` of wins and losses.
+        """
+        need_matplotlib(f"{type(self).__name__}.plot")
+        self._draw(ax, kwargs)
+        return self
+
+    def _draw(self, ax, settings):
+        raise NotImplementedError
+
     def _take_axes(self, ax, **figure):
         """Draw on these axes, or on those of a new figure with such settings."""
-        need_matplotlib(f"{type(self).__name__}.plot")
         if ax is None:
             import matplotlib.pyplot as plt
 
             _, ax = plt.subplots(**figure)
         self.ax_, self.figure_ = ax, ax.figure
 
+    @property
+    def _ink(self):
+        return self.ax_.xaxis.label.get_color()
+
+    def _draw_mean(self, name, sign=""):
+        """Draw the mean as a line and its interval as a band, where there are such."""
+        self.mean_line_ = self.interval_ = None
+        if self.mean is None or np.isnan(self.mean):
+            return
+        label = f"{name} {self.mean:{sign}.3f}"
+        if self.interval is not None and not np.isnan(self.interval).any():
+            low, high = self.interval
+            of_level = "" if self.level is None else f"{percent_text(self.level)} "
+            label += f", {of_level}interval {low:{sign}.3f} to {high:{sign}.3f}"
+            self.interval_ = self.ax_.axhspan(low, high, color=self._ink, alpha=0.15, linewidth=0)
+        self.mean_line_ = self.ax_.axhline(
+            self.mean, color=self._ink, linestyle="--", linewidth=1.2, label=label
+        )
+
+    def _whole_ticks(self):
+        from matplotlib.ticker import MaxNLocator
+
+        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+    def _fit_height(self):
+        """Show all that is drawn, also by an earlier display, with ticks that fit it."""
+        from matplotlib.ticker import AutoLocator
+
+        self.ax_.autoscale(axis="y")
+        low, high = self.ax_.get_ylim()
+        ticks = AutoLocator().tick_values(low, high)
+        self.ax_.set_yticks(ticks[(ticks >= low) & (ticks <= high)])
+        self.ax_.set_ylim(low, high)
+
+    def _legend_above(self):
+        """Draw the legend in a room of its own above all that is drawn."""
+        root = self.figure_.canvas.figure
+        if root.get_layout_engine() is not None:
+            root.get_layout_engine().execute(root)  # else the height of the axes is not known yet
+        legend = self.ax_.legend(loc="upper right")
+        low, high = self.ax_.get_ylim()
+        room = min(0.6, legend.get_window_extent().height / self.ax_.bbox.height + 0.04)
+        self.ax_.set_ylim(low, low + (high - low) / (1 - room))
+
 
 class SystemsDisplay(Display):
     """What shows the scores of one or several systems."""
+
+    _systems_of = staticmethod(systems_of)  # which systems it takes
 
     @classmethod
     def from_predictions(cls, y_true, y_score, **kwargs):
         raise NotImplementedError
 
     @classmethod
+    @documented
     def from_estimator(
         cls,
         estimator: Any,
@@ -55,46 +121,28 @@ class SystemsDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Draw the curve of a fitted estimator, or one of each of several.
+        """Draw what `from_predictions` draws of the scores of fitted estimators.
 
         Parameters
         ----------
         estimator : estimator, or mapping of str to estimator
-            Fitted. Documents are scored as by `make_ranking_scorer`: by ``predict`` of rankers and
-            regressors, by ``decision_function`` or the expected grade of classifiers.
+            Fitted; for `QueryDifferenceDisplay` two by name, the baseline first. Documents are
+            scored as by `make_ranking_scorer`: by ``predict`` of rankers and regressors, by
+            ``decision_function`` or the expected grade of classifiers.
         X : array-like, sparse matrix or frame of shape (n, n_features)
             The documents.
         y : array-like of shape (n,)
             Their grades ≥ 0.
         qid : array-like of shape (n,), optional
             The query of each row, unless every estimator is a `QueryRanker` that was told where
-            in X it is.
-        group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries, in place of `qid`.
-        sample_weight : array-like of shape (n,), optional
-            A query's weight is the mean over its rows.
+            in X it is. All rows are never taken for one query.
         name : str, optional
-            The system's name in the legend, by default the estimator's class. A mapping has names
-            of its own.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
+            The system's name, by default the estimator's class. A mapping has names of its own.
         **kwargs : dict
             What `from_predictions` takes besides.
-
-        Returns
-        -------
-        display
-            Of this class.
-
-        Raises
-        ------
-        ValueError, TypeError
-            On bad input, and if the queries are not given: all rows are never taken for one query.
-        ImportError
-            If there is no matplotlib.
         """
         need_matplotlib(f"{cls.__name__}.from_estimator")
-        names, estimators = systems_of(estimator, name, "estimator")
+        names, estimators = cls._systems_of(estimator, name, "estimator")
         source = None
         if qid is None and group is None:
             source = common_source(estimators)
@@ -114,56 +162,51 @@ class SystemsDisplay(Display):
         return cls.from_predictions(judgments, scores[0], name=name, ax=ax, **kwargs)
 
 
+class NamedDisplay(SystemsDisplay):
+    """What shows means over queries of systems that may have names."""
+
+    def __init__(self, name, n_systems, n_queries, n_undefined):
+        self.name, self._n_systems = as_names(name, n_systems), n_systems
+        self.n_queries = n_queries
+        self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
+
+    @documented
+    def plot(
+        self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw what the display holds, and return the display.
+
+        Parameters
+        ----------
+        name : str or list of str, optional
+            A name a system, in place of those that it has.
+        **kwargs : dict
+            For matplotlib's ``plot``, of all curves or means.
+        """
+        need_matplotlib(f"{type(self).__name__}.plot")
+        names = self.name if name is None else as_names(name, self._n_systems)
+        self._draw_systems(ax, names, line_settings(kwargs))
+        return self
+
+    def _draw_systems(self, ax, names, settings):
+        raise NotImplementedError
+
+    def _of_queries(self):
+        """How many queries means are of, and how many of them are undefined; of one: ""."""
+        if self.n_queries is None or np.max(self.n_queries) == 1:
+            return ""
+        counted = f"of {low_to_high(self.n_queries)} queries"
+        if self.n_undefined is not None and np.max(self.n_undefined) > 0:
+            counted += f", {low_to_high(self.n_undefined)} undefined"
+        return counted
+
+
 def need_matplotlib(caller):
     """Say what to install."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ImportError(f"{caller} needs matplotlib: pip install matplotlib") from error
-
-
-def systems_of(given, name, argument):
-    """Names (or None) and elements of a mapping of systems, or of the one system given."""
-    if not isinstance(given, Mapping):
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"name must be a str, the name of the one system; got {name!r}.")
-        return None if name is None else [name], [given]
-    if name is not None:
-        raise ValueError(f"{argument} is a mapping, which names its systems: leave out name.")
-    if not given:
-        raise ValueError(f"{argument} is an empty mapping: give at least one system.")
-    return [str(one) for one in given], list(given.values())
-
-
-def checked_scores(systems, names, judgments):
-    """Scores of each system as float columns."""
-    found = []
-    for i, scores in enumerate(systems):
-        argument = "y_score" if names is None else f"y_score of {names[i]!r}"
-        found.append(check_scores(scores, judgments.n_rows, argument))
-    return found
-
-
-def common_source(estimators):
-    """Where in X all the estimators find the queries."""
-    sources = [getattr(one, "qid", None) for one in estimators]
-    first = sources[0]
-    for source in sources:
-        if source is None or not (source is first or (
-            is_column(source) and is_column(first) and source == first
-        )):
-            raise ValueError(NO_QID)
-    return first
-
-
-def as_names(name, n_systems):
-    """List of names, a name a system; or None."""
-    if name is None:
-        return None
-    names = [name] if isinstance(name, str) else list(name)
-    if len(names) != n_systems:
-        raise ValueError(f"name must have a name a system, {n_systems} in all; got {name!r}.")
-    return names
 
 
 def line_settings(kwargs):
@@ -174,16 +217,13 @@ def line_settings(kwargs):
     return normalize_kwargs(kwargs, Line2D)
 
 
-def of_queries(n_queries, n_undefined):
-    """How many queries means are of, and how many of them are undefined; of one or None: ""."""
-    if n_queries is None or np.max(n_queries) == 1:
-        return ""
-    counted = f"of {_range(n_queries)} queries"
-    if n_undefined is not None and np.max(n_undefined) > 0:
-        counted += f", {_range(n_undefined)} undefined"
-    return counted
+# Texts -------------------------------------------------------------------------------------------
+
+def wrapped(text, width=LABEL):
+    """Text in lines of such a width, of which no part is read as a formula."""
+    return textwrap.fill(str(text), width).replace("$", r"\$")
 
 
-def _range(numbers):
+def low_to_high(numbers):
     low, high = np.min(numbers), np.max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -7,16 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column
-from skgraded.display._base import (
-    SystemsDisplay,
-    as_names,
-    checked_scores,
-    line_settings,
-    need_matplotlib,
-    of_queries,
-    systems_of,
-)
-from skgraded.judgments import Judgments, check_judgments
+from skgraded.display._base import NamedDisplay, need_matplotlib
+from skgraded.display._docs import documented
+from skgraded.display._systems import judged, systems_first
+from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP
 from skgraded.measures.curves import (
     check_cutoffs,
@@ -30,22 +24,15 @@ LINESTYLES = ("-", "--", "-.", ":")
 MARKERS = (".", "x", "^", "s", "+")  # five, so that together they tell twenty measures apart
 
 
-class _CurveDisplay(SystemsDisplay):
+class _CurveDisplay(NamedDisplay):
     """What both displays share."""
 
     lines_: list
 
-    def _start(self, ax, name, n_systems):
-        """Take the axes, and return the name of each system."""
-        names = self.name if name is None else as_names(name, n_systems)
-        self._take_axes(ax)
-        return [None] * n_systems if names is None else names
-
-    def _finish(self, xlabel, ylabel):
+    def _name_axes(self, xlabel, ylabel):
         self.ax_.set(xlabel=xlabel, ylabel=ylabel)
         if self.ax_.get_legend_handles_labels()[0]:
             self.ax_.legend()
-        return self
 
 
 class ThresholdCurveDisplay(_CurveDisplay):
@@ -118,19 +105,18 @@ class ThresholdCurveDisplay(_CurveDisplay):
             raise ValueError(
                 f"thresholds must be finite, above 0 and ascend; got {thresholds!r}."
             )
-        self.average_precision = _curves(
+        self.average_precision = systems_first(
             average_precision, "average_precision", (len(self.thresholds),)
         )
         n_systems = len(self.average_precision)
         self.mu_ap = None
         if mu_ap is not None:
             self.mu_ap = column(np.atleast_1d(mu_ap), "mu_ap", n_systems, "average_precision")
-        self.name = as_names(name, n_systems)
         self.relative = relative
-        self.n_queries = n_queries
-        self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
+        super().__init__(name, n_systems, n_queries, n_undefined)
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
         y_true: ArrayLike | Judgments,
@@ -150,35 +136,15 @@ class ThresholdCurveDisplay(_CurveDisplay):
 
         Parameters
         ----------
-        y_true, qid, group, sample_weight, ties, undefined, relative
+        ties, undefined, relative
             As for `skgraded.measures.threshold_curve`. With ``relative=False`` only the curve of
             one query has an area that is known: μAP · r_max.
-        y_score : array-like of shape (n,), or mapping of str to such
-            The system's scores, the highest first; -inf: not retrieved. Of several systems the
-            scores by name.
-        name : str, optional
-            The system's name in the legend. A mapping has names of its own.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        **kwargs : dict
-            For matplotlib's ``plot``, of all curves.
-
-        Returns
-        -------
-        ThresholdCurveDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            On bad input, before any work; with ``relative=False`` also if no grade is above 0.
-        ImportError
-            If there is no matplotlib.
         """
         need_matplotlib(f"{cls.__name__}.from_predictions")
         measure = MuAP(ties=ties, undefined=undefined)
-        names, systems = systems_of(y_score, name, "y_score")
-        judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-        scores = checked_scores(systems, names, judgments)
+        judgments, names, scores = judged(
+            y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
+        )
         curves = [
             threshold_curve(judgments, one, ties=ties, undefined=undefined, relative=relative)
             for one in scores
@@ -194,39 +160,20 @@ class ThresholdCurveDisplay(_CurveDisplay):
         )
         return display.plot(ax=ax, **kwargs)
 
-    def plot(
-        self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any
-    ) -> "ThresholdCurveDisplay":
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        name : str or list of str, optional
-            A name a system, in place of those that it has.
-        **kwargs : dict
-            For matplotlib's ``plot``, of all curves.
-
-        Returns
-        -------
-        ThresholdCurveDisplay
-            Itself.
-        """
-        names = self._start(ax, name, len(self.average_precision))
+    def _draw_systems(self, ax, names, settings):
+        self._take_axes(ax)
         # A marker is the right end of its step, so there is none at t = 0.
-        style = {"drawstyle": "steps-pre", "markevery": slice(1, None), **line_settings(kwargs)}
+        style = {"drawstyle": "steps-pre", "markevery": slice(1, None), **settings}
         t = np.concatenate(([0.0], self.thresholds))
         self.lines_ = []
         for i, values in enumerate(self.average_precision):
             y = np.concatenate((values[:1], values))
-            own = {
-                "label": self._label(i, names[i]), "linestyle": LINESTYLES[i % len(LINESTYLES)],
-            }
+            label = self._label(i, None if names is None else names[i])
+            own = {"label": label, "linestyle": LINESTYLES[i % len(LINESTYLES)]}
             self.lines_ += self.ax_.plot(t, y, **own | style)
         self.ax_.set_ylim(-0.02, 1.02)
-        queries = of_queries(self.n_queries, self.n_undefined)
-        return self._finish(
+        queries = self._of_queries()
+        self._name_axes(
             "threshold t / top grade of the query" if self.relative else "threshold t",
             f"MAP with threshold t\n{queries}" if queries else "AP with threshold t",
         )
@@ -298,12 +245,11 @@ class CutoffCurveDisplay(_CurveDisplay):
     ):
         self.cutoffs = check_cutoffs(cutoffs)
         self.measures = [measures] if isinstance(measures, str) else list(measures)
-        self.values = _curves(values, "values", (len(self.measures), len(self.cutoffs)))
-        self.name = as_names(name, len(self.values))
-        self.n_queries = n_queries
-        self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
+        self.values = systems_first(values, "values", (len(self.measures), len(self.cutoffs)))
+        super().__init__(name, len(self.values), n_queries, n_undefined)
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
         y_true: ArrayLike | Judgments,
@@ -323,36 +269,16 @@ class CutoffCurveDisplay(_CurveDisplay):
 
         Parameters
         ----------
-        y_true, qid, group, sample_weight, ties, measures, cutoffs
+        ties, measures, cutoffs
             As for `skgraded.measures.cutoff_curve`.
-        y_score : array-like of shape (n,), or mapping of str to such
-            The system's scores, the highest first; -inf: not retrieved. Of several systems the
-            scores by name.
-        name : str, optional
-            The system's name in the legend. A mapping has names of its own.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        **kwargs : dict
-            For matplotlib's ``plot``, of all curves.
-
-        Returns
-        -------
-        CutoffCurveDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            On bad input, before any work; also if a measure has no cut-off, or has one already.
-        ImportError
-            If there is no matplotlib.
         """
         need_matplotlib(f"{cls.__name__}.from_predictions")
         uncut = without_cutoff(measures, ties)
-        names, systems = systems_of(y_score, name, "y_score")
-        judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+        judgments, names, scores = judged(
+            y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
+        )
         curves = [
-            cutoff_curve(judgments, one, measures=uncut, cutoffs=cutoffs)
-            for one in checked_scores(systems, names, judgments)
+            cutoff_curve(judgments, one, measures=uncut, cutoffs=cutoffs) for one in scores
         ]
         display = cls(
             curves[0].cutoffs, [curve.values for curve in curves],
@@ -362,31 +288,12 @@ class CutoffCurveDisplay(_CurveDisplay):
         )
         return display.plot(ax=ax, **kwargs)
 
-    def plot(
-        self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any
-    ) -> "CutoffCurveDisplay":
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        name : str or list of str, optional
-            A name a system, in place of those that it has.
-        **kwargs : dict
-            For matplotlib's ``plot``, of all curves.
-
-        Returns
-        -------
-        CutoffCurveDisplay
-            Itself.
-        """
-        names = self._start(ax, name, len(self.values))
+    def _draw_systems(self, ax, names, settings):
+        self._take_axes(ax)
         from matplotlib.ticker import MaxNLocator
 
-        given = line_settings(kwargs)
         self.lines_ = []
-        for of_system, system in zip(self.values, names, strict=True):
+        for of_system, system in zip(self.values, names or [None] * len(self.values), strict=True):
             color: dict = {}  # the next of the axes' cycle
             for i, values in enumerate(of_system):
                 style = {
@@ -395,7 +302,7 @@ class CutoffCurveDisplay(_CurveDisplay):
                 }
                 label = self._label(system, self.measures[i])
                 self.lines_ += self.ax_.plot(
-                    self.cutoffs, values, **{"label": label, **style, **color, **given}
+                    self.cutoffs, values, **{"label": label, **style, **color, **settings}
                 )
                 if len(self.values) > 1:
                     color = {"color": self.lines_[-1].get_color()}
@@ -403,22 +310,10 @@ class CutoffCurveDisplay(_CurveDisplay):
         if isinstance(locator, MaxNLocator):  # else the ticks are the user's
             locator.set_params(integer=True)
         shown = f"{self.measures[0]}@n" if len(self.measures) == 1 else "measure@n"
-        queries = of_queries(self.n_queries, self.n_undefined)
-        return self._finish("cut-off n", f"{shown}, mean\n{queries}" if queries else shown)
+        queries = self._of_queries()
+        self._name_axes("cut-off n", f"{shown}, mean\n{queries}" if queries else shown)
 
     def _label(self, name, measure):
         if name is None:
             return f"{measure}@n"
         return name if len(self.measures) == 1 else f"{name}, {measure}@n"
-
-
-# Input -------------------------------------------------------------------------------------------
-
-def _curves(values, argument, shape):
-    """Values as an array of shape (n_systems, *shape), whose leading axes may be left out."""
-    array = np.asarray(values, dtype=float)
-    full = (1,) * (len(shape) + 1 - array.ndim) + array.shape
-    if len(full) != len(shape) + 1 or full[1:] != shape or full[0] == 0:
-        wanted = ", ".join(map(str, ("n_systems", *shape)))
-        raise ValueError(f"{argument} must have the shape ({wanted}); got {array.shape}.")
-    return array.reshape(full)

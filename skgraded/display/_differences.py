@@ -8,21 +8,9 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column
 from skgraded._input.words import counted
-from skgraded.display._base import SystemsDisplay, need_matplotlib
-from skgraded.display._reports import (
-    BLUE,
-    LEGEND,
-    SIDE,
-    check_made_by,
-    draw_mean,
-    evaluate_systems,
-    fit_height,
-    ink,
-    legend_above,
-    pairs_of,
-    whole_ticks,
-    wrapped,
-)
+from skgraded.display._base import BLUE, LEGEND, SIDE, SystemsDisplay, need_matplotlib, wrapped
+from skgraded.display._docs import documented
+from skgraded.display._systems import check_made_by, evaluate_systems, systems_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
@@ -126,6 +114,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self.mean, self.interval, self.level = mean, interval, level
 
     @classmethod
+    @documented
     def from_comparison(
         cls,
         comparison: Comparison,
@@ -138,32 +127,14 @@ class QueryDifferenceDisplay(SystemsDisplay):
     ) -> "QueryDifferenceDisplay":
         """Draw the differences of a row of a comparison.
 
+        Queries that do not count (without a value in one of the systems, or of weight 0) are left
+        out.
+
         Parameters
         ----------
-        comparison : Comparison
-            As `compare` makes it.
         system, baseline : str, optional
             The pair of systems; what is left out must follow from the rest: of a comparison of two
             systems both, with a baseline that.
-        measure : Measure or str, optional
-            By default the first.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        **kwargs : dict
-            For matplotlib's ``StepPatch``, of wins and losses.
-
-        Returns
-        -------
-        QueryDifferenceDisplay
-            Queries that do not count (without a value in one of the systems, or of weight 0) are
-            left out.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If it is no Comparison, or has no such row, or more than one.
-        ImportError
-            If there is no matplotlib.
         """
         need_matplotlib(f"{cls.__name__}.from_comparison")
         check_made_by("compare", comparison, Comparison, "comparison")
@@ -182,6 +153,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         return display.plot(ax=ax, **kwargs)
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
         y_true: ArrayLike | Judgments,
@@ -199,38 +171,15 @@ class QueryDifferenceDisplay(SystemsDisplay):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,), or Judgments
-            Grades ≥ 0, 0 = irrelevant.
         y_score : mapping of str to array-like of shape (n,)
             Two systems by name, the baseline first: their scores, the highest first; -inf: not
             retrieved.
-        qid : array-like of shape (n,), optional
-            The query of each row, in any row order.
-        group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries, in place of `qid`.
-        sample_weight : array-like of shape (n,), optional
-            A query's weight in the mean is the mean over its rows.
         measure : Measure or str, default="ndcng@10"
         level : float, default=0.95
             Of the interval of the mean difference, between 0 and 1.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        **kwargs : dict
-            For matplotlib's ``StepPatch``, of wins and losses.
-
-        Returns
-        -------
-        QueryDifferenceDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            On bad input, before any work.
-        ImportError
-            If there is no matplotlib.
         """
         need_matplotlib(f"{cls.__name__}.from_predictions")
-        _check_two(y_score, "y_score")
+        cls._systems_of(y_score, None, "y_score")
         evaluations = evaluate_systems(
             y_true, y_score, None, [as_measure(measure)], qid=qid, group=group,
             sample_weight=sample_weight,
@@ -239,55 +188,17 @@ class QueryDifferenceDisplay(SystemsDisplay):
         found = compare(evaluations, baseline=baseline, test=None, level=level, rng=0)
         return cls.from_comparison(found, ax=ax, **kwargs)
 
-    @classmethod
-    def from_estimator(
-        cls, estimator: Mapping[str, Any], X: Any, y: ArrayLike, **kwargs: Any
-    ) -> "QueryDifferenceDisplay":
-        """Draw the differences of two fitted estimators.
+    @staticmethod
+    def _systems_of(given, name, argument):
+        if not isinstance(given, Mapping) or len(given) != 2:
+            got = f"{len(given)}" if isinstance(given, Mapping) else type(given).__name__
+            raise ValueError(
+                f"{argument} must be a mapping of two systems, the baseline first, such as "
+                f"{{'bm25': …, 'lgbm': …}}; got {got}."
+            )
+        return systems_of(given, name, argument)
 
-        Parameters
-        ----------
-        estimator : mapping of str to estimator
-            Two by name, the baseline first, fitted. Documents are scored as by
-            `make_ranking_scorer`: by ``predict`` of rankers and regressors, by
-            ``decision_function`` or the expected grade of classifiers.
-        X : array-like, sparse matrix or frame of shape (n, n_features)
-            The documents.
-        y : array-like of shape (n,)
-            Their grades ≥ 0.
-        **kwargs : dict
-            What `from_predictions` takes besides. `qid` or `group` must be given unless both are
-            a `QueryRanker` that was told where in X the queries are.
-
-        Returns
-        -------
-        QueryDifferenceDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            On bad input, and if the queries are not given.
-        ImportError
-            If there is no matplotlib.
-        """
-        _check_two(estimator, "estimator")
-        return super().from_estimator(estimator, X, y, **kwargs)
-
-    def plot(self, ax: Any = None, **kwargs: Any) -> "QueryDifferenceDisplay":
-        """Draw the differences.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        **kwargs : dict
-            For matplotlib's ``StepPatch``, of wins and losses.
-
-        Returns
-        -------
-        QueryDifferenceDisplay
-            Itself.
-        """
+    def _draw(self, ax, settings):
         self._take_axes(ax, layout="constrained")
         from matplotlib.cbook import normalize_kwargs
         from matplotlib.patches import StepPatch
@@ -295,7 +206,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         ax = self.ax_
         edges = np.arange(len(self.differences) + 1)
         wins, losses = np.maximum(self.differences, 0), np.minimum(self.differences, 0)
-        style = {"fill": True, "linewidth": 0, **normalize_kwargs(kwargs, StepPatch)}
+        style = {"fill": True, "linewidth": 0, **normalize_kwargs(settings, StepPatch)}
         self.wins_ = StepPatch(wins, edges, **{
             "facecolor": BLUE,
             "label": wrapped(f"{_queries(self.wins)}: {self.system} better", LEGEND),
@@ -310,22 +221,19 @@ class QueryDifferenceDisplay(SystemsDisplay):
             ax.add_artist(patch)  # Axes.stairs takes seconds to find the limits of 30,000 steps
             ax.update_datalim([(0, heights.min(initial=0)), (len(wins), heights.max(initial=0))])
         ax.autoscale_view()
-        ax.axhline(0, color=ink(ax), linewidth=0.8)
-        self.mean_line_, self.interval_ = draw_mean(
-            ax, "mean difference", self.mean, self.interval, self.level, "+"
-        )
+        ax.axhline(0, color=self._ink, linewidth=0.8)
+        self._draw_mean("mean difference", "+")
         ax.set_ylabel(wrapped(f"difference in {self.measure}", SIDE))
         ties = f", {self.ties:,} equal" if self.ties else ""
         left_out = f", {self.n_left_out:,} more left out" if self.n_left_out else ""
         ax.set_xlabel(f"{_queries(len(self.differences))} by difference{ties}{left_out}")
         self._name_queries()
-        fit_height(ax)
-        legend_above(ax)
-        return self
+        self._fit_height()
+        self._legend_above()
 
     def _name_queries(self):
         if self.query_ids is None or len(self.query_ids) > MOST_NAMED:
-            whole_ticks(self.ax_)
+            self._whole_ticks()
             return
         names = [_shortened(str(one)) for one in self.query_ids]
         rotation = 0 if sum(map(len, names)) < 50 else 90
@@ -337,7 +245,8 @@ def _pair(comparison, system, baseline):
     for argument, name in (("system", system), ("baseline", baseline)):
         if name is not None:
             check_system(argument, name, comparison.systems)
-    pairs = pairs_of(comparison)
+    table = comparison.table
+    pairs = list(dict.fromkeys(zip(table["system"], table["baseline"], strict=True)))
     found = [pair for pair in pairs if system in (None, pair[0]) and baseline in (None, pair[1])]
     if len(found) == 1:
         return found[0]
@@ -348,15 +257,6 @@ def _pair(comparison, system, baseline):
         f"The comparison {problem} (system={system!r}, baseline={baseline!r}). Give one of: "
         f"{known}{more}."
     )
-
-
-def _check_two(systems, argument):
-    if not isinstance(systems, Mapping) or len(systems) != 2:
-        got = f"{len(systems)}" if isinstance(systems, Mapping) else type(systems).__name__
-        raise ValueError(
-            f"{argument} must be a mapping of two systems, the baseline first, such as "
-            f"{{'bm25': …, 'lgbm': …}}; got {got}."
-        )
 
 
 def _queries(n):

@@ -6,19 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column, whole_number
-from skgraded._input.words import counted
-from skgraded.display._base import Display, need_matplotlib
-from skgraded.display._reports import (
-    BLUE,
-    SIDE,
-    check_made_by,
-    draw_mean,
-    fit_height,
-    ink,
-    legend_above,
-    whole_ticks,
-    wrapped,
-)
+from skgraded._input.words import plural
+from skgraded.display._base import BLUE, SIDE, Display, low_to_high, need_matplotlib, wrapped
+from skgraded.display._docs import documented
+from skgraded.display._systems import check_made_by
 from skgraded.measures import Measure
 from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
 from skgraded.reports.evaluation import evaluated_name
@@ -102,6 +93,7 @@ class FoldDisplay(Display):
         self.mean, self.interval, self.level = mean, interval, level
 
     @classmethod
+    @documented
     def from_cross_evaluation(
         cls,
         cross_evaluation: CrossEvaluation,
@@ -116,30 +108,12 @@ class FoldDisplay(Display):
     ) -> "FoldDisplay":
         """Draw the folds of a cross-evaluation.
 
+        Queries without a value are left out, and those of weight 0; boxes know no weights.
+
         Parameters
         ----------
         cross_evaluation : CrossEvaluation
             As `cross_evaluate` makes it.
-        measure : Measure or str, optional
-            By default the first.
-        level, method, n_resamples, rng
-            As for `Evaluation.summary`, of which it draws the interval.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        **kwargs : dict
-            For matplotlib's ``boxplot``.
-
-        Returns
-        -------
-        FoldDisplay
-            Queries without a value are left out, and those of weight 0; boxes know no weights.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If it is no CrossEvaluation, or has no such measure.
-        ImportError
-            If there is no matplotlib.
         """
         need_matplotlib(f"{cls.__name__}.from_cross_evaluation")
         check_made_by("cross_evaluate", cross_evaluation, CrossEvaluation, "cross_evaluation")
@@ -157,21 +131,7 @@ class FoldDisplay(Display):
         )
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> "FoldDisplay":
-        """Draw the folds.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        **kwargs : dict
-            For matplotlib's ``boxplot``.
-
-        Returns
-        -------
-        FoldDisplay
-            Itself.
-        """
+    def _draw(self, ax, settings):
         self._take_axes(ax, layout="constrained")
         ax = self.ax_
         defined = ~np.isnan(self.values)
@@ -179,28 +139,24 @@ class FoldDisplay(Display):
         by_fold: list = [self.values[defined & (self.fold == i)] for i in places]
         style = {
             "positions": places, "whis": (5, 95), "showfliers": False, "patch_artist": True,
-            "widths": 0.6, "manage_ticks": False, "boxprops": {"facecolor": (ink(ax), 0.1)},
-            "medianprops": {"color": ink(ax)},
+            "widths": 0.6, "manage_ticks": False, "boxprops": {"facecolor": (self._ink, 0.1)},
+            "medianprops": {"color": self._ink},
         }
-        self.boxes_ = ax.boxplot(by_fold, **{**style, **kwargs})["boxes"]
+        self.boxes_ = ax.boxplot(by_fold, **{**style, **settings})["boxes"]
         self.boxes_[0].set_label("half of the queries; whiskers: 90 %")
         (self.points_,) = ax.plot(
             places, self.fold_means, linestyle="none", marker="D", color=BLUE,
             label="mean of the fold",
         )
-        self.mean_line_, self.interval_ = draw_mean(
-            ax, "mean of all", self.mean, self.interval, self.level
-        )
+        self._draw_mean("mean of all")
         ax.set(xlim=(-0.6, len(places) - 0.4), ylabel=wrapped(self.measure, SIDE))
         ax.set_xlabel(f"fold, {_sizes(by_fold, int((~defined).sum()))}")
-        whole_ticks(ax)
-        fit_height(ax)
-        legend_above(ax)
-        return self
+        self._whole_ticks()
+        self._fit_height()
+        self._legend_above()
 
 
 def _sizes(by_fold, n_left_out):
     sizes = [len(values) for values in by_fold]
-    low, high = min(sizes), max(sizes)
-    text = ("" if low == high else f"{low:,} to ") + counted(high, "query", "queries")
-    return f"{text} each" + (f", {n_left_out:,} left out" if n_left_out else "")
+    text = f"{low_to_high(sizes)} {plural(max(sizes), 'query', 'queries')} each"
+    return text + (f", {n_left_out:,} left out" if n_left_out else "")

@@ -6,23 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import (
-    SystemsDisplay,
-    as_names,
-    line_settings,
-    need_matplotlib,
-    of_queries,
-    systems_of,
-)
-from skgraded.display._reports import (
-    LEGEND,
+from skgraded.display._base import LEGEND, NamedDisplay, need_matplotlib, wrapped
+from skgraded.display._docs import documented
+from skgraded.display._systems import (
     check_made_by,
     evaluate_systems,
-    ink,
-    legend_above,
     measure_names,
-    pairs_of,
-    wrapped,
+    systems_first,
+    systems_of,
 )
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
@@ -35,11 +26,12 @@ MARKERS = "os^Dv*Pph8"
 LINE = 0.18  # inches that a line of letters takes
 
 
-class IntervalDisplay(SystemsDisplay):
+class IntervalDisplay(NamedDisplay):
     """Means or mean differences with their intervals: a forest plot.
 
     A row is a system; measures have colours and markers of their own. Of a single system a row is
-    a measure.
+    a measure. A new figure is as high as the rows need; long names need a figure with
+    ``layout="constrained"``, as a new one has.
 
     Make it by `from_evaluations`, `from_comparison`, `from_predictions` or `from_estimator`.
 
@@ -108,27 +100,22 @@ class IntervalDisplay(SystemsDisplay):
         n_undefined: ArrayLike | None = None,
     ):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
-        self.means = np.atleast_2d(np.asarray(means, dtype=float))
-        shape = self.means.shape
-        if len(shape) != 2 or shape[1] != len(self.measures) or not shape[0]:
-            raise ValueError(
-                f"means must have the shape (n_systems, {len(self.measures)}); got "
-                f"{np.shape(means)}."
-            )
+        self.means = systems_first(means, "means", (len(self.measures),))
         self.low, self.high = (np.atleast_2d(np.asarray(end, dtype=float)) for end in (low, high))
         for argument, end in (("low", self.low), ("high", self.high)):
-            if end.shape != shape:
+            if end.shape != self.means.shape:
                 raise ValueError(
-                    f"{argument} must have the shape {shape} of means; got {end.shape}."
+                    f"{argument} must have the shape {self.means.shape} of means; "
+                    f"got {end.shape}."
                 )
-        self.name = as_names(name, len(self.means))
         self.quantity = quantity
         self.zero_line = zero_line
         self.level = level
-        self.n_queries = None if n_queries is None else np.asarray(n_queries)
-        self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
+        n_queries = None if n_queries is None else np.asarray(n_queries)
+        super().__init__(name, len(self.means), n_queries, n_undefined)
 
     @classmethod
+    @documented
     def from_evaluations(
         cls,
         evaluations: Evaluation | Mapping[str, Evaluation],
@@ -150,25 +137,6 @@ class IntervalDisplay(SystemsDisplay):
             By name; they need not be of the same queries. A `CrossEvaluation` is one.
         measures : Measure, str, or list of these, optional
             By default those of the first evaluation.
-        name : str, optional
-            The system's name if it is one evaluation.
-        level, method, n_resamples, rng
-            As for `Evaluation.summary`, of which it draws the numbers.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        **kwargs : dict
-            For matplotlib's ``plot``, of all means.
-
-        Returns
-        -------
-        IntervalDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            On bad input, before any work.
-        ImportError
-            If there is no matplotlib.
         """
         need_matplotlib(f"{cls.__name__}.from_evaluations")
         names, found = systems_of(evaluations, name, "evaluations")
@@ -197,6 +165,7 @@ class IntervalDisplay(SystemsDisplay):
         return display.plot(ax=ax, **kwargs)
 
     @classmethod
+    @documented
     def from_comparison(
         cls,
         comparison: Comparison,
@@ -207,56 +176,34 @@ class IntervalDisplay(SystemsDisplay):
     ) -> "IntervalDisplay":
         """Draw the mean differences of a comparison with their intervals.
 
-        Parameters
-        ----------
-        comparison : Comparison
-            As `compare` makes it. Intervals are as in its table: not corrected for their number.
-        measures : Measure, str, or list of these, optional
-            By default all.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
-        **kwargs : dict
-            For matplotlib's ``plot``, of all means.
-
-        Returns
-        -------
-        IntervalDisplay
-            Without a baseline a row is a pair of systems.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If it is no Comparison, or has no such measure.
-        ImportError
-            If there is no matplotlib.
+        Without a baseline a row is a pair of systems. Intervals are as in the comparison's table:
+        not corrected for their number.
         """
         need_matplotlib(f"{cls.__name__}.from_comparison")
         check_made_by("compare", comparison, Comparison, "comparison")
         shown = measure_names(measures, comparison.measures)
-        rows = {
-            (row["system"], row["baseline"], row["measure"]): row
-            for row in rows_of(comparison.table)
-        }
-        table = [[rows[(*pair, measure)] for measure in shown] for pair in pairs_of(comparison)]
+        by_measure = [
+            [row for row in rows_of(comparison.table) if row["measure"] == measure]
+            for measure in shown
+        ]
+        means, low, high, n_queries = (
+            np.array([[row[key] for row in rows] for rows in by_measure]).T
+            for key in ("difference", "ci_low", "ci_high", "n_queries")
+        )
         baseline = comparison.baseline
         display = cls(
-            *(
-                [[row[key] for row in of_pair] for of_pair in table]
-                for key in ("difference", "ci_low", "ci_high")
-            ),
-            measures=shown,
+            means, low, high, measures=shown, zero_line=True, level=comparison.level,
+            n_queries=n_queries,
             name=[
-                system if baseline is not None else f"{system} − {other}"
-                for system, other in pairs_of(comparison)
+                row["system"] + ("" if baseline is not None else f" − {row['baseline']}")
+                for row in by_measure[0]
             ],
             quantity="mean difference" + ("" if baseline is None else f" to {baseline}"),
-            zero_line=True,
-            level=comparison.level,
-            n_queries=[[row["n_queries"] for row in of_pair] for of_pair in table],
         )
         return display.plot(ax=ax, **kwargs)
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
         y_true: ArrayLike | Judgments,
@@ -275,38 +222,11 @@ class IntervalDisplay(SystemsDisplay):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,), or Judgments
-            Grades ≥ 0, 0 = irrelevant.
-        y_score : array-like of shape (n,), or mapping of str to such
-            The system's scores, the highest first; -inf: not retrieved. Of several systems the
-            scores by name.
-        qid : array-like of shape (n,), optional
-            The query of each row, in any row order.
-        group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries, in place of `qid`.
-        sample_weight : array-like of shape (n,), optional
-            A query's weight is the mean over its rows.
-        name : str, optional
-            The system's name. A mapping has names of its own.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure.
         measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
         level : float, default=0.95
             Of the intervals, between 0 and 1.
         **kwargs : dict
-            `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is for matplotlib's
-            ``plot``, of all means.
-
-        Returns
-        -------
-        IntervalDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            On bad input, before any work.
-        ImportError
-            If there is no matplotlib.
+            `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is as for `plot`.
         """
         need_matplotlib(f"{cls.__name__}.from_predictions")
         evaluations: Any = evaluate_systems(
@@ -317,27 +237,7 @@ class IntervalDisplay(SystemsDisplay):
             (evaluations,) = evaluations.values()
         return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
 
-    def plot(
-        self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any
-    ) -> "IntervalDisplay":
-        """Draw the intervals.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; None: in a new figure that is as high as the rows need. Long names
-            need a figure with ``layout="constrained"``, as a new one has.
-        name : str or list of str, optional
-            A name a system, in place of those that it has.
-        **kwargs : dict
-            For matplotlib's ``plot``, of all means.
-
-        Returns
-        -------
-        IntervalDisplay
-            Itself.
-        """
-        names = self.name if name is None else as_names(name, len(self.means))
+    def _draw_systems(self, ax, names, settings):
         tables: tuple = self.means, self.low, self.high
         if len(self.means) == 1 and (names is None or len(self.measures) > 1):
             tables = tuple(table.T for table in tables)
@@ -352,27 +252,25 @@ class IntervalDisplay(SystemsDisplay):
         self._take_axes(
             ax, layout="constrained", figsize=(6.4, 1.4 + height * len(rows) + above)
         )
-        self._draw(tables, series, kwargs)
+        self._draw_rows(tables, series, settings)
         of = f"{self.measures[0]}: " if len(self.measures) == 1 and names is not None else ""
         widest = max(len(line) for row in rows for line in row.split("\n"))
         self.ax_.set_xlabel(wrapped(of + self._what(), min(60, 72 - widest)))
         self.ax_.set_ylim(len(rows) - 0.5, -0.5)
         self.ax_.set_yticks(range(len(rows)), rows)
         if self.ax_.get_legend_handles_labels()[0]:
-            legend_above(self.ax_)
+            self._legend_above()
         self._fit_letters(n_lines)
-        return self
 
-    def _draw(self, tables, series, kwargs):
-        given = line_settings(kwargs)
+    def _draw_rows(self, tables, series, settings):
         self.points_, self.intervals_ = [], []
         if self.zero_line:
-            self.ax_.axvline(0, color=ink(self.ax_), linewidth=0.8, zorder=1)
+            self.ax_.axvline(0, color=self._ink, linewidth=0.8, zorder=1)
         for i, (means, low, high) in enumerate(zip(*(table.T for table in tables), strict=True)):
             y = np.arange(len(means)) + 0.7 * ((i + 0.5) / len(series) - 0.5)
             style = {"linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
             label = {} if series[i] is None else {"label": wrapped(series[i], LEGEND)}
-            self.points_ += self.ax_.plot(means, y, **{**label, **style, **given})
+            self.points_ += self.ax_.plot(means, y, **{**label, **style, **settings})
             color = self.points_[-1].get_color()
             self.intervals_.append(self.ax_.hlines(y, low, high, colors=color, linewidth=1.5))
 
@@ -386,7 +284,7 @@ class IntervalDisplay(SystemsDisplay):
 
     def _what(self):
         """Say what the means and intervals are."""
-        parts = [self.quantity, of_queries(self.n_queries, self.n_undefined)]
+        parts = [self.quantity, self._of_queries()]
         if self.level is not None:
             parts.append(f"{percent_text(self.level)} intervals")
         return ", ".join(filter(None, parts))

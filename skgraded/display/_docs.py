@@ -1,0 +1,65 @@
+"""Paragraphs that the docstrings of the displays share."""
+
+import inspect
+import re
+
+PARAMETERS = r"""
+y_true : array-like of shape (n,), or Judgments
+    Grades ≥ 0, 0 = irrelevant.
+y_score : array-like of shape (n,), or mapping of str to such
+    The system's scores, the highest first; -inf: not retrieved. Of several systems the scores by
+    name.
+qid : array-like of shape (n,), optional
+    The query of each row, in any row order.
+group : array-like of shape (n_queries,), optional
+    Sizes of consecutive queries, in place of `qid`.
+sample_weight : array-like of shape (n,), optional
+    A query's weight is the mean over its rows.
+comparison : Comparison
+    As `compare` makes it.
+name : str, optional
+    The system's name. A mapping has names of its own.
+measure : Measure or str, optional
+    By default the first.
+measures : Measure, str, or list of these, optional
+    By default all.
+level, method, n_resamples, rng
+    As for `Evaluation.summary`, of which it draws the numbers.
+ax : matplotlib.axes.Axes, optional
+    Where to draw; None: in a new figure.
+**kwargs : dict
+    Settings of matplotlib for what `plot` draws.
+"""
+END = """
+Returns
+-------
+display
+    Of this class.
+
+Raises
+------
+ValueError, TypeError
+    On bad input, before any work.
+ImportError
+    If there is no matplotlib."""
+
+
+def documented(method):
+    """Give a docstring the shared paragraph of each parameter that it says nothing of."""
+    if method.__doc__ is None:  # python -OO
+        return method
+    text, _, own = inspect.cleandoc(method.__doc__).partition("\n\nParameters\n----------\n")
+    known = {**_paragraphs(PARAMETERS), **_paragraphs(own)}
+    _, *names = inspect.signature(method).parameters  # without self or cls
+    shown = dict.fromkeys(known[name] for name in names)
+    method.__doc__ = "\n".join([text, "", "Parameters", "----------", *shown, END])
+    return method
+
+
+def _paragraphs(text):
+    """The paragraph of each parameter by its name."""
+    return {
+        name: paragraph
+        for paragraph in re.split(r"\n(?=\S)", text.strip())
+        for name in re.findall(r"\w+", paragraph.partition("\n")[0].partition(" :")[0])
+    }

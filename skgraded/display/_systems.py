@@ -1,0 +1,101 @@
+"""What displays are given: systems, their names and scores, and reports."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from skgraded._input.columns import check_scores
+from skgraded._input.query_source import is_column
+from skgraded.judgments import check_judgments
+from skgraded.measures import Measure
+from skgraded.reports.evaluation import evaluate, evaluated_name
+
+NO_QID = (
+    "from_estimator needs the query of each row: give qid or group, or else estimators that all "
+    "find it at the same place of X, QueryRanker(…, qid='query_id')."
+)
+
+
+def systems_of(given, name, argument):
+    """Names (or None) and elements of a mapping of systems, or of the one system given."""
+    if not isinstance(given, Mapping):
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"name must be a str, the name of the one system; got {name!r}.")
+        return None if name is None else [name], [given]
+    if name is not None:
+        raise ValueError(f"{argument} is a mapping, which names its systems: leave out name.")
+    if not given:
+        raise ValueError(f"{argument} is an empty mapping: give at least one system.")
+    return [str(one) for one in given], list(given.values())
+
+
+def judged(y_true, y_score, name, **truth):
+    """Judgments, and names (or None) and checked scores of the systems."""
+    names, systems = systems_of(y_score, name, "y_score")
+    judgments = check_judgments(y_true, **truth)
+    arguments = ["y_score"] if names is None else [f"y_score of {one!r}" for one in names]
+    scores = [
+        check_scores(of_system, judgments.n_rows, argument)
+        for of_system, argument in zip(systems, arguments, strict=True)
+    ]
+    return judgments, names, scores
+
+
+def evaluate_systems(y_true, y_score, name, measures, **truth):
+    """Evaluations of the scores by system name."""
+    judgments, names, scores = judged(y_true, y_score, name, **truth)
+    return {
+        one: evaluate(judgments, of_system, measures=measures)
+        for one, of_system in zip(names or [""], scores, strict=True)
+    }
+
+
+def common_source(estimators):
+    """Where in X all the estimators find the queries."""
+    first, *others = (getattr(one, "qid", None) for one in estimators)
+    alike = (
+        one is first or (is_column(one) and is_column(first) and one == first) for one in others
+    )
+    if first is None or not all(alike):
+        raise ValueError(NO_QID)
+    return first
+
+
+def as_names(name, n_systems):
+    """List of names, a name a system; or None."""
+    if name is None:
+        return None
+    names = [name] if isinstance(name, str) else list(name)
+    if len(names) != n_systems:
+        raise ValueError(f"name must have a name a system, {n_systems} in all; got {name!r}.")
+    return names
+
+
+def systems_first(values, argument, shape):
+    """Values as an array of shape (n_systems, *shape), whose leading axes may be left out."""
+    array = np.asarray(values, dtype=float)
+    full = (1,) * (len(shape) + 1 - array.ndim) + array.shape
+    if len(full) != len(shape) + 1 or full[1:] != shape or full[0] == 0:
+        wanted = ", ".join(map(str, ("n_systems", *shape)))
+        raise ValueError(f"{argument} must have the shape ({wanted}); got {array.shape}.")
+    return array.reshape(full)
+
+
+# Reports -----------------------------------------------------------------------------------------
+
+def check_made_by(function, given, cls, argument):
+    if not isinstance(given, cls):
+        raise TypeError(
+            f"{argument} must be of type {cls.__name__}, made by {function}; got "
+            f"{type(given).__name__}."
+        )
+
+
+def measure_names(measures, known):
+    if measures is None:
+        return known
+    one = isinstance(measures, (str, Measure))
+    names = [evaluated_name(measure, known) for measure in ([measures] if one else measures)]
+    if not names:
+        raise ValueError("measures is empty: give at least one measure.")
+    return names

@@ -1,0 +1,45 @@
+"""Docstrings of displays are whole, also where they share paragraphs."""
+
+import inspect
+import re
+
+import pytest
+
+import skgraded as sg
+from skgraded import display
+
+METHODS = [
+    (cls, name)
+    for cls in (getattr(display, name) for name in display.__all__)
+    for name, method in inspect.getmembers(cls)
+    if not name.startswith("_") and callable(method)
+]
+
+
+@pytest.mark.parametrize(("cls", "name"), METHODS)
+def test_every_parameter_of_a_method_is_described_once(cls, name):
+    method = getattr(cls, name)
+    text = inspect.getdoc(method)
+    _, rest = text.split("\nParameters\n----------\n")
+    described, returned = rest.split("\nReturns\n-------\n")
+    names = [
+        word.lstrip("*")
+        for line in re.findall(r"(?m)^\S.*", described)
+        for word in line.partition(" :")[0].split(", ")
+    ]
+    expected = [one for one in inspect.signature(method).parameters if one != "self"]
+    assert sorted(names) == sorted(expected)
+    assert "\nRaises\n------\n" in returned
+
+
+def test_own_words_come_before_shared_ones():
+    text = inspect.getdoc(sg.QueryDifferenceDisplay.from_predictions)
+    assert "Two systems by name, the baseline first" in text
+    assert "Of several systems the scores by" not in text
+
+
+def test_all_public_methods_are_looked_at():
+    assert {name for _, name in METHODS} == {
+        "plot", "from_predictions", "from_estimator", "from_comparison", "from_evaluations",
+        "from_cross_evaluation",
+    }
