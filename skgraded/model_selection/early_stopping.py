@@ -67,19 +67,7 @@ class Progress:
 
 
 def hold_out(n_queries, fraction, random_state):
-    """Draw the queries to hold out.
-
-    Parameters
-    ----------
-    n_queries : int
-    fraction : float
-        Of the queries, at least one.
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    ndarray of shape (n_queries,) of bool
-    """
+    """Draw the queries to hold out, at least one: (n_queries,) of bool."""
     if n_queries < 2:
         raise ValueError(
             "early_stopping=True holds out whole queries, but there is only one. Give others by "
@@ -96,20 +84,7 @@ def hold_out(n_queries, fraction, random_state):
 
 
 def split(rows, queries, held_out, by_query):
-    """Part Rows in any order into those to train and those to stop on.
-
-    Parameters
-    ----------
-    rows : Rows
-    queries : Queries
-    held_out : ndarray of shape (n_queries,) of bool
-    by_query : bool
-        Whether to bring the training rows together by query; the others always are.
-
-    Returns
-    -------
-    training, validation : Rows
-    """
+    """Part Rows into those to train, brought together if `by_query`, and those to stop on."""
     sizes = queries.sizes
     order = np.arange(len(rows.grades)) if queries.order is None else queries.order
     held = np.repeat(held_out, sizes)

@@ -110,17 +110,9 @@ def _marks(grades, order, starts, table=None):
 def warn_if_torn(estimator, X, judgments, source=None):
     """Issue a TornQueryWarning if a score sees queries in part, or some that the fit has seen.
 
-    Parameters
-    ----------
-    estimator : object
-        A fitted QueryRanker, alone, as the last step of a pipeline or inside a search; of other
-        estimators nothing is known.
-    X : array-like, sparse matrix or frame of shape (n, n_columns)
-        What it is about to be scored on, with the column of the queries or without it.
-    judgments : Judgments
-        The truth of these rows.
-    source : str, int or pandas Series, optional
-        Where in X the queries were found.
+    The estimator is a fitted QueryRanker, alone, as the last step of a pipeline or inside a search;
+    of other estimators nothing is known. X is what it is about to be scored on, with the column of
+    the queries or without it, `source` where in X they were found.
     """
     shared = _known_queries(estimator, X, judgments)
     if shared:
@@ -153,19 +145,10 @@ def _known_queries(estimator, X, judgments):
 
 
 def warn_if_partial(X, source, verb, stacklevel=3):
-    """Issue a TornQueryWarning if X has only some of the rows of a query.
+    """Issue a TornQueryWarning if X has only some of the rows of a query, whose ids were looked up.
 
-    Parameters
-    ----------
-    X : pandas.DataFrame of shape (n, n_columns)
-        What is fitted or scored, its queries already looked up; a table of any kind if the source
-        is not a Series.
-    source : str, int or pandas Series, optional
-        Where in X the queries were found. Only of a Series, which holds the label of every row of
-        X, is it known which rows a query has.
-    verb : {"fit", "score"}
-    stacklevel : int, default=3
-        That of the caller's caller.
+    Only of a Series as `source`, which holds the label of every row of X, is it known which rows a
+    query has. `verb` is "fit" or "score", `stacklevel` that of the caller's caller.
     """
     if source is None or is_column(source):
         return

@@ -26,22 +26,7 @@ class ConfidenceInterval(NamedTuple):
 
 
 def check_settings(level, method, n_resamples, rng):
-    """Check what an interval is made with; a `method` of None stays None.
-
-    Parameters
-    ----------
-    level : float
-        Between 0 and 1.
-    method : {"bootstrap", "t"} or None
-    n_resamples : int
-    rng : int, numpy.random.Generator or None
-
-    Returns
-    -------
-    level : float
-    method : str or None
-    n_resamples : int
-    """
+    """Check level, method (None stays None), n_resamples and rng; return the first three."""
     level = number("level", 0, 1, above=True, below=True)(level)
     if method is not None:
         method = one_of("method", METHODS)(method)
@@ -67,27 +52,10 @@ def mean_interval(
     n_resamples: int = 9999,
     rng: int | np.random.Generator | None = None,
 ) -> ConfidenceInterval:
-    r"""Interval of the mean Σ w v / Σ w over the queries that values v are a sample of.
+    """Interval of the mean Σ w v / Σ w over the queries that values v are a sample of.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_queries,)
-        nan: left out.
-    weights : ndarray of shape (n_queries,) or None
-        Weights ≥ 0; the queries of weight 0 are left out.
-    level : float
-        Between 0 and 1.
-    method : {"bootstrap", "t"}
-        "bootstrap": BCa, of `n_resamples` resamples of the queries with their weights. "t": mean
-        ± t · s with n - 1 degrees of freedom, s² = n / (n - 1) Σ (w (v - mean))² / (Σ w)², which
-        is the usual standard error where weights are equal.
-    n_resamples : int, default=9999
-    rng : int, numpy.random.Generator or None, default=None
-
-    Returns
-    -------
-    ConfidenceInterval
-        The value itself if all are identical; nan if fewer than two queries are left.
+    As `Evaluation.confidence_interval` says. Values that are nan and queries of weight 0 are left
+    out. The value itself if all are identical; nan if fewer than two are left.
     """
     kept = ~np.isnan(values)
     if weights is not None:

@@ -35,18 +35,7 @@ class Correction(NamedTuple):
 def p_value(test: str, differences: np.ndarray, n_resamples: int, rng) -> float:
     """Two-sided p-value of "the differences are symmetric about 0" (t, bootstrap: their mean is 0).
 
-    Parameters
-    ----------
-    test : {"randomization", "t", "wilcoxon", "bootstrap"}
-    differences : ndarray of shape (n,)
-    n_resamples : int
-        Of randomization and bootstrap.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    float
-        1 if no difference is other than 0, or there is only one; nan if there is none.
+    1 if no difference is other than 0, or there is only one; nan if there is none.
     """
     if not len(differences):
         return np.nan
@@ -175,18 +164,7 @@ TESTS = {
 # Corrections -------------------------------------------------------------------------------------
 
 def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
-    """Correct p-values for their number.
-
-    Parameters
-    ----------
-    p_values : ndarray of shape (n_tests,)
-        nan: not a test.
-    correction : {"holm", "bonferroni", "fdr_bh"} or None
-
-    Returns
-    -------
-    ndarray of shape (n_tests,)
-    """
+    """Correct p-values for their number, nan for what is no test; None: no correction."""
     adjusted = np.array(p_values, dtype=float)
     tested = ~np.isnan(adjusted)
     if correction is not None and tested.any():

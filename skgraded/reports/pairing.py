@@ -40,19 +40,9 @@ def check_system(argument, name, systems):
 
 
 def paired(evaluations):
-    """Bring all systems into one order of queries.
+    """Bring all systems into one order of queries, that of the first.
 
-    Parameters
-    ----------
-    evaluations : mapping of str to Evaluation
-
-    Returns
-    -------
-    query_ids : ndarray of shape (n_queries,)
-        As in the first system.
-    per_query : dict of str to ndarray of shape (n_systems, n_queries)
-        Values by measure.
-    weights : ndarray of shape (n_queries,) or None
+    Returns query ids (n_queries,), values (n_systems, n_queries) by measure, and weights or None.
     """
     query_ids = next(iter(evaluations.values())).query_ids
     positions = _positions(evaluations)

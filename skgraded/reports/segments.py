@@ -10,18 +10,9 @@ from skgraded._input.words import plain_list
 # Segments ----------------------------------------------------------------------------------------
 
 def segments_of(query_ids, by):
-    """Find the queries of each segment.
+    """Find the queries of each segment: (segment, positions), in order of first appearance.
 
-    Parameters
-    ----------
-    query_ids : ndarray of shape (n_queries,)
-    by : array-like of shape (n_queries,), mapping or pandas Series
-        The segment of each query: in their order, or by query id.
-
-    Returns
-    -------
-    list of (segment, ndarray of int)
-        Segments in order of first appearance, with the positions of their queries.
+    `by` has the segment of each query: in their order, or by query id.
     """
     ids = plain_list(query_ids)
     positions: dict = {}
@@ -65,16 +56,7 @@ def _mapping_of_series(by):
 # Putting together --------------------------------------------------------------------------------
 
 def joined(parts):
-    """What an Evaluation of all the parts' queries holds, by the names of its parameters.
-
-    Parameters
-    ----------
-    parts : list of Evaluation
-
-    Returns
-    -------
-    dict
-    """
+    """What an Evaluation of all the parts' queries holds, by the names of its parameters."""
     if not parts:
         raise ValueError("concat got no part: give at least one Evaluation.")
     for i, part in enumerate(parts):

@@ -52,34 +52,11 @@ COMPARED = {  # heading: kind of the column, its name in the frame
 def evaluation_page(
     *, title, lead, summary, level, query_ids, per_query, undefined, weights, folds=None, fold=None
 ) -> str:
-    """Show values by query and their means as a page of HTML.
+    """Show values by query and their means as a page of HTML; an ImportError without Jinja2.
 
-    Parameters
-    ----------
-    title, lead : str
-    summary : pandas.DataFrame
-        A row a measure: its mean, interval and counts.
-    level : float
-        Of the intervals.
-    query_ids : ndarray of shape (n_queries,)
-    per_query, undefined : dict of str to ndarray of shape (n_queries,)
-        By measure name.
-    weights : ndarray of shape (n_queries,) or None
-    folds : pandas.DataFrame, optional
-        A row a fold.
-    fold : ndarray of shape (n_queries,) of int, optional
-        The fold of each query.
-
-    Returns
-    -------
-    str
-        Of more than 2,000 queries the table holds the 1,000 lowest and the 1,000 highest by the
-        first measure, and says so.
-
-    Raises
-    ------
-    ImportError
-        Without Jinja2.
+    `summary` is a frame, a row a measure; `per_query` and `undefined` are arrays by measure name,
+    `folds` a frame, a row a fold, and `fold` that of each query. Of more than 2,000 queries the
+    table holds the 1,000 lowest and the 1,000 highest by the first measure, and says so.
     """
     name, values = next(iter(per_query.items()))
     kept = _extremes(values, values)
@@ -111,12 +88,7 @@ def evaluation_fragment(
 ) -> str:
     """Show the same in a notebook: a small piece without scripts, whose styles reach only itself.
 
-    Parameters
-    ----------
-    title, lead, summary, level, query_ids, per_query, folds
-        As of `evaluation_page`.
-    worst : ndarray of int
-        Positions of the lowest queries, which are shown.
+    `worst` are the positions of the lowest queries, which are shown.
     """
     return _render(
         "fragment.html.j2",
@@ -200,39 +172,13 @@ def comparison_page(
     *, title, lead, rows, left_out, level, systems, measures, baseline, query_ids, per_query,
     weights, differences, sentences,
 ) -> str:
-    """Show a comparison of systems as a page of HTML.
+    """Show a comparison of systems as a page of HTML; an ImportError without Jinja2.
 
-    Parameters
-    ----------
-    title, lead : str
-    rows : list of dict
-        Those of its table, by column name.
-    left_out : collection of str
-        Columns that say nothing of this comparison.
-    level : float
-        Of the intervals.
-    systems, measures : list of str
-    baseline : int
-        The system that the page's table begins with as the baseline.
-    query_ids : ndarray of shape (n_queries,)
-    per_query : dict of str to ndarray of shape (n_systems, n_queries)
-        By measure name.
-    weights : ndarray of shape (n_queries,) or None
-    differences : iterable of ndarray
-        By query, of each row.
-    sentences : list of str
-
-    Returns
-    -------
-    str
-        Of more than 2,000 queries the table holds the 1,000 with the largest loss of any system,
-        by the first measure, and the 1,000 with the largest win, and says so. At most 24 charts
-        of differences are drawn.
-
-    Raises
-    ------
-    ImportError
-        Without Jinja2.
+    `rows` are those of its table, dicts by column name, of which the columns `left_out` say nothing
+    here; `per_query` is of shape (n_systems, n_queries) by measure name, `baseline` the position
+    of the system that the table of queries begins with, and `differences` those of each row. Of
+    more than 2,000 queries the table holds the 1,000 with the largest loss of any system, by the
+    first measure, and the 1,000 with the largest win, and says so. At most 24 charts are drawn.
     """
     kept = _most_different(per_query[measures[0]], baseline)
     half = f"{MAX_QUERIES // 2:,}"

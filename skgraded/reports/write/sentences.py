@@ -5,28 +5,13 @@ from skgraded.reports.write.text import percent_text
 
 
 def sentence(row: dict, n_queries: int, level: float, corrected: str) -> str:
-    """Say what a row of a comparison shows.
+    """Say what a row of a comparison shows, of `n_queries` whether they count or not.
 
-    Parameters
-    ----------
-    row : dict
-        The columns of its table, and what the test says of them, all None without a test:
-
-        - "told_apart": whether the systems are,
-        - "ranks_contradict": whether the ranks of the differences, which the test compares,
-          favour the system that is worse in the mean,
-        - "out_of_reach": None, or a dict if no outcome could have told them apart: the smallest
-          "p", the same "adjusted", and "n_resamples" if it is their number that bounds it.
-    n_queries : int
-        How many there are, whether they count or not.
-    level : float
-        Of the interval.
-    corrected : str
-        What the p-value is corrected for, with a blank before it, or nothing.
-
-    Returns
-    -------
-    str
+    The row has the columns of the table and what the test says of them, None without a test:
+    "told_apart": whether the systems are; "ranks_contradict": whether the ranks of the differences
+    favour the system that is worse in the mean; "out_of_reach": None, or a dict if no outcome could
+    have told them apart, of the smallest "p", the same "adjusted", and "n_resamples" if it is their
+    number that bounds it. `corrected` says for what, with a blank before it, or nothing.
     """
     system, baseline, measure = row["system"], row["baseline"], row["measure"]
     n = row["n_queries"]

@@ -22,18 +22,7 @@ _LATEX = str.maketrans({
 
 
 def markdown(frame: "pandas.DataFrame", digits: int = 4) -> str:
-    """Write a frame as a Markdown table, without its index.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    digits : int, default=4
-        Decimals of floats.
-
-    Returns
-    -------
-    str
-    """
+    """Write a frame as a Markdown table, without its index, with so many decimals of floats."""
     aligned = ["right" if is_number else "left" for is_number in are_numbers(frame)]
     return _as_text(frame, digits, _safe_in_markdown).to_markdown(
         index=False, disable_numparse=True, colalign=aligned
@@ -41,18 +30,7 @@ def markdown(frame: "pandas.DataFrame", digits: int = 4) -> str:
 
 
 def latex(frame: "pandas.DataFrame", digits: int = 4) -> str:
-    r"""Write a frame as a LaTeX tabular, without its index; needs ``\usepackage{booktabs}``.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    digits : int, default=4
-        Decimals of floats.
-
-    Returns
-    -------
-    str
-    """
+    r"""Write a frame as a LaTeX tabular, without its index; needs ``\usepackage{booktabs}``."""
     aligned = "".join("r" if is_number else "l" for is_number in are_numbers(frame))
     return _as_text(frame, digits, _safe_in_latex).to_latex(
         index=False, escape=False, column_format=aligned
@@ -60,19 +38,7 @@ def latex(frame: "pandas.DataFrame", digits: int = 4) -> str:
 
 
 def csv(frame: "pandas.DataFrame", path: str | Path | None = None) -> str | None:
-    """Write a frame as CSV with all digits, without its index; nan as "nan".
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    path : str or Path, optional
-        The file to write.
-
-    Returns
-    -------
-    str or None
-        The text if there is no path.
-    """
+    """Write a frame as CSV with all digits, without its index; the text if there is no path."""
     return frame.to_csv(path, index=False, na_rep="nan")
 
 
