@@ -1,5 +1,7 @@
 """The truth: grades by query, checked once and laid out for many scorings."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -3,6 +3,8 @@
 Its rankers take the sizes of the queries and a weight a row.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import sys
 import weakref

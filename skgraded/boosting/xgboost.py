@@ -3,6 +3,8 @@
 Its rankers take the query of each row, sorted, and a weight a query.
 """
 
+from __future__ import annotations
+
 import sys
 import weakref
 from collections.abc import Callable, Iterable

@@ -1,5 +1,7 @@
 """What displays are made of: axes and texts, and the way from estimators to what is drawn."""
 
+from __future__ import annotations
+
 import textwrap
 from collections.abc import Mapping
 from typing import Any, Self
@@ -27,6 +29,9 @@ class Display:
 
     ax_: Any
     figure_: Any
+    mean: Any  # of those that draw a mean with its interval
+    interval: Any
+    level: Any
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:

@@ -1,5 +1,7 @@
 """Curves of measures over a threshold or a cut-off, in scikit-learn's Display form."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -131,7 +133,7 @@ class ThresholdCurveDisplay(_CurveDisplay):
         undefined: float = 0.0,
         relative: bool = True,
         **kwargs: Any,
-    ) -> "ThresholdCurveDisplay":
+    ) -> ThresholdCurveDisplay:
         """Draw the curve of a system's scores, or one of each of several systems.
 
         Parameters
@@ -264,7 +266,7 @@ class CutoffCurveDisplay(_CurveDisplay):
         measures: str | Measure | Iterable[str | Measure] = ("ndcg", "ndcng"),
         cutoffs: ArrayLike | None = None,
         **kwargs: Any,
-    ) -> "CutoffCurveDisplay":
+    ) -> CutoffCurveDisplay:
         """Draw the curves of a system's scores, or those of each of several systems.
 
         Parameters

@@ -1,5 +1,7 @@
 """Differences of two systems query by query."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -124,7 +126,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         measure: str | Measure | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> "QueryDifferenceDisplay":
+    ) -> QueryDifferenceDisplay:
         """Draw the differences of a row of a comparison.
 
         Queries that do not count (without a value in one of the systems, or of weight 0) are left
@@ -166,7 +168,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         level: float = 0.95,
         ax: Any = None,
         **kwargs: Any,
-    ) -> "QueryDifferenceDisplay":
+    ) -> QueryDifferenceDisplay:
         """Draw the differences of two systems' scores.
 
         Parameters

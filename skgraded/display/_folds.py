@@ -1,5 +1,7 @@
 """Folds of a cross-validation."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -105,7 +107,7 @@ class FoldDisplay(Display):
         rng: int | np.random.Generator | None = 0,
         ax: Any = None,
         **kwargs: Any,
-    ) -> "FoldDisplay":
+    ) -> FoldDisplay:
         """Draw the folds of a cross-evaluation.
 
         Queries without a value are left out, and those of weight 0; boxes know no weights.

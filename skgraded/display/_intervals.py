@@ -1,5 +1,7 @@
 """Means and mean differences with their intervals."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -128,7 +130,7 @@ class IntervalDisplay(NamedDisplay):
         rng: int | np.random.Generator | None = 0,
         ax: Any = None,
         **kwargs: Any,
-    ) -> "IntervalDisplay":
+    ) -> IntervalDisplay:
         """Draw means with intervals of one evaluation or of several.
 
         Parameters
@@ -173,7 +175,7 @@ class IntervalDisplay(NamedDisplay):
         measures: str | Measure | Iterable[str | Measure] | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> "IntervalDisplay":
+    ) -> IntervalDisplay:
         """Draw the mean differences of a comparison with their intervals.
 
         Without a baseline a row is a pair of systems. Intervals are as in the comparison's table:
@@ -217,7 +219,7 @@ class IntervalDisplay(NamedDisplay):
         measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
         level: float = 0.95,
         **kwargs: Any,
-    ) -> "IntervalDisplay":
+    ) -> IntervalDisplay:
         """Draw means with intervals of a system's scores, or those of several systems.
 
         Parameters

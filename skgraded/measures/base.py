@@ -1,5 +1,7 @@
 """What all measures share: their parameters, their registry, and the way from scores to a mean."""
 
+from __future__ import annotations
+
 import copyreg
 import dataclasses
 import inspect

@@ -1,5 +1,7 @@
 """Curves of measures over a threshold of the grades, or over the cut-off."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterable
 from copy import copy

@@ -1,5 +1,7 @@
 """Discounted cumulative gain: NDCG and NDCNG."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Literal

@@ -1,5 +1,7 @@
 """EDRC on explicit, possibly incomplete preference pairs."""
 
+from __future__ import annotations
+
 import numbers
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Mapping

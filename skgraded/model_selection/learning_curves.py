@@ -1,5 +1,7 @@
 """Learning curves over numbers of queries."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -40,7 +42,7 @@ class LearningCurve:
     test_scores: dict[str, np.ndarray]
     evaluations: list[list[Evaluation]]
 
-    def to_frame(self) -> "pandas.DataFrame":
+    def to_frame(self) -> pandas.DataFrame:
         """Tabulate the means, a row a number of queries and fold.
 
         Returns

@@ -1,5 +1,7 @@
 """QueryRanker: rankers and regressors in scikit-learn's model selection."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
@@ -173,7 +175,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         eval_qid: Any = None,
         eval_sample_weight: ArrayLike | None = None,
         **fit_params: Any,
-    ) -> "QueryRanker":
+    ) -> QueryRanker:
         """Fit the ranker.
 
         Parameters

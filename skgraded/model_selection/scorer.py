@@ -1,5 +1,7 @@
 """Ranking measures as scikit-learn scorers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from copy import copy
 from typing import Any
@@ -28,7 +30,7 @@ def make_ranking_scorer(
     *,
     qid: Any = None,
     response_method: str | list[str] | None = None,
-) -> "RankingScorer":
+) -> RankingScorer:
     """Make a scorer of ranking measures for scikit-learn's model selection.
 
     Parameters
@@ -137,7 +139,7 @@ class RankingScorer:
             )
         return queries_of(X, self._qid)
 
-    def set_score_request(self, *, sample_weight=UNCHANGED, qid=UNCHANGED) -> "RankingScorer":
+    def set_score_request(self, *, sample_weight=UNCHANGED, qid=UNCHANGED) -> RankingScorer:
         """Set what the scorer asks for under metadata routing.
 
         Parameters

@@ -1,5 +1,7 @@
 """Comparisons: systems paired by query, their mean differences, intervals and tests."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -84,7 +86,7 @@ class Comparison(Report):
         differences = differences_of_all(self, system, baseline, measure)
         return differences[~np.isnan(differences)]
 
-    def to_frame(self) -> "pandas.DataFrame":
+    def to_frame(self) -> pandas.DataFrame:
         """Tabulate the comparison, a row a pair of systems and measure.
 
         Returns
@@ -172,7 +174,7 @@ class Comparison(Report):
         return tables.latex(self._shown())
 
     @classmethod
-    def from_json(cls, text_or_path: str | Path) -> "Comparison":
+    def from_json(cls, text_or_path: str | Path) -> Comparison:
         """Read a comparison that `to_json` wrote.
 
         Parameters

@@ -1,5 +1,7 @@
 """Reports of cross-validation: values by query of out-of-fold scores, and the folds."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +52,7 @@ class CrossEvaluation(Evaluation):
     errors: list[str | None] = field(kw_only=True)
     estimators: list[Any] | None = field(default=None, kw_only=True)
 
-    def by_fold(self) -> "pandas.DataFrame":
+    def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, a row a fold.
 
         Folds share most of their training data: no interval or test is to be made of these means.

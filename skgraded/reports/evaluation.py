@@ -1,5 +1,7 @@
 """Reports: values by query of several measures, their means and the intervals of these."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,7 +158,7 @@ class Evaluation(Report):
         return ConfidenceIntervals(intervals, level, method)
 
     @staticmethod
-    def concat(parts: Iterable["Evaluation"]) -> "Evaluation":
+    def concat(parts: Iterable[Evaluation]) -> Evaluation:
         """Put together evaluations of disjoint queries.
 
         Parameters
@@ -191,7 +193,7 @@ class Evaluation(Report):
 
     # Looking closer ------------------------------------------------------------------------------
 
-    def worst(self, n: int = 10, measure: str | Measure | None = None) -> "pandas.DataFrame":
+    def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Rows of the frame with the lowest values, the lowest first.
 
         Parameters
@@ -209,7 +211,7 @@ class Evaluation(Report):
         """
         return self._sorted_rows(n, measure, 1)
 
-    def best(self, n: int = 10, measure: str | Measure | None = None) -> "pandas.DataFrame":
+    def best(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Rows of the frame with the highest values, the highest first.
 
         Parameters
@@ -245,7 +247,7 @@ class Evaluation(Report):
         method: str | None = None,
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = 0,
-    ) -> "pandas.DataFrame":
+    ) -> pandas.DataFrame:
         """Tabulate means and intervals, a row a measure, or a segment and measure.
 
         Parameters
@@ -317,7 +319,7 @@ class Evaluation(Report):
 
     # Output --------------------------------------------------------------------------------------
 
-    def to_frame(self) -> "pandas.DataFrame":
+    def to_frame(self) -> pandas.DataFrame:
         """Tabulate the values, a row a query.
 
         Returns
@@ -371,7 +373,7 @@ class Evaluation(Report):
         return frame
 
     @staticmethod
-    def from_json(text_or_path: str | Path) -> "Evaluation":
+    def from_json(text_or_path: str | Path) -> Evaluation:
         """Read what `to_json` wrote.
 
         Parameters

@@ -1,5 +1,7 @@
 """What reports have in common: CSV, a page of HTML, what a notebook shows."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 class Report:
     """A report with a frame and a page."""
 
-    def to_frame(self) -> "pandas.DataFrame":
+    def to_frame(self) -> pandas.DataFrame:
         """Tabulate the report."""
         raise NotImplementedError
 

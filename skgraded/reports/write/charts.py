@@ -1,5 +1,7 @@
 """Charts of pages of HTML: where intervals and bars lie, for the templates to draw."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -4,6 +4,8 @@ The page holds its styles, its script and its data, and asks the network for not
 and charts stand in it as they are; the script only draws the table of queries and sorts tables.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Frames as text: Markdown, LaTeX and CSV."""
 
+from __future__ import annotations
+
 import numbers
 import re
 from pathlib import Path
@@ -21,7 +23,7 @@ _LATEX = str.maketrans({
 })
 
 
-def markdown(frame: "pandas.DataFrame", digits: int = 4) -> str:
+def markdown(frame: pandas.DataFrame, digits: int = 4) -> str:
     """Write a frame as a Markdown table, without its index, with so many decimals of floats."""
     aligned = ["right" if is_number else "left" for is_number in are_numbers(frame)]
     return _as_text(frame, digits, _safe_in_markdown).to_markdown(
@@ -29,7 +31,7 @@ def markdown(frame: "pandas.DataFrame", digits: int = 4) -> str:
     )
 
 
-def latex(frame: "pandas.DataFrame", digits: int = 4) -> str:
+def latex(frame: pandas.DataFrame, digits: int = 4) -> str:
     r"""Write a frame as a LaTeX tabular, without its index; needs ``\usepackage{booktabs}``."""
     aligned = "".join("r" if is_number else "l" for is_number in are_numbers(frame))
     return _as_text(frame, digits, _safe_in_latex).to_latex(
@@ -37,7 +39,7 @@ def latex(frame: "pandas.DataFrame", digits: int = 4) -> str:
     )
 
 
-def csv(frame: "pandas.DataFrame", path: str | Path | None = None) -> str | None:
+def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
     """Write a frame as CSV with all digits, without its index; the text if there is no path."""
     return frame.to_csv(path, index=False, na_rep="nan")
 
