@@ -37,6 +37,11 @@ def as_array(values, name):
     return array
 
 
+def refuse_other_length(values, name, n, expected):
+    if n is not None and len(values) != n:
+        raise ValueError(f"{name} has {len(values)} rows, but {expected} has {n}.")
+
+
 def refuse_unordered(values, name):
     if isinstance(values, (set, frozenset, dict)):
         raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.")
@@ -52,27 +57,12 @@ def unmasked(values):
 
 
 def column(values, name, n=None, expected="y_true"):
-    """Check a column of numbers.
+    """A column of numbers of any kind, NaN too, as contiguous float64; itself if it is so already.
 
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        Numbers of any kind; NaN is let through.
-    name : str
-        The argument's name, for errors.
-    n : int, optional
-        The length that it must have.
-    expected : str, default="y_true"
-        The argument that has length `n`.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        float64 and C-contiguous; the input itself if it is so already.
+    `name` is the argument's, for errors, and `expected` that of the one that has `n` rows.
     """
     array = as_array(values, name)
-    if n is not None and len(array) != n:
-        raise ValueError(f"{name} has {len(array)} rows, but {expected} has {n}.")
+    refuse_other_length(array, name, n, expected)
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):
         array = as_array(np.array(list(values), dtype=object), name)  # a list, numbers among it
     if array.dtype.kind not in "buif":
@@ -130,10 +120,15 @@ def check_weights(sample_weight, n, expected):
     return weights
 
 
+def is_finite_number(value):
+    """Whether it is one real number, neither a bool nor nan nor infinite."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    return is_number and -math.inf < value < math.inf
+
+
 def whole_number(value, name, minimum):
     """Check a whole number of at least `minimum` and return it as an int."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not is_number or value != value or value in (np.inf, -np.inf) or value != int(value):
+    if not is_finite_number(value) or value != int(value):
         raise ValueError(f"{name} must be a whole number ≥ {minimum}; got {value!r}.")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}; got {value!r}.")
@@ -158,8 +153,7 @@ def number(name, low, high=math.inf, above=False, below=False, optional=False):
     def check(value):
         if value is None and optional:
             return None
-        is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-        if not is_number or not math.isfinite(value) or not low <= value <= high or (
+        if not is_finite_number(value) or not low <= value <= high or (
             (above and value == low) or (below and value == high)
         ):
             upto = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
@@ -173,9 +167,9 @@ def number(name, low, high=math.inf, above=False, below=False, optional=False):
     return check
 
 
-def check_scores(y_score, n, name="y_score"):
+def check_scores(y_score, n, name="y_score", expected="y_true"):
     """Check a column of scores: numbers, -inf for what was not retrieved, never NaN; float64."""
-    scores = column(y_score, name, n)
+    scores = column(y_score, name, n, expected)
     refuse_nan_scores(scores, name)
     return scores
 

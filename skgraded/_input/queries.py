@@ -2,36 +2,31 @@
 
 import numpy as np
 
-from skgraded._input.columns import column, is_missing, refuse_unordered, unmasked
+from skgraded._input.columns import (
+    column,
+    is_missing,
+    refuse_other_length,
+    refuse_unordered,
+    unmasked,
+)
 from skgraded._kernels.layout import number_by_appearance, order_by_code
 
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
-def query_codes(qid, n, expected="y_true"):
-    """Number the queries in order of first appearance.
+def query_codes(qid, n=None, expected="y_true", name="qid"):
+    """Number the queries in order of first appearance: the number of each row, and the ids.
 
-    Parameters
-    ----------
-    qid : array-like of shape (n,)
-        Query ids: any hashable, in any row order.
-    n : int
-        The number of rows.
-    expected : str, default="y_true"
-        The argument that has `n` rows.
-
-    Returns
-    -------
-    codes : ndarray of shape (n,) of intp
-        The query of each row.
-    ids : ndarray of shape (n_queries,)
-        The ids, of object dtype unless they are numbers or dates.
+    Ids are any hashable, in any row order; they come back as objects unless they are numbers or
+    dates. `name` is the argument's, for errors, and `expected` that of the one that has `n` rows.
     """
-    array = _ids(qid)
-    if len(array) != n:
-        raise ValueError(f"qid has {len(array)} rows, but {expected} has {n}.")
+    array = _ids(qid, name)
+    refuse_other_length(array, name, n, expected)
+    n = len(array)
+    if n == 0:
+        raise ValueError(f"{name} is empty: there is no query.")
     if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
-        return _hash_codes(array)
+        return _hash_codes(array, name)
     if array.dtype.kind in "iu":
         low = array.min()
         span = int(array.max()) - int(low) + 1
@@ -42,7 +37,9 @@ def query_codes(qid, n, expected="y_true"):
     missing = np.isnat(array) if array.dtype.kind in "mM" else array != array
     if missing.any():
         row = int(np.argmax(missing))
-        raise ValueError(f"qid is missing in row {row} ({array[row]}): give every row its query.")
+        raise ValueError(
+            f"{name} is missing in row {row} ({array[row]}): give every row its query."
+        )
     # Only the first row of each run is looked at closer: rows mostly come query by query.
     heads = np.flatnonzero(np.concatenate(([True], array[1:] != array[:-1])))
     ids, first, inverse = np.unique(array[heads], return_index=True, return_inverse=True)
@@ -69,20 +66,9 @@ def group_codes(group, n, expected="y_true"):
 
 
 def rows_by_query(codes, n_queries):
-    """Bring rows together by query.
+    """The rows query by query, and where each query begins in that order, (n_queries + 1,).
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,) of intp
-        The query of each row, 0 to ``n_queries - 1``.
-    n_queries : int
-
-    Returns
-    -------
-    order : ndarray of shape (n,) or None
-        The rows query by query, those of a query in their order; None if they are so already.
-    starts : ndarray of shape (n_queries + 1,)
-        Where each query begins in `order`.
+    The rows of a query stay in their order; the order is None if rows are query by query already.
     """
     starts = np.zeros(n_queries + 1, dtype=np.intp)
     np.cumsum(np.bincount(codes, minlength=n_queries), out=starts[1:])
@@ -91,37 +77,23 @@ def rows_by_query(codes, n_queries):
 
 
 def mean_weights(weights, codes, sizes):
-    """Mean weight of each query's rows.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n,)
-        Weights of the rows, not all 0.
-    codes : ndarray of shape (n,) of intp
-        The query of each row.
-    sizes : ndarray of shape (n_queries,)
-        Rows of each query.
-
-    Returns
-    -------
-    ndarray of shape (n_queries,)
-    """
+    """Mean weight of each query's rows; not all weights are 0."""
     # Over a power of 2, which rounds nothing: no sum overflows, and no query's weight depends on
     # those of others.
     scale = 2.0 ** (np.frexp(weights.max())[1] - 1)
     return np.bincount(codes, weights / scale, minlength=len(sizes)) / sizes * scale
 
 
-def _ids(qid):
+def _ids(qid, name):
     """The ids as an array of numbers or dates, or else as a sequence of Python's own values.
 
     Tuples stay ids so, and 1 is not "1".
     """
-    refuse_unordered(qid, "qid")
+    refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
-        raise TypeError(f"qid must be an array with the query of each row; got {qid!r}.")
+        raise TypeError(f"{name} must be an array with the query of each row; got {qid!r}.")
     if len(getattr(qid, "shape", (0,))) != 1:
-        raise ValueError(f"qid must be 1-D; got an array of shape {qid.shape}. Pass one column.")
+        raise ValueError(f"{name} must be 1-D; got an array of shape {qid.shape}. Pass one column.")
     dtype = getattr(qid, "dtype", None)
     if isinstance(dtype, np.dtype):
         array = np.asarray(unmasked(qid))
@@ -134,7 +106,7 @@ def _ids(qid):
     return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # else pyarrow's own scalars
 
 
-def _hash_codes(values):
+def _hash_codes(values, name):
     numbers_of: dict = {}
     codes = np.empty(len(values), dtype=np.intp)
     for row, query in enumerate(values):
@@ -142,12 +114,13 @@ def _hash_codes(values):
             code = numbers_of.get(query)
         except TypeError:
             raise TypeError(
-                f"qid must hold hashable ids; row {row} is {query!r}. Use tuples for composed ids."
+                f"{name} must hold hashable ids; row {row} is {query!r}. Use tuples for composed "
+                "ids."
             ) from None
         if code is None:
             if is_missing(query):
                 raise ValueError(
-                    f"qid is missing in row {row} ({query!r}): give every row its query."
+                    f"{name} is missing in row {row} ({query!r}): give every row its query."
                 )
             code = numbers_of[query] = len(numbers_of)
         codes[row] = code

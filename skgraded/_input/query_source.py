@@ -14,6 +14,11 @@ from skgraded._input.tables import (
 )
 from skgraded._input.words import did_you_mean, plain
 
+OR_ROUTING = (
+    "Where a tool drops columns or hands plain arrays on, as feature selection does, give qid by "
+    "metadata routing."
+)
+
 
 def check_source(qid):
     """Refuse a `qid` that is neither None, a column name, a position nor a pandas Series."""
@@ -36,18 +41,7 @@ def is_column(source):
 
 
 def queries_of(X, source):
-    """Find the query of each row of `X`.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or frame of shape (n, n_columns)
-    source : str, int or pandas Series
-        Column name, column position, or queries by row label.
-
-    Returns
-    -------
-    array-like of shape (n,)
-    """
+    """The query of each row of `X`, from the column or the Series that is its source."""
     if is_column(source):
         table = as_table(X)
         return take_queries(table, find_column(table, source), source)
@@ -64,8 +58,7 @@ def look_up(X, series):
     if not is_pandas_frame(X):
         raise ValueError(
             "qid is a Series to look up by the row index of X, but X is a "
-            f"{type(X).__name__} and has no row index. Pass X as a pandas DataFrame; where a tool "
-            "hands plain arrays on, as feature selection does, give qid by metadata routing."
+            f"{type(X).__name__} and has no row index. Pass X as a pandas DataFrame. {OR_ROUTING}"
         )
     positions = series.index.get_indexer(X.index)
     if (positions < 0).any():
@@ -87,8 +80,7 @@ def find_column(table, key):
     if not hasattr(table, "columns"):
         raise ValueError(
             f"qid is the column {key!r}, but X is a {type(table).__name__}, whose columns have no "
-            "names. Pass X as a frame; where a tool hands plain arrays on, as feature selection "
-            "does, give qid by metadata routing."
+            f"names. Pass X as a frame. {OR_ROUTING}"
         )
     names = list(table.columns)
     if names.count(key) == 1:
@@ -113,28 +105,18 @@ def take_queries(table, position, source):
             row = int(np.argmax(fractional))
             raise ValueError(
                 f"qid is column {source} of X, but that column has {values[row]:g} in row {row}, "
-                "which looks like a feature and not like a query. Where a tool drops columns, as "
-                "feature selection does, give qid by metadata routing."
+                f"which looks like a feature and not like a query. {OR_ROUTING}"
             )
     return queries
 
 
 @dataclass(frozen=True)
 class QueryColumn:
-    """The column of the queries, as it was found in one X and is looked for in others.
-
-    Attributes
-    ----------
-    position : int
-    name : str or None
-        None if X has no names, or that name twice.
-    n_columns : int
-        Of the X in which it was found.
-    """
+    """The column of the queries, as it was found in one X and is looked for in others."""
 
     position: int
-    name: str | None
-    n_columns: int
+    name: str | None  # None if X has no names, or that name twice
+    n_columns: int  # of the X in which it was found
 
     @classmethod
     def of(cls, table, source):
@@ -160,10 +142,7 @@ class QueryColumn:
         if position is None:
             return table
         if table.shape[1] == 1:
-            raise ValueError(
-                "X has no feature besides the column of the queries. Where a tool drops columns, "
-                "as feature selection does, give qid by metadata routing."
-            )
+            raise ValueError(f"X has no feature besides the column of the queries. {OR_ROUTING}")
         return drop_column(table, position)
 
 

@@ -350,7 +350,4 @@ def _codes(group_id, name):
         )
     if len(group_id) == 0:
         raise ValueError(f"{name} is empty.")
-    try:
-        return query_codes(group_id, len(group_id), name)[0]
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from None
+    return query_codes(group_id, name=f"{name}: the query")[0]
