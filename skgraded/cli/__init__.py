@@ -41,17 +41,9 @@ TIES = ("average", "ordinal", "best", "worst", "trec")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
+    """Run the command, with the arguments of the process unless others are given.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments; by default those of the process.
-
-    Returns
-    -------
-    int
-        0, or 2 after bad input, with one line on standard error.
+    Returns 0, or 2 after bad input, with one line on standard error.
     """
     notes: list[str] = []
     try:

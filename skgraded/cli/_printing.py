@@ -12,35 +12,22 @@ FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
 def of_evaluations(evaluations, form, per_query):
-    """Report on systems.
+    """Report on systems, by name, in one of the `FORMATS`.
 
-    Parameters
-    ----------
-    evaluations : dict of str to Evaluation
-        By system.
-    form : str
-        One of `FORMATS`.
-    per_query : bool
-        Values of every query, too; "csv" then has nothing else, "html" always has them.
-
-    Returns
-    -------
-    str
+    With values of every query if `per_query`; "csv" then has nothing else, "html" always has them.
     """
     if form == "json":
         return _json(evaluations, per_query)
     if form == "html":
-        if len(evaluations) == 1:
-            (evaluation,) = evaluations.values()
-            return evaluation.to_html()
-        return compare(evaluations, test=None, rng=0).to_html()
+        first, *others = evaluations.values()
+        report = compare(evaluations, test=None, rng=0) if others else first
+        return report.to_html()
     if form == "csv":
         frame = _values(evaluations) if per_query else _summary(evaluations, counts=True)
         return tables.csv(frame)
     write = WRITERS[form]
     parts = [write(_values(evaluations))] if per_query else []
-    below = _in_form(_undefined(evaluations), form)
-    return "\n\n".join([*parts, write(_summary(evaluations)), below])
+    return _text([*parts, write(_summary(evaluations))], _undefined(evaluations), form)
 
 
 def of_comparison(evaluations, comparison, form, per_query):
@@ -51,17 +38,15 @@ def of_comparison(evaluations, comparison, form, per_query):
         return comparison.to_html()
     if form == "csv":
         return tables.csv(_side_by_side(comparison)) if per_query else comparison.to_csv()
-    write = WRITERS[form]
-    parts = [write(_side_by_side(comparison))] if per_query else []
-    table = {
-        "table": lambda: aligned(_differences(comparison)),
-        "markdown": comparison.to_markdown,
-        "latex": comparison.to_latex,
-    }[form]()
-    return "\n\n".join([*parts, table, _said(comparison, evaluations, form)])
+    parts = [WRITERS[form](_side_by_side(comparison))] if per_query else []
+    if form == "table":
+        parts.append(aligned(_differences(comparison)))
+    else:
+        parts.append(comparison.to_markdown() if form == "markdown" else comparison.to_latex())
+    return _text(parts, _said(comparison, evaluations), form)
 
 
-def _said(comparison, evaluations, form):
+def _said(comparison, evaluations):
     """What is to be said below the table."""
     n = len(comparison.query_ids)
     lines = [
@@ -71,14 +56,14 @@ def _said(comparison, evaluations, form):
         _undefined(evaluations),
     ]
     sentences = [f"- {sentence}" for sentence in comparison.sentences()]
-    return _in_form("\n".join([*lines, "", *sentences]), form)
+    return "\n".join([*lines, "", *sentences])
 
 
-def _in_form(text, form):
-    """Text below a table; in LaTeX a comment."""
-    if form != "latex":
-        return text
-    return "\n".join(f"% {line}".rstrip() for line in text.split("\n"))
+def _text(parts, below, form):
+    """Tables as text, and what is said below them, which is a comment in LaTeX."""
+    if form == "latex":
+        below = "\n".join(f"% {line}".rstrip() for line in below.split("\n"))
+    return "\n\n".join([*parts, below])
 
 
 # Frames ------------------------------------------------------------------------------------------
@@ -91,8 +76,8 @@ def _summary(evaluations, counts=False):
     for name, evaluation in evaluations.items():
         row = {"run": name, "n_queries": len(evaluation.query_ids), **evaluation.mean()}
         if counts:
-            n_undefined = evaluation.n_undefined
-            row |= {f"n_undefined {measure}": n for measure, n in n_undefined.items()}
+            counted = evaluation.n_undefined.items()
+            row |= {f"n_undefined {measure}": n for measure, n in counted}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -102,9 +87,7 @@ def _values(evaluations):
     import pandas as pd
 
     return pd.concat([
-        pd.DataFrame({
-            "run": name, "query": _ids(evaluation), **evaluation.per_query
-        })
+        pd.DataFrame({"run": name, "query": _ids(evaluation), **evaluation.per_query})
         for name, evaluation in evaluations.items()
     ], ignore_index=True)
 

@@ -5,13 +5,14 @@ import io
 import os
 import sys
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
 from skgraded._input.queries import query_codes
 from skgraded.datasets._files import DAMAGED, unpacked
 from skgraded.datasets._join import Judged, trec_scores
-from skgraded.datasets._letor import read_letor, read_scores
+from skgraded.datasets._letor import read_rows, read_scores
 from skgraded.datasets._tables import Names, read_columns
 from skgraded.datasets._trec import RUN, read_judgments, read_table
 from skgraded.measures import as_measures
@@ -39,20 +40,10 @@ class Settings:
 
 
 def evaluate_files(files: list[str], settings: Settings, note) -> dict[str, Evaluation]:
-    """Evaluate the systems of some files.
+    """Evaluate the systems of some files, by the name of the file or column of each.
 
-    Parameters
-    ----------
-    files : list of str
-        Qrels and runs, a LETOR file and files of scores, or one table; "-" is standard input.
-    settings : Settings
-    note : callable
-        Called with a text that the user should know.
-
-    Returns
-    -------
-    dict of str to Evaluation
-        By system: the name of its file, or of its column.
+    Files are qrels and runs, a LETOR file and files of scores, or one table; "-" is standard
+    input. `note` is called with what the user should know.
     """
     if files.count("-") > 1:
         raise ValueError("Standard input (-) can be only one of the files.")
@@ -78,18 +69,22 @@ def evaluate_files(files: list[str], settings: Settings, note) -> dict[str, Eval
 
 def system_names(paths):
     """Names of files without their folders, or with them where two would be the same."""
-    for path, times in Counter(paths).items():
-        if times > 1:
-            raise ValueError(f"{path} is given twice.")
+    _refuse_twice(paths)
     short = [os.path.basename(path) or path for path in paths]
     return [
         path if short.count(name) > 1 else name for path, name in zip(paths, short, strict=True)
     ]
 
 
+def _refuse_twice(names, option=""):
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ValueError(f"{option}{name} is given twice.")
+
+
 def _with_ties(settings):
     """The measures with the ties that were asked for; "trec" orders the scores instead."""
-    measures = as_measures(settings.measures)
+    measures: list[Any] = as_measures(settings.measures)
     if settings.ties in (None, "trec"):
         return measures
     return as_measures([
@@ -149,9 +144,7 @@ def _evaluate_trec(qrels_source, systems, settings, note):
 
 def _evaluate_run(qrels, judged, run, name, settings, note):
     """Evaluate a run by the judgments."""
-    query = judged.number(run.query_ids)[run.query_codes]
-    _refuse_unjudged(qrels, run, query)
-    joined = judged.join(query, run.document, run.numbers, settings.complete, settings.ties)
+    joined = judged.join(run, settings.complete, True, settings.ties)
     if joined.missing.any():
         note(_lacking(qrels.query_ids, joined.missing, name, settings.complete))
     measured = joined.sizes > 0
@@ -161,90 +154,55 @@ def _evaluate_run(qrels, judged, run, name, settings, note):
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def _refuse_unjudged(qrels, run, query):
-    if (query < 0).any():
-        row = int(np.argmax(query < 0))
-        raise ValueError(
-            f"{run.path}: line {run.line(row)}: query {run.query_ids[run.query_codes[row]]!r} has "
-            f"no judgments in {qrels.path}; judged are such as {qrels.query_ids[0]!r}. Leave its "
-            "lines out, or give its judgments."
-        )
-
-
 def _lacking(query_ids, missing, name, complete):
     """What is said of the judged queries that a run lacks."""
-    what = (
+    fate = "counted" if complete else "left out; -c counts them"
+    return (
         f"{name} lacks {missing.sum()} of {len(missing)} judged queries, "
-        f"{query_ids[np.argmax(missing)]!r} the first"
+        f"{query_ids[np.argmax(missing)]!r} the first: {fate} with nothing retrieved."
     )
-    if complete:
-        return f"{what}: counted with nothing retrieved."
-    return f"{what}: left out; -c counts them with nothing retrieved."
 
 
 # A LETOR file and scores -------------------------------------------------------------------------
 
 def _evaluate_letor(source, systems, settings):
     path = _name(source)
-    data = read_letor(source)
-    if data.y.min() < 0:
-        row = int(np.argmax(data.y < 0))
-        raise ValueError(
-            f"{path}: {_place(source, row)}: the grade {data.y[row]:g} is negative: subtract the "
-            "irrelevant level from all grades."
-        )
-    evaluations = {}
+    data = read_rows(source, negative=False)
+    scores = {}
     for name, scores_source in systems.items():
-        scores = read_scores(scores_source, settings.progress)
-        if len(scores) != len(data.y):
+        own = scores[name] = read_scores(scores_source, settings.progress)
+        if len(own) != len(data.y):
             raise ValueError(
-                f"{_name(scores_source)}: line {min(len(scores), len(data.y)) + 1}: there are "
-                f"{len(scores)} scores for the {len(data.y)} rows of {path}; give one a row."
+                f"{_name(scores_source)}: line {min(len(own), len(data.y)) + 1}: there are "
+                f"{len(own)} scores for the {len(data.y)} rows of {path}; give one a row."
             )
-        evaluations[name] = _evaluate_rows(
-            path, data.y, scores, data.qid, data.doc_id, settings
-        )
-    return evaluations
+    return _evaluate_rows(path, data.y, scores, data.qid, data.doc_id, settings)
 
 
-def _place(source, row):
-    """Where in a LETOR file a row is."""
-    if isinstance(source, _Kept):
-        source.seek(0)
-    with unpacked(source) as (file, _):
-        before = -1
-        for number, line in enumerate(file, 1):
-            before += bool(line.partition(b"#")[0].split())
-            if before == row:
-                return f"line {number}"
-    return f"row {row}"
-
-
-def _evaluate_rows(path, grade, score, query, document, settings):
-    """Evaluate rows that all have a score."""
+def _evaluate_rows(path, grade, scores, query, document, settings):
+    """Evaluate systems, by name, that give every row a score."""
     if settings.ties == "trec":
         if document is None or any(name is None for name in document):
             raise ValueError(f"{path}: --ties trec needs the id of every document.")
-        score = trec_scores(query_codes(query, len(query))[0], score, document)
-    return evaluate(grade, score, qid=query, measures=settings.measures)
+        codes, _ = query_codes(query)
+        scores = {name: trec_scores(codes, own, document) for name, own in scores.items()}
+    return {
+        name: evaluate(grade, own, qid=query, measures=settings.measures)
+        for name, own in scores.items()
+    }
 
 
 # A table -----------------------------------------------------------------------------------------
 
 def _evaluate_table(source, settings):
     score_columns = settings.scores or ["score"]
-    for column, times in Counter(score_columns).items():
-        if times > 1:
-            raise ValueError(f"--score-column {column} is given twice.")
+    _refuse_twice(score_columns, "--score-column ")
     names = Names(
         settings.query or "query", settings.grade or "grade", score_columns, settings.document,
         " Name the columns by --query-column, --grade-column and --score-column.",
     )
     table = read_columns(source, names, settings.progress)
     document = None if table.document is None else table.document.astype(str)
-    return {
-        column: _evaluate_rows(
-            _name(source), table.grade, scores, table.query, document, settings
-        )
-        for column, scores in table.scores.items()
-    }
+    return _evaluate_rows(
+        _name(source), table.grade, table.scores, table.query, document, settings
+    )

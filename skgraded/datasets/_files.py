@@ -41,6 +41,29 @@ def unpacked(path):
             file.detach()  # or it would close the caller's file
 
 
+def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
+    """Yield what `parse` makes of each block of whole lines and the number of its first line.
+
+    Where it raises, the error names the first line of which `problem_of` says what is wrong, or
+    that has a NUL byte, which no `kind` of file has.
+    """
+    for first, text in blocks(source, path, progress):
+        try:
+            if b"\0" in text:
+                raise ValueError("not text")
+            found = parse(text, first)
+        except (ValueError, OverflowError) as error:
+            lines = text.removesuffix(b"\n").split(b"\n")
+            for number, line in enumerate(lines, first):
+                is_text = b"\0" not in line
+                problem = problem_of(line) if is_text else f"a NUL byte; {kind} is text in UTF-8."
+                if problem:
+                    raise ValueError(f"{path}: line {number}: {problem}") from None
+            last = first + len(lines) - 1
+            raise ValueError(f"{path}: lines {first} to {last}: {error}") from None
+        yield found
+
+
 def blocks(source, path, progress=False):
     """Yield the number of the first line, from 1, and the bytes, of each block of whole lines."""
     first, rest = 1, b""
@@ -89,18 +112,6 @@ def _bar(raw, path, progress):
         yield lambda: bar.update(raw.tell() - bar.n)
 
 
-def located(path, first, lines, problem_of, error):
-    """Make the error that names the first bad line of a block that did not parse.
-
-    `problem_of` says what is wrong with a line, None if nothing is.
-    """
-    for number, line in enumerate(lines, first):
-        problem = problem_of(line)
-        if problem:
-            return ValueError(f"{path}: line {number}: {problem}")
-    return ValueError(f"{path}: lines {first} to {first + len(lines) - 1}: {error}")
-
-
 def repeated(query, document, keys=None):
     """A row whose query had its document before, and the row where it had; None if none is.
 
@@ -130,6 +141,12 @@ def parsed(convert, word):
         return convert(word)
     except ValueError:
         return None
+
+
+def number_in(word):
+    """The number that a word is, None if it is none or NaN; Python's own 1_0 is none."""
+    number = parsed(float, word)
+    return None if number is None or number != number or b"_" in word else number
 
 
 def shown(word):

@@ -9,9 +9,9 @@ from sklearn.utils import Bunch
 
 from skgraded._input.columns import (
     check_grades,
-    column,
+    check_scores,
     one_of,
-    refuse_nan_scores,
+    refuse_other_length,
     refuse_unordered,
     unmasked,
 )
@@ -101,12 +101,12 @@ def join_run(
     if ties is not None:
         one_of("ties", ("trec",))(ties)
     judgments, ranked = _rows(qrels, "qrels", "grade"), _rows(run, "run", "score")
-    judged = Judged(judgments)
-    numbers = judged.number(ranked.query_ids)
-    _refuse_strangers(judgments, ranked, numbers, unjudged)
-    joined = judged.join(
-        numbers[ranked.query_codes], ranked.document, ranked.numbers, missing == "count", ties
-    )
+    joined = Judged(judgments).join(ranked, missing == "count", unjudged == "raise", ties)
+    if joined.unjudged.all():
+        raise ValueError(
+            "qrels and run have no query in common: qrels has such as "
+            f"{plain(judgments.query_ids[0])!r}, run such as {plain(ranked.query_ids[0])!r}."
+        )
     document = np.concatenate([ranked.document, judgments.document])
     return Bunch(
         y_true=joined.grade,
@@ -114,7 +114,7 @@ def join_run(
         qid=np.repeat(judgments.query_ids, joined.sizes),
         doc_id=document[joined.rows],
         missing=judgments.query_ids[joined.missing],
-        unjudged=ranked.query_ids[numbers < 0],
+        unjudged=ranked.query_ids[joined.unjudged],
     )
 
 
@@ -124,29 +124,25 @@ def join_run(
 class Rows:
     """Columns of qrels or of a run, checked; the numbers are grades or scores."""
 
+    source: str
     query_ids: np.ndarray
     query_codes: np.ndarray
     document: np.ndarray
     numbers: np.ndarray
+
+    def place(self, row):
+        return f"row {row}"
 
 
 def _rows(table, side, number):
     """Take the columns of a table; `side` is its name, `number` that of its grades or scores."""
     query, document, numbers = (_column(table, side, n) for n in ("query", "document", number))
     name = f"{side}.query"
-    try:
-        n = len(query)
-        if n == 0:
-            raise ValueError("qid is empty: there is nothing to join.")
-        codes, ids = query_codes(query, n)
-    except (ValueError, TypeError) as error:  # which are about what others call qid
-        raise type(error)(str(error).replace("qid", name, 1)) from None
+    codes, ids = query_codes(query, name=name)
+    n = len(codes)
     documents = _ids(document, f"{side}.document", n, name)
-    if number == "grade":
-        numbers = check_grades(numbers, f"{side}.grade", n, name)
-    else:
-        numbers = column(numbers, f"{side}.score", n, name)
-        refuse_nan_scores(numbers, f"{side}.score")
+    check = check_grades if number == "grade" else check_scores
+    numbers = check(numbers, name=f"{side}.{number}", n=n, expected=name)
     keys = np.fromiter(map(hash, zip(codes.tolist(), documents, strict=True)), np.int64, n)
     twice = repeated(codes, documents, keys)
     if twice:
@@ -155,7 +151,7 @@ def _rows(table, side, number):
             f"{side}: row {row}: query {plain(ids[codes[row]])!r} has document "
             f"{plain(documents[row])!r} twice, first in row {first}."
         )
-    return Rows(ids, codes, documents, numbers)
+    return Rows(side, ids, codes, documents, numbers)
 
 
 def _column(table, side, name):
@@ -188,8 +184,7 @@ def _ids(values, name, n, expected):
     if hasattr(values, "__array__"):
         array = np.asarray(unmasked(values))
         values = array if array.dtype.kind == "O" else plain_list(array)
-    if len(values) != n:
-        raise ValueError(f"{name} has {len(values)} rows, but {expected} has {n}.")
+    refuse_other_length(values, name, n, expected)
     ids = np.empty(n, dtype=object)
     ids[:] = values
     if pd.isna(ids).any():
@@ -198,58 +193,33 @@ def _ids(values, name, n, expected):
     return ids
 
 
-def _refuse_strangers(judgments, ranked, numbers, unjudged):
-    """Raise if no query of the run is judged, or one is not where all must be."""
-    if (numbers < 0).all():
-        raise ValueError(
-            "qrels and run have no query in common: qrels has such as "
-            f"{plain(judgments.query_ids[0])!r}, run such as {plain(ranked.query_ids[0])!r}."
-        )
-    if unjudged == "raise" and (numbers < 0).any():
-        code = int(np.argmax(numbers < 0))
-        raise ValueError(
-            f"run: row {int(np.argmax(ranked.query_codes == code))}: query "
-            f"{plain(ranked.query_ids[code])!r} has no judgments in qrels; judged are such as "
-            f"{plain(judgments.query_ids[0])!r}. Leave its rows out, or give its judgments."
-        )
-
-
 # The join, by numbers of queries -----------------------------------------------------------------
 
-@dataclass(frozen=True)
-class Joined:
-    """Rows query by query, as `join_run` orders them.
-
-    `rows` are positions in the run's rows with the judgments' after them, `sizes` the rows of each
-    judged query, 0 if it is left out, and `missing` tells which of them the run lacks.
-    """
-
-    rows: np.ndarray
-    grade: np.ndarray
-    score: np.ndarray
-    sizes: np.ndarray
-    missing: np.ndarray
-
-
 class Judged:
-    """Judgments, laid out once for all the runs that are joined with them."""
+    """Judgments, laid out once for all the runs that are joined with them; both are like `Rows`."""
 
     def __init__(self, judgments):
-        """Index `judgments`, which have the attributes of `Rows`."""
         import pandas as pd
 
+        self._judgments = judgments
         self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.intp)
         self._queries = _index(judgments.query_ids)
         codes, documents = pd.factorize(judgments.document)
         self._documents = _index(documents)
         self._pairs = pd.Index(self._query * len(documents) + codes)
 
-    def number(self, query_ids):
-        """The number of each id among the judged queries, -1 if it is not judged."""
-        return self._queries.get_indexer(_index(query_ids))
+    def join(self, run, count_missing, refuse_unjudged, ties):
+        """Join a run's rows, query by query as `join_run` orders them.
 
-    def join(self, query, document, score, count_missing, ties) -> Joined:
-        """Join a run's rows, whose queries are numbers as of `number`."""
+        `rows` are positions in the run's rows with the judgments' after them, `sizes` the rows of
+        each judged query, 0 if it is left out, `missing` tells which of them the run lacks, and
+        `unjudged` which of the run's queries have no judgments.
+        """
+        numbers = self._queries.get_indexer(_index(run.query_ids))  # -1 if it is not judged
+        unjudged = numbers < 0
+        if refuse_unjudged and unjudged.any():
+            self._refuse(run, int(np.argmax(unjudged)))
+        query, document, score = numbers[run.query_codes], run.document, run.numbers
         judgment = self._find(query, document)
         if ties == "trec":
             score = trec_scores(query, score, document)
@@ -266,9 +236,19 @@ class Judged:
             rows = rows[order]
         grade = np.where(judgment >= 0, self._grade[judgment], 0.0)
         absent = np.full(len(self._grade), -np.inf)
-        return Joined(
-            rows, np.concatenate([grade, self._grade])[rows],
-            np.concatenate([score, absent])[rows], np.diff(starts), missing,
+        return Bunch(
+            rows=rows, grade=np.concatenate([grade, self._grade])[rows],
+            score=np.concatenate([score, absent])[rows], sizes=np.diff(starts),
+            missing=missing, unjudged=unjudged,
+        )
+
+    def _refuse(self, run, code):
+        """Raise because a query of the run, numbered by it, is not judged."""
+        row = int(np.argmax(run.query_codes == code))
+        raise ValueError(
+            f"{run.source}: {run.place(row)}: query {plain(run.query_ids[code])!r} has no "
+            f"judgments in {self._judgments.source}; judged are such as "
+            f"{plain(self._judgments.query_ids[0])!r}. Leave the query out, or give its judgments."
         )
 
     def _find(self, query, document):

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from skgraded._input.columns import whole_number
-from skgraded.datasets._files import blocks, check_path, located, parsed, shown
+from skgraded.datasets._files import check_path, parsed, parsed_blocks, shown
 
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 LARGEST_INDEX = 2**31 - 1  # what scikit-learn's parser and LightGBM take
@@ -76,21 +76,22 @@ def read_letor(
     >>> data.y, data.qid, data.doc_id
     (array([2., 0.]), array(['7', '7'], dtype=object), array(['a', 'b'], dtype=object))
     """
-    source, path = path, check_path(path)
+    return read_rows(path, n_features)
+
+
+def read_rows(source, n_features=None, negative=True):
+    """Read a LETOR file; see `read_letor`. Negative grades may be refused."""
+    path = check_path(source)
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
     # Arrays that grow in place: a list of pieces would be in memory twice when they are joined.
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
     qid, doc_id = [], []
-    for first, text in blocks(source, path):
-        lines = text.removesuffix(b"\n").split(b"\n")
-        try:
-            X, y = _numbers(text, n_features)
-            names = _names(lines)
-        except (ValueError, OverflowError) as error:
-            raise located(
-                path, first, lines, lambda line: _problem(line, n_features), error
-            ) from None
+    for (X, y), names in parsed_blocks(
+        source, path, "a LETOR file",
+        lambda text, _: (_numbers(text, n_features, negative), _names(text.split(b"\n"))),
+        lambda line: _problem(line, n_features, negative),
+    ):
         data.frombytes(X.data.tobytes())
         indices.frombytes(X.indices.astype(np.int32).tobytes())
         row_sizes.frombytes(np.diff(X.indptr).astype(np.int64).tobytes())
@@ -110,16 +111,14 @@ def read_letor(
     )
 
 
-def _numbers(text, n_features):
+def _numbers(text, n_features, negative):
     """Features and grades of some lines, by scikit-learn, which passes over query and comment."""
     # Imported here: it would double the time of `import skgraded`.
     from sklearn.datasets import load_svmlight_file
 
-    if b"\0" in text:
-        raise ValueError("not text")
     X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)
-    if not np.isfinite(y).all():
-        raise ValueError("a grade is not finite")
+    if not np.isfinite(y).all() or not (negative or (y >= 0).all()):
+        raise ValueError("a grade is not finite, or negative")
     return X, y
 
 
@@ -143,10 +142,8 @@ def _names(lines):
     return qid, doc_id
 
 
-def _problem(line, n_features):
+def _problem(line, n_features, negative):
     """Say what is wrong with a line; None if nothing is."""
-    if b"\0" in line:
-        return "a NUL byte; is it a LETOR file, and text in UTF-8?"
     body, _, comment = line.partition(b"#")
     words = body.split()
     if not words:
@@ -154,6 +151,8 @@ def _problem(line, n_features):
     grade = parsed(float, words[0])
     if grade is None or not np.isfinite(grade):
         return f"the grade must be a finite number; got {shown(words[0])}."
+    if grade < 0 and not negative:
+        return f"the grade {grade:g} is negative: subtract the irrelevant level from all grades."
     query = words[1] if len(words) > 1 else b""
     if not query.startswith(b"qid:") or query == b"qid:":
         return f"'qid:' and the query must follow the grade; got {shown(query)}."
@@ -181,19 +180,19 @@ def _problem(line, n_features):
 def read_scores(source, progress=False):
     """Read numbers, one a line: the scores of a LETOR file's rows."""
     path = check_path(source)
-    found = []
-    for first, text in blocks(source, path, progress):
-        lines = text.removesuffix(b"\n").split(b"\n")
-        try:
-            scores = np.array([float(line) for line in lines])
-            if np.isnan(scores).any():
-                raise ValueError("a score is NaN")
-        except ValueError as error:
-            raise located(path, first, lines, _problem_of_score, error) from None
-        found.append(scores)
+    found = list(
+        parsed_blocks(source, path, "a list of scores", _scores, _problem_of_score, progress)
+    )
     if not found:
         raise ValueError(f"{path}: the file holds no score: it is empty.")
     return np.concatenate(found)
+
+
+def _scores(text, _):
+    scores = np.array([float(line) for line in text.removesuffix(b"\n").split(b"\n")])
+    if np.isnan(scores).any():
+        raise ValueError("a score is NaN")
+    return scores
 
 
 def _problem_of_score(line):

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import query_codes
-from skgraded.datasets._files import blocks, check_path, parsed, repeated, shown
+from skgraded.datasets._files import blocks, check_path, number_in, repeated, shown
 
 PARQUET = b"PAR1"
 
@@ -32,27 +33,18 @@ class Names:
 
     @property
     def texts(self):
-        return [self.query, *([self.document] if self.document else [])]
+        return [self.query, self.document] if self.document else [self.query]
 
     @property
     def all(self):
-        return [self.query, *self.numbers, *self.texts[1:]]
+        return [*self.texts, *self.numbers]
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Columns of a table, checked."""
-
-    query: np.ndarray
-    grade: np.ndarray
-    scores: dict[str, np.ndarray]
-    document: np.ndarray | None
-
-
-def read_columns(source, names: Names, progress=False) -> Columns:
+def read_columns(source, names: Names, progress=False) -> Bunch:
     """Read the named columns of a CSV or Parquet file, plain or compressed with gzip.
 
-    A ValueError names the file, and the line of a CSV file, or the row of a Parquet file.
+    They are `query`, `grade`, `document`, which may be None, and `scores`, a dict. A ValueError
+    names the file, and the line of a CSV file, or the row of a Parquet file.
     """
     path = check_path(source)
     data = b"".join(text for _, text in blocks(source, path, progress))
@@ -75,11 +67,11 @@ def _refuse_missing(path, place, names, known):
 
 
 def _columns(frame, names):
-    return Columns(
-        frame[names.query].to_numpy(),
-        check_grades(frame[names.grade], f"column {names.grade!r}"),
-        {name: column(frame[name], f"column {name!r}") for name in names.scores},
-        frame[names.document].to_numpy() if names.document else None,
+    return Bunch(
+        query=frame[names.query].to_numpy(),
+        grade=check_grades(frame[names.grade], f"column {names.grade!r}"),
+        scores={name: column(frame[name], f"column {name!r}") for name in names.scores},
+        document=frame[names.document].to_numpy() if names.document else None,
     )
 
 
@@ -99,7 +91,7 @@ def _read_parquet(data, path, names):
         raise ValueError(f"{path}: the table has no row.")
     try:
         found = _columns(frame, names)
-        query_codes(found.query, len(frame))
+        query_codes(found.query, name=f"column {names.query!r}")
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
     for name, values in found.scores.items():
@@ -163,10 +155,8 @@ def _refuse_uneven(data, separator, n_columns):
 
 def _header(data, path):
     """The separator and the names of the first line."""
-    end = data.find(b"\n")
-    first = data[: end if end >= 0 else len(data)]
     try:
-        line = first.decode("utf-8-sig").strip("\r")
+        line = io.BytesIO(data).readline().decode("utf-8-sig").strip("\r\n")
     except UnicodeDecodeError:
         line = "\0"
     if "\0" in line:
@@ -201,9 +191,10 @@ def _problem(row, header, names, seen, line):
     if not cells[names.query]:
         return f"the query ({names.query}) is missing."
     for name in names.numbers:
-        number = parsed(float, cells[name])
-        if number is None or math.isnan(number) or "_" in cells[name]:
-            return f"{name} must be a number; got {shown(cells[name].encode())}."
+        word = cells[name].encode()
+        number = number_in(word)
+        if number is None:
+            return f"{name} must be a number; got {shown(word)}."
         if name == names.grade and not 0 <= number < math.inf:
             return (
                 f"grades must be finite and ≥ 0; {name} is {cells[name]}. Subtract the irrelevant "

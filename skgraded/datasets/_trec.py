@@ -11,7 +11,14 @@ from typing import BinaryIO
 import numpy as np
 from sklearn.utils import Bunch
 
-from skgraded.datasets._files import blocks, check_path, located, parsed, repeated, shown
+from skgraded.datasets._files import (
+    check_path,
+    number_in,
+    parsed,
+    parsed_blocks,
+    repeated,
+    shown,
+)
 
 
 @dataclass(frozen=True)
@@ -83,10 +90,8 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
 
     Parameters
     ----------
-    path : str, path-like or binary file
-        The file, plain or compressed with gzip, whatever its name ends in.
-    progress : bool, default=False
-        Show a progress bar if standard error is a terminal; needs tqdm.
+    path, progress
+        As for `read_qrels`.
 
     Returns
     -------
@@ -121,7 +126,7 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
 class Table:
     """The columns of a TREC file; queries and names as codes, for there are few."""
 
-    path: str
+    source: str
     query_ids: np.ndarray
     query_codes: np.ndarray
     document: np.ndarray
@@ -140,15 +145,10 @@ class Table:
         """The last column of a run."""
         return self.names[self.name_codes]
 
-    def line(self, row):
-        """The line of the file that a row, from 0, was on, from 1."""
-        return line_of(row, self.blank_lines)
-
-
-def line_of(row, blank_lines):
-    """The line, from 1, of a row, from 0, of a file with these blank lines, in rising order."""
-    before = blank_lines - np.arange(len(blank_lines)) - 1  # rows before each blank line
-    return int(row + 1 + np.searchsorted(before, row, side="right"))
+    def place(self, row):
+        """The line of the file, from 1, that a row, from 0, was on."""
+        n_rows_before = self.blank_lines - np.arange(len(self.blank_lines)) - 1  # each blank line
+        return f"line {row + 1 + np.searchsorted(n_rows_before, row, side='right')}"
 
 
 def read_judgments(path, progress):
@@ -157,7 +157,8 @@ def read_judgments(path, progress):
     negative = table.numbers < 0
     if negative.any():
         warnings.warn(
-            f"{table.path}: {negative.sum()} of {len(negative)} grades are negative and became 0.",
+            f"{table.source}: {negative.sum()} of {len(negative)} grades are negative and "
+            "became 0.",
             stacklevel=3,
         )
         table.numbers[negative] = 0
@@ -168,24 +169,27 @@ def read_table(path, form, progress=False):
     """Read a TREC file block by block; see `Table`."""
     source, path = path, check_path(path)
     queries, names = _Codes(), _Codes()
-    documents, numbers, keys, blanks = [], [], [], []
-    for first, text in blocks(source, path, progress):
+    numbers, keys, blanks = [], [], []
+
+    def parse(text, first):  # to the documents; the other columns are gathered
         tidy, blank = _tidied(text, first)
         blanks.append(blank)
         if not tidy:
-            continue
-        try:
-            starts, ends = _documents(tidy, form)
-            frame = _frame(tidy, form, len(starts))
-            documents.append(_texts(tidy, starts, ends))
-        except ValueError as error:
-            lines = text.split(b"\n")
-            raise located(path, first, lines, lambda line: _problem(line, form), error) from None
+            return None
+        starts, ends = _documents(tidy, form)
+        frame = _frame(tidy, form, len(starts))
+        texts = _texts(tidy, starts, ends)
         queries.add(frame["query"].to_numpy(object))
         keys.append(_keys(tidy, starts, ends, queries.pieces[-1]))
         numbers.append(frame[form.number].to_numpy())
         if form is RUN:
             names.add(frame["name"].to_numpy(object))
+        return texts
+
+    found = parsed_blocks(
+        source, path, form.kind, parse, lambda line: _problem(line, form), progress
+    )
+    documents = [texts for texts in found if texts is not None]
     if not documents:
         raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
     table = Table(
@@ -259,8 +263,6 @@ def _documents(text, form):
     even = len(ends) == np.count_nonzero(new_line) * n_columns
     if not even or not new_line[line_ends].all():
         raise ValueError("a line has more or fewer columns")
-    if b"\0" in text:
-        raise ValueError("not text")
     column = form.columns.index("document")
     return ends[column - 1 :: n_columns] + 1, ends[column::n_columns]
 
@@ -313,8 +315,6 @@ def _keys(text, starts, ends, query_codes):
 
 def _problem(line, form):
     """Say what is wrong with a line; None if nothing is."""
-    if b"\0" in line:
-        return f"a NUL byte; is it {form.kind}, and text in UTF-8?"
     if b"\r" in line[:-1]:
         return "a carriage return within the line; lines must end with a line feed."
     words = re.split(rb"[ \t]+", line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r"))
@@ -329,8 +329,8 @@ def _problem(line, form):
             f"got {len(words)}: {shown(line.strip())}."
         )
     word = words[form.columns.index(form.number)]
-    number = parsed(float, word)
-    if number is None or math.isnan(number) or b"_" in word:
+    number = number_in(word)
+    if number is None:
         return f"the {form.number} must be a number; got {shown(word)}."
     if form is QRELS and math.isinf(number):
         return f"the grade must be finite; got {shown(word)}."
@@ -343,6 +343,6 @@ def _refuse_duplicates(table, keys):
     if twice:
         row, first = twice
         raise ValueError(
-            f"{table.path}: line {table.line(row)}: query {table.query[row]!r} has document "
-            f"{table.document[row]!r} twice, first on line {table.line(first)}."
+            f"{table.source}: {table.place(row)}: query {table.query[row]!r} has document "
+            f"{table.document[row]!r} twice, first on {table.place(first)}."
         )
