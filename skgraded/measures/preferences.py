@@ -6,6 +6,7 @@ import numbers
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Mapping
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import is_missing, unmasked
 from skgraded._input.queries import query_codes
+from skgraded._input.words import plain_list
 from skgraded.measures.base import check_undefined, mean_over_queries
 from skgraded.measures.correlation import CHECK_DISCOUNT, rank_weights
 
@@ -177,16 +179,16 @@ def _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined)
     discount, prior = CHECK_DISCOUNT(discount), _check_prior(prior)
     undefined = check_undefined(undefined)
     pairs = _read_pairs(true_pairs, "true_pairs")
+    _refuse_empty(pairs, "true_pairs")
     if qid is None:
         prediction = _read_prediction(predicted_pairs, "predicted_pairs")
+        _refuse_empty(prediction.items, "predicted_pairs")
         if items is not None:
             items = _read_items(items, "items")
         read = {None: (_Pairs(pairs, "true_pairs"), prediction, items)}
     else:
         read = _read_queries(true_pairs, pairs, predicted_pairs, items, qid)
-    return {
-        query: _edrc(*one, discount, prior, undefined) for query, one in read.items()
-    }
+    return {query: _edrc(*one, discount, prior, undefined) for query, one in read.items()}
 
 
 # The measure -------------------------------------------------------------------------------------
@@ -260,12 +262,10 @@ class _Pairs:
     """Preferences given as pairs: a graph without cycles, closed on demand."""
 
     def __init__(self, pairs, name):
-        self.preferred = {}  # item -> those that pairs name as preferred to it
-        self.worse = {}
+        items = list(chain.from_iterable(pairs))
+        self.preferred: dict = {item: [] for item in items}  # those named as preferred to it
+        self.worse: dict = {item: [] for item in items}
         for preferred, other in dict.fromkeys(pairs):
-            for item in (preferred, other):
-                self.preferred.setdefault(item, [])
-                self.worse.setdefault(item, [])
             self.preferred[other].append(preferred)
             self.worse[preferred].append(other)
         try:
@@ -343,7 +343,7 @@ def _chain(cycle):
 # Reading -----------------------------------------------------------------------------------------
 
 def _is_probability(value):
-    return isinstance(value, (numbers.Real, np.bool_)) and bool(0 <= value <= 1)
+    return isinstance(value, (numbers.Real, np.bool_)) and 0 <= float(value) <= 1
 
 
 def _check_prior(prior):
@@ -361,7 +361,7 @@ def _read_queries(true_pairs, pairs, predicted_pairs, items, qid):
     if isinstance(true_pairs, (set, frozenset)):
         raise TypeError("true_pairs is a set, which has no order that qid could go by.")
     codes, ids = query_codes(qid, len(pairs), expected="true_pairs")
-    queries = list(ids) if ids.dtype.kind in "mM" else ids.tolist()
+    queries = plain_list(ids)
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
             "predicted_pairs must, with qid, be a mapping of each query to its pairs or scores; "
@@ -375,7 +375,7 @@ def _read_queries(true_pairs, pairs, predicted_pairs, items, qid):
     read = {}
     for query, own in zip(queries, pairs_of, strict=True):
         name = f"predicted_pairs[{query!r}]"
-        predicted = _read_prediction(predicted_pairs[query], name, may_be_empty=True)
+        predicted = _read_prediction(predicted_pairs[query], name)
         truth = _Pairs(own, f"true_pairs, query {query!r},")
         read[query] = truth, predicted, items_of[query]
     return read
@@ -385,10 +385,7 @@ def _items_of_queries(queries, items):
     if not isinstance(items, Mapping):
         return dict.fromkeys(queries, None if items is None else _read_items(items, "items"))
     _refuse_lacking(queries, items, "items")
-    return {
-        query: _read_items(items[query], f"items[{query!r}]", may_be_empty=True)
-        for query in queries
-    }
+    return {query: _read_items(items[query], f"items[{query!r}]", True) for query in queries}
 
 
 def _refuse_lacking(queries, mapping, name):
@@ -400,11 +397,14 @@ def _refuse_lacking(queries, mapping, name):
         )
 
 
-def _read_prediction(prediction, name, may_be_empty=False):
-    if not isinstance(prediction, Mapping):
-        return _Pairs(_read_pairs(prediction, name, may_be_empty), name)
-    if not prediction and not may_be_empty:
+def _refuse_empty(values, name):
+    if not values:
         raise ValueError(f"{name} is empty: there is nothing to measure.")
+
+
+def _read_prediction(prediction, name):
+    if not isinstance(prediction, Mapping):
+        return _Pairs(_read_pairs(prediction, name), name)
     scores: dict = {}
     for item, score in prediction.items():
         _check_item(item, f"{name} has", scores)
@@ -425,17 +425,16 @@ def _read_items(items, name, may_be_empty=False):
     for item in _elements(items):
         _check_item(item, f"{name} has", read)
         read[item] = None
-    if not read and not may_be_empty:
-        raise ValueError(f"{name} is empty: there is nothing to measure.")
+    if not may_be_empty:
+        _refuse_empty(read, name)
     return read
 
 
-def _read_pairs(pairs, name, may_be_empty=False):
+def _read_pairs(pairs, name):
     """A list of (preferred, other) tuples of hashable items."""
-    rows, read, seen = _rows(pairs, name), [], {}
-    if not rows and not may_be_empty:
-        raise ValueError(f"{name} is empty: there is nothing to measure.")
-    for row, pair in enumerate(rows):
+    read: list = []
+    seen: dict = {}
+    for row, pair in enumerate(_rows(pairs, name)):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ValueError(
                 f"{name} must be pairs (preferred, other): row {row} is {pair!r}. Give tuples of "
