@@ -129,9 +129,8 @@ def cross_evaluate(
 
 def _check_error_score(error_score):
     is_number = isinstance(error_score, numbers.Real) and not isinstance(error_score, bool)
-    if not (is_number and not np.isinf(error_score)) and not (
-        isinstance(error_score, str) and error_score == "raise"
-    ):
+    is_raise = isinstance(error_score, str) and error_score == "raise"
+    if not is_raise and not (is_number and not np.isinf(error_score)):
         raise ValueError(
             f"error_score must be 'raise', a finite number or nan; got {error_score!r}."
         )
@@ -167,10 +166,10 @@ def _run_fold(ranker, X, y, ids, sample_weight, fold, return_estimator, error_sc
     try:
         start = time.perf_counter()
         fitted = fit_rows(ranker, X, y, train, ids[train], sample_weight)
-        run["fit_time"] = time.perf_counter() - start
-        start = time.perf_counter()
+        fitted_at = time.perf_counter()
+        run["fit_time"] = fitted_at - start
         predicted = fitted.predict(_safe_indexing(X, test))
-        score_time = time.perf_counter() - start
+        score_time = time.perf_counter() - fitted_at
         run["scores"] = _checked(predicted, test)
         run["score_time"] = score_time
         run["estimator"] = fitted if return_estimator else None

@@ -16,23 +16,10 @@ from skgraded.judgments import Judgments
 
 
 def judge(caller, estimator, X, y, measures, *, qid=None, group=None, sample_weight=None):
-    """Lay out the rows of X and their truth, and refuse what the measures refuse.
+    """X as a table and its truth as Judgments, once the measures have refused what they refuse.
 
-    Parameters
-    ----------
-    caller : str
-        Name of the function that needs the queries, for its error.
-    estimator : estimator
-        Says where in X the queries are, in its parameter `qid`, if they are not given.
-    X : array-like, sparse matrix or frame of shape (n, n_columns)
-    y : array-like of shape (n,)
-    measures : list of Measure
-    qid, group, sample_weight : array-like, optional
-
-    Returns
-    -------
-    X : array, CSR matrix or frame of shape (n, n_columns)
-    judgments : Judgments
+    If the queries are not given, the estimator's `qid` says where in X they are. `caller` is the
+    name of the function that needs them, for its error.
     """
     if qid is None and group is None:
         source = getattr(estimator, "qid", None)

@@ -97,16 +97,8 @@ def learning_curve(
     estimator : estimator
         `QueryRanker`, or any estimator with ``fit`` and ``predict``; `qid` is given to its
         ``fit`` if it asks for it, by scikit-learn's metadata routing.
-    X : array, sparse matrix or frame of shape (n, n_features)
-        Rows in any order.
-    y : array-like of shape (n,)
-        Grades ≥ 0, 0 = irrelevant.
-    qid : array-like of shape (n,), optional
-        The query of each row, unless the estimator is a `QueryRanker` that was told where in X it
-        is.
-    group : array-like of shape (n_queries,), optional
-        Sizes of consecutive queries, in place of `qid`.
-    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+    X, y, qid, group, measures, n_jobs
+        As for `cross_evaluate`.
     train_sizes : array-like of shape (n_sizes,), default=(0.1, 0.325, 0.55, 0.775, 1.0)
         Whole numbers of queries, or fractions in (0, 1] of the queries of the smallest training
         part, which become the nearest whole numbers. Numbers that are the same count once.
@@ -116,8 +108,6 @@ def learning_curve(
     shuffle : bool, default=False
         Whether the queries of each training part are shuffled before the first so many are taken;
         else they are taken in order of first appearance in X.
-    n_jobs : int, optional
-        How many fits run at a time; as in scikit-learn.
     random_state : int, RandomState or None, default=None
         For `shuffle`.
 
