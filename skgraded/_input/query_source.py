@@ -5,13 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skgraded._input.tables import (
-    as_table,
-    column_names,
-    drop_column,
-    is_pandas_frame,
-    take_column,
-)
+from skgraded._input.tables import as_table, column_names, drop_column, is_pandas_frame, take_column
 from skgraded._input.words import did_you_mean, plain
 
 OR_ROUTING = (

@@ -11,14 +11,7 @@ from typing import BinaryIO
 import numpy as np
 from sklearn.utils import Bunch
 
-from skgraded.datasets._files import (
-    check_path,
-    number_in,
-    parsed,
-    parsed_blocks,
-    repeated,
-    shown,
-)
+from skgraded.datasets._files import check_path, number_in, parsed, parsed_blocks, repeated, shown
 
 
 @dataclass(frozen=True)
