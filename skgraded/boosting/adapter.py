@@ -37,6 +37,11 @@ def libraries():
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
 
 
+def _takes_any(parameters):
+    """Whether there is a ``**kwargs`` among the parameters."""
+    return any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
 class Adapter:
     """How an estimator is given its rows; as it stands, any regressor or ranker.
 
@@ -70,11 +75,6 @@ class Adapter:
             )
         return dict(inspect.signature(self.estimator.fit).parameters)
 
-    @property
-    def takes_any(self):
-        """Whether there is a ``**kwargs`` among the parameters of fit."""
-        return any(p.kind is p.VAR_KEYWORD for p in self.fit_parameters.values())
-
     @cached_property
     def query_argument(self):
         """How fit takes the queries, one of QUERY_ARGUMENTS; None: a regressor."""
@@ -105,7 +105,7 @@ class Adapter:
             for name in self.first_scores_in(fit_params)
         }
         if sample_weight is not None:
-            if WEIGHT not in self.fit_parameters and not self.takes_any:
+            if WEIGHT not in self.fit_parameters and not _takes_any(self.fit_parameters):
                 raise ValueError(
                     f"The fit of {self.name} takes no sample_weight: leave it out, or wrap an "
                     "estimator that does."
@@ -214,7 +214,7 @@ class BoosterAdapter(Adapter):
     def fit_parameters(self):
         """The parameters of fit, and of the library's own where that of a subclass hides them."""
         parameters = super().fit_parameters
-        if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        if _takes_any(parameters):
             classes: tuple[Any, ...] = type(self.estimator).__mro__
             own = next(
                 c for c in classes

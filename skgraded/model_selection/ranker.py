@@ -233,8 +233,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self._fitted_queries = (
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
-        training, validation = self._part(adapter, rows, queries, validation, fit_params)
-        self._fit_parted(adapter, training, validation, measures, fit_params)
+        rows, validation = self._part(adapter, rows, queries, validation, fit_params)
+        self._fit_parted(adapter, rows, validation, measures, fit_params)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
