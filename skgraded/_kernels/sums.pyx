@@ -106,7 +106,7 @@ cdef struct Ranking:
     Py_ssize_t n
     Py_ssize_t n_all
     bint has_ties  # among the retrieved
-    # room: for keys and spare keys; for codes; for numbers of one or two a code
+    # room: for keys, for codes, for counts of codes, for numbers
     uint64_t* keys
     uint64_t* spare
     int32_t* spare_codes
@@ -308,8 +308,8 @@ cdef inline double pair_sum(
     return total
 
 
-# Over many levels a binary indexed tree holds, at places 1, 2, …, the documents of codes > 0 that
-# are above: how many and, unless `sums` is NULL, their Σ w. Those of code 0 are above none.
+# Over many levels a binary indexed tree holds the documents above: how many and, unless `sums` is
+# NULL, their Σ w. A code is its own place in it; code 0, which is higher than none, has none.
 
 cdef struct Tree:
     int32_t* counts
@@ -364,21 +364,23 @@ cdef inline double pair_tree_sum(
     """The pair sum over many levels."""
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, above, own, pairs, w
-    cdef int32_t* block = ranking.spare_codes
+    cdef int32_t* room = ranking.spare_codes
+    cdef const int32_t* block = codes
     cdef Tree tree = empty_tree(ranking, n_levels, True)
+    if tied:
+        block = room  # each block's codes, ascending
     while start < depth:
         end = block_end(ranking, start, tied)
-        memcpy(block + start, codes + start, (end - start) * sizeof(int32_t))
         if tied:
-            sort(block + start, block + end)
+            memcpy(room + start, codes + start, (end - start) * sizeof(int32_t))
+            sort(room + start, room + end)
         above = own = pairs = 0.0
         for p in range(start, end):
             if block[p] > 0:
                 w = values[block[p]]
                 above += tree_above(&tree, block[p], w)
                 own += w
-                # ascending codes: all later ones of the block are at least w
-                pairs += 2.0 * w * (end - 1 - p)
+                pairs += 2.0 * w * (end - 1 - p)  # the later ones of the block are at least w
         if own > 0.0:
             for p in range(start, end):
                 tree_add(&tree, block[p], values[block[p]])
@@ -465,11 +467,11 @@ cdef Py_ssize_t stop_in_block(
     const Ranking* ranking, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth,
     const double* values,
 ) noexcept nogil:
-    """Probability S_i, over all orders of a block, to stop at its i-th document, in ranking.numbers.
+    """Write to ranking.numbers the probability S_i to stop at the i-th document of a block.
 
-    S_i = E[value(x_i) · Π_{j<i} (1 - value(x_j))]. Let G_i be the expected Π over i documents of
-    the block. One more document of value v beside m others is among i of them with probability
-    i/(m+1), and the i-th with 1/(m+1):
+    S_i = E[value(x_i) · Π_{j<i} (1 - value(x_j))] over all orders of the block. Let G_i be the
+    expected Π over i of its documents. One more document of value v beside m others is among i
+    of them with probability i/(m+1), and the i-th with 1/(m+1):
 
     G_i ← ((m+1-i) G_i + i (1-v) G_{i-1}) / (m+1)
     S_i ← ((m+1-i) S_i + (i-1) (1-v) S_{i-1} + v G_{i-1}) / (m+1)
@@ -535,11 +537,11 @@ cdef inline double cumulated_sum(
 
 # One query, and all ----------------------------------------------------------------------------
 
-cdef double sum_kind(
+cdef inline double sum_kind(
     const Sum* plan, const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
     const double* values, const double* discount, Py_ssize_t n_levels,
 ) noexcept nogil:
-    # The short loops are compiled twice, for `tied` and not, which saves them a twentieth.
+    # Where `tied` is a constant, the loop is compiled without the blocks: up to a tenth faster.
     if plan.kind == LINEAR:
         if tied:
             return linear_sum(ranking, codes, depth, True, values, discount)
@@ -560,7 +562,9 @@ cdef double sum_kind(
         return cumulated_sum(ranking, codes, depth, tied, values, discount)
     if n_levels > FEW_LEVELS + 1:  # PAIR
         return pair_tree_sum(ranking, codes, depth, tied, values, n_levels)
-    return pair_sum(ranking, codes, depth, tied, values, n_levels)
+    if tied:
+        return pair_sum(ranking, codes, depth, True, values, n_levels)
+    return pair_sum(ranking, codes, depth, False, values, n_levels)
 
 
 cdef double sum_query(
@@ -569,17 +573,19 @@ cdef double sum_query(
     cdef bint whole = plan.kind == ABOVE or plan.kind == TAU
     cdef bint tied = ranking.has_ties or (whole and ranking.n_all > ranking.n + 1)
     cdef Py_ssize_t n = ranking.n_all if whole else ranking.n
+    cdef Py_ssize_t depth = min(n, plan.k)
     cdef const int32_t* codes = ranking.codes
+    cdef const double* values = plan.values + level
     cdef const double* discount = plan.discount
     cdef double total
     if tied and (plan.ties == BEST or plan.ties == WORST):
         codes = order_ties(ranking, n, plan.ties)
     if plan.by_row:
         discount += row
-    total = sum_kind(
-        plan, ranking, codes, min(n, plan.k), tied and plan.ties == AVERAGE,
-        plan.values + level, discount, n_levels,
-    )
+    if tied and plan.ties == AVERAGE:
+        total = sum_kind(plan, ranking, codes, depth, True, values, discount, n_levels)
+    else:
+        total = sum_kind(plan, ranking, codes, depth, False, values, discount, n_levels)
     return total / n if plan.per_retrieved and n > 0 else total
 
 
