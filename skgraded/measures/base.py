@@ -309,18 +309,35 @@ def measure(
     ----------
     aliases : iterable of str, or mapping of str to dict, default=()
         Further names in texts; in a mapping with the parameters that they stand for.
+
+    Raises
+    ------
+    ValueError
+        If another file has a measure of this name.
     """
     def register(cls):
         cls = dataclasses.dataclass(frozen=True, repr=False, eq=False)(cls)
         cls.__doc__ = _with_all_parameters(cls)
-        MEASURES[cls.__name__] = cls
-        standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
-        ALIASES.update((alias, (cls, parameters)) for alias, parameters in standing_for.items())
+        if _is_new(cls):
+            standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
+            MEASURES[cls.__name__] = cls
+            ALIASES.update((alias, (cls, meant)) for alias, meant in standing_for.items())
         # what `import *` takes from the module, and so the names in skgraded
         vars(sys.modules[cls.__module__]).setdefault("__all__", []).append(cls.__name__)
         return cls
 
     return register
+
+
+def _is_new(cls):
+    """Whether no other file has a measure of this name, and it is not that file under two names."""
+    known = MEASURES.get(cls.__name__, cls).__module__
+    if known == cls.__module__:  # or a module that is loaded again
+        return True
+    files = {getattr(sys.modules.get(one), "__file__", one) for one in (known, cls.__module__)}
+    if len(files) > 1:
+        raise ValueError(f"There is a measure {cls.__name__} in {known} already: choose a name.")
+    return False
 
 
 def _with_all_parameters(cls):
