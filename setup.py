@@ -6,8 +6,9 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 # No -march=native and no -ffast-math: one wheel serves every machine, and NaN and infinity
-# keep their meaning. The kernels use a buffer's room again for numbers of another type.
-optimize = ["-O3", "-std=c++17", "-fno-strict-aliasing"]
+# keep their meaning. The kernels use a buffer's room again for numbers of another type. Each sum
+# is to be inlined where it is called with a constant, also when there is one sum more.
+optimize = ["-O3", "-std=c++17", "-fno-strict-aliasing", "-finline-limit=3000"]
 if sys.platform == "win32":
     optimize = ["/O2", "/std:c++17"]
 

@@ -453,7 +453,7 @@ cdef inline double cascade_sum(
         if end - start == 1:
             total += going_on * values[codes[start]] / end
         else:
-            reach = stop_in_block(ranking, start, end, depth - start, values)
+            reach = stop_in_block(ranking, codes, start, end, depth - start, values)
             stops = ranking.numbers.data()
             for i in range(1, reach + 1):
                 total += going_on * stops[i] / (start + i)
@@ -464,8 +464,8 @@ cdef inline double cascade_sum(
 
 
 cdef Py_ssize_t stop_in_block(
-    const Ranking* ranking, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth,
-    const double* values,
+    const Ranking* ranking, const int32_t* codes, Py_ssize_t start, Py_ssize_t end,
+    Py_ssize_t depth, const double* values,
 ) noexcept nogil:
     """Write to ranking.numbers the probability S_i to stop at the i-th document of a block.
 
@@ -482,7 +482,7 @@ cdef Py_ssize_t stop_in_block(
     cdef Py_ssize_t p, i, m = 0, n = end - start, reach
     cdef double mean = 0.0, v, share
     for p in range(start, end):
-        v = values[ranking.codes[p]]
+        v = values[codes[p]]
         mean += v / n
         m += v <= 0.0
     if m == n:
@@ -494,7 +494,7 @@ cdef Py_ssize_t stop_in_block(
     for i in range(reach + 1):
         going_on[i] = 1.0  # of the m documents of value 0
     for p in range(start, end):
-        v = values[ranking.codes[p]]
+        v = values[codes[p]]
         if v <= 0.0:
             continue
         share = 1.0 / (m + 1)
@@ -541,19 +541,12 @@ cdef inline double sum_kind(
     const Sum* plan, const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
     const double* values, const double* discount, Py_ssize_t n_levels,
 ) noexcept nogil:
-    # Where `tied` is a constant, the loop is compiled without the blocks: up to a tenth faster.
     if plan.kind == LINEAR:
-        if tied:
-            return linear_sum(ranking, codes, depth, True, values, discount)
-        return linear_sum(ranking, codes, depth, False, values, discount)
+        return linear_sum(ranking, codes, depth, tied, values, discount)
     if plan.kind == FIRST:
-        if tied:
-            return first_sum(ranking, codes, depth, True, values)
-        return first_sum(ranking, codes, depth, False, values)
+        return first_sum(ranking, codes, depth, tied, values)
     if plan.kind == CASCADE:
-        if tied:
-            return cascade_sum(ranking, codes, depth, True, values)
-        return cascade_sum(ranking, codes, depth, False, values)
+        return cascade_sum(ranking, codes, depth, tied, values)
     if plan.kind == ABOVE:
         return above_sum(ranking, codes, depth, tied, values, n_levels, plan.prior)
     if plan.kind == TAU:
@@ -562,9 +555,7 @@ cdef inline double sum_kind(
         return cumulated_sum(ranking, codes, depth, tied, values, discount)
     if n_levels > FEW_LEVELS + 1:  # PAIR
         return pair_tree_sum(ranking, codes, depth, tied, values, n_levels)
-    if tied:
-        return pair_sum(ranking, codes, depth, True, values, n_levels)
-    return pair_sum(ranking, codes, depth, False, values, n_levels)
+    return pair_sum(ranking, codes, depth, tied, values, n_levels)
 
 
 cdef double sum_query(
@@ -582,6 +573,7 @@ cdef double sum_query(
         codes = order_ties(ranking, n, plan.ties)
     if plan.by_row:
         discount += row
+    # `tied` is a constant, so that without ties the loops are compiled without blocks.
     if tied and plan.ties == AVERAGE:
         total = sum_kind(plan, ranking, codes, depth, True, values, discount, n_levels)
     else:
