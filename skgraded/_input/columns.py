@@ -38,11 +38,13 @@ def as_array(values, name):
 
 
 def refuse_other_length(values, name, n, expected):
+    """Raise a ValueError unless there are n values, as `expected` has; any number if n is None."""
     if n is not None and len(values) != n:
         raise ValueError(f"{name} has {len(values)} rows, but {expected} has {n}.")
 
 
 def refuse_unordered(values, name):
+    """Raise a TypeError about a set or a dict."""
     if isinstance(values, (set, frozenset, dict)):
         raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.")
 

@@ -96,6 +96,7 @@ def mix_bits(bits):
 
 
 def is_pandas_frame(X):
+    """Whether X is a frame of pandas; does not import pandas."""
     return hasattr(X, "iloc") and getattr(X, "ndim", None) == 2
 
 

@@ -230,5 +230,6 @@ def wrapped(text, width=LABEL):
 
 
 def low_to_high(numbers):
+    """The range of some numbers in words."""
     low, high = np.min(numbers), np.max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

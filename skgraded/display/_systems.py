@@ -84,6 +84,7 @@ def systems_first(values, argument, shape):
 # Reports -----------------------------------------------------------------------------------------
 
 def check_made_by(function, given, cls, argument):
+    """Raise a TypeError unless what was given is of the class that the function makes."""
     if not isinstance(given, cls):
         raise TypeError(
             f"{argument} must be of type {cls.__name__}, made by {function}; got "
@@ -92,6 +93,7 @@ def check_made_by(function, given, cls, argument):
 
 
 def measure_names(measures, known):
+    """Names of the measures to show, all that are known unless some are asked for."""
     if measures is None:
         return known
     one = isinstance(measures, (str, Measure))

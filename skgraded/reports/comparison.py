@@ -25,7 +25,7 @@ from skgraded.reports.paired_tests import (
 )
 from skgraded.reports.pairing import check_evaluations, check_system, paired, refuse_unequal
 from skgraded.reports.report import Report
-from skgraded.reports.write import html, json_text, tables
+from skgraded.reports.write import json_text, tables
 from skgraded.reports.write.sentences import sentence
 
 if TYPE_CHECKING:
@@ -224,6 +224,8 @@ class Comparison(Report):
         }
 
     def _page(self):
+        from skgraded.reports.write import html  # only whoever wants a page needs it
+
         rows = tables.rows_of(self.table)
         return html.comparison_page(
             **self._parts(),
@@ -240,6 +242,8 @@ class Comparison(Report):
         )
 
     def _fragment(self):
+        from skgraded.reports.write import html
+
         return html.comparison_fragment(**self._parts())
 
     def _parts(self):

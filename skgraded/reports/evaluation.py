@@ -23,7 +23,7 @@ from skgraded.reports.intervals import (
 )
 from skgraded.reports.report import Report
 from skgraded.reports.segments import joined, segments_of
-from skgraded.reports.write import html, json_text, tables
+from skgraded.reports.write import json_text, tables
 
 if TYPE_CHECKING:
     import pandas
@@ -421,9 +421,13 @@ class Evaluation(Report):
         return {**self._parts(None), "undefined": self.undefined, "weights": self.weights}
 
     def _page(self):
+        from skgraded.reports.write import html  # only whoever wants a page needs it
+
         return html.evaluation_page(**self._page_parts())
 
     def _fragment(self):
+        from skgraded.reports.write import html
+
         # By t, since a notebook shows a value whenever its cell is run: a bootstrap takes seconds.
         worst = self._ranked(next(iter(self.per_query)), 1)[:N_WORST]
         return html.evaluation_fragment(**self._parts("t"), worst=worst)
