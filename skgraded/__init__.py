@@ -1,13 +1,7 @@
 """Measures of graded ranking, as scikit-learn scorers and LightGBM metrics."""
 
-from skgraded import datasets
-from skgraded.display import (
-    CutoffCurveDisplay,
-    FoldDisplay,
-    IntervalDisplay,
-    QueryDifferenceDisplay,
-    ThresholdCurveDisplay,
-)
+from skgraded import datasets, display, reports
+from skgraded.display import *
 from skgraded.judgments import Judgments
 from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure
 
@@ -22,29 +16,21 @@ from skgraded.model_selection import (
     cross_evaluate,
     make_ranking_scorer,
 )
-from skgraded.reports import Comparison, CrossEvaluation, Evaluation, compare, evaluate
+from skgraded.reports import *
 
 __version__ = "0.1.0"
 
 __all__ = sorted([
-    "Comparison",
-    "CrossEvaluation",
-    "CutoffCurveDisplay",
-    "Evaluation",
-    "FoldDisplay",
-    "IntervalDisplay",
     "Judgments",
-    "QueryDifferenceDisplay",
     "QueryRanker",
-    "ThresholdCurveDisplay",
     "TornQueryWarning",
-    "compare",
     "cross_evaluate",
     "datasets",
     "edrc_per_query",
     "edrc_score",
-    "evaluate",
     "make_ranking_scorer",
     "measure",
     *MEASURES,
+    *display.__all__,
+    *reports.__all__,
 ])

@@ -9,6 +9,7 @@ from skgraded._input.columns import (
     refuse_unordered,
     unmasked,
 )
+from skgraded._input.words import object_array
 from skgraded._kernels.layout import number_by_appearance, order_by_code
 
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -17,14 +18,15 @@ WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32
 def query_codes(qid, n=None, expected="y_true", name="qid"):
     """Number the queries in order of first appearance: the number of each row, and the ids.
 
-    Ids are any hashable, in any row order; they come back as objects unless they are numbers or
-    dates. `name` is the argument's, for errors, and `expected` that of the one that has `n` rows.
+    Ids, of queries or of documents, are any hashable, in any row order; they come back as objects
+    unless they are numbers or dates. `name` is the argument's, for errors, and `expected` that of
+    the one that has `n` rows.
     """
     array = _ids(qid, name)
     refuse_other_length(array, name, n, expected)
     n = len(array)
     if n == 0:
-        raise ValueError(f"{name} is empty: there is no query.")
+        raise ValueError(f"{name} is empty: there is no id.")
     if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
         return _hash_codes(array, name)
     if array.dtype.kind in "iu":
@@ -38,7 +40,7 @@ def query_codes(qid, n=None, expected="y_true", name="qid"):
     if missing.any():
         row = int(np.argmax(missing))
         raise ValueError(
-            f"{name} is missing in row {row} ({array[row]}): give every row its query."
+            f"{name} is missing in row {row} ({array[row]}): give every row its id."
         )
     # Only the first row of each run is looked at closer: rows mostly come query by query.
     heads = np.flatnonzero(np.concatenate(([True], array[1:] != array[:-1])))
@@ -91,7 +93,7 @@ def _ids(qid, name):
     """
     refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
-        raise TypeError(f"{name} must be an array with the query of each row; got {qid!r}.")
+        raise TypeError(f"{name} must be an array with the id of each row; got {qid!r}.")
     if len(getattr(qid, "shape", (0,))) != 1:
         raise ValueError(f"{name} must be 1-D; got an array of shape {qid.shape}. Pass one column.")
     dtype = getattr(qid, "dtype", None)
@@ -120,10 +122,8 @@ def _hash_codes(values, name):
         if code is None:
             if is_missing(query):
                 raise ValueError(
-                    f"{name} is missing in row {row} ({query!r}): give every row its query."
+                    f"{name} is missing in row {row} ({query!r}): give every row its id."
                 )
             code = numbers_of[query] = len(numbers_of)
         codes[row] = code
-    ids = np.empty(len(numbers_of), dtype=object)
-    ids[:] = list(numbers_of)
-    return codes, ids
+    return codes, object_array(list(numbers_of))

@@ -36,3 +36,10 @@ def plain(value):
 def plain_list(values):
     """An array as a list of Python's own values; of dates as NumPy's, for tolist loses them."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
+
+
+def object_array(values):
+    """An array of the objects of a list, tuples among them, as they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

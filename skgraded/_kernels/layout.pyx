@@ -21,12 +21,7 @@ from skgraded._kernels.sort cimport ascending_bits, exact_run, position_mask, so
 def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_t span):
     """Number whole values low ≤ v < low + span in the order in which they first appear.
 
-    Returns
-    -------
-    codes : (n,) array
-        The number of each value.
-    first_rows : (n_distinct,) array
-        Where each number first appears.
+    Returns the number of each value, and the row where each number first appears.
     """
     cdef Py_ssize_t row, number, n = values.shape[0]
     cdef vector[Py_ssize_t] number_of = vector[Py_ssize_t](span, -1)
@@ -122,21 +117,10 @@ cdef int32_t code_grades(
 def lay_out(const double[::1] grades, const Py_ssize_t[::1] order, const Py_ssize_t[::1] starts):
     """Lay out grades ≥ 0 (or NaN) by query.
 
-    Parameters
-    ----------
-    grades : (n,) array
-    order : (n,) array or None
-        The rows query by query; None if they are so already.
-    starts : (n_queries + 1,) array
-        Where the queries begin in `order`.
-
-    Returns
-    -------
-    codes : (n,) int32 array
-        In query order; -1 where the grade is NaN.
-    levels, counts : (n_levels,) arrays
-        Grade and number of documents of each code, 0 included, of each query.
-    level_starts : (n_queries + 1,) array
+    `order` are the rows query by query, None if they are so already, and `starts` where the queries
+    begin in it, (n_queries + 1,). Returns the codes, (n,) of int32 in query order, -1 where the
+    grade is NaN; grade and number of documents of each level, 0 included, of each query, (n_levels,)
+    each; and where the levels of each query begin, (n_queries + 1,).
     """
     cdef Py_ssize_t q, i, n, n_queries = starts.shape[0] - 1
     cdef vector[uint64_t] room

@@ -599,17 +599,8 @@ def sum_queries(
 ):
     """Rank queries first..last-1 once and write each plan's sum to its row of `outs`.
 
-    Returns whether a score was NaN; the sums are then worth nothing.
-
-    Parameters
-    ----------
-    scores : (n,) array
-        -inf: not retrieved.
-    order, starts, codes, level_starts : arrays
-        As `lay_out` takes and gives them.
-    plans : list of Plan
-    outs : (n_plans, n_queries) array
-    first_query, last_query : int
+    order, starts, codes and level_starts are as `lay_out` takes and gives them, `outs` is of shape
+    (n_plans, n_queries). Returns whether a score was NaN; the sums are then worth nothing.
     """
     cdef vector[Sum] sums = sums_of(plans, outs)
     cdef Py_ssize_t q, i, row, n, size = 0, depth = 1

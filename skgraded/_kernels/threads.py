@@ -32,19 +32,9 @@ def n_threads():
 
 
 def run_chunks(work, starts):
-    """Call `work(first, last)` on ranges of queries that together are all.
+    """Call `work(first, last)`, which releases the GIL, on ranges of queries that together are all.
 
-    Parameters
-    ----------
-    work : callable
-        Releases the GIL.
-    starts : ndarray of shape (n_queries + 1,)
-        The first row of each query.
-
-    Returns
-    -------
-    list
-        What the calls returned.
+    `starts` is the first row of each query and then the number of rows. Returns what the calls do.
     """
     n_queries, n_rows = len(starts) - 1, int(starts[-1])
     threads = min(n_threads(), n_rows // ROWS_A_THREAD, n_queries)

@@ -45,10 +45,7 @@ def _takes_any(parameters):
 class Adapter:
     """How an estimator is given its rows; as it stands, any regressor or ranker.
 
-    Parameters
-    ----------
-    estimator : object
-        It stays as it is: what is fitted are copies.
+    The estimator stays as it is: what is fitted are copies.
     """
 
     # Arguments of fit that are first scores of the rows, and those that name rows by position or
@@ -163,18 +160,8 @@ class Adapter:
     def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator on the training rows, for as many rounds as it pays.
 
-        Parameters
-        ----------
-        training, validation : Rows
-        progress : Progress
-            Gets the scores of the validation rows at each round and says when to stop.
-        fit_params : dict
-            Further arguments of fit.
-
-        Returns
-        -------
-        estimator
-            Fitted; it predicts with the best number of rounds.
+        `progress` gets the scores of the validation rows at each round and says when to stop. The
+        copy predicts with the best number of rounds.
         """
         raise NotImplementedError
 

@@ -310,7 +310,7 @@ class _Rows:
     """The rows of a set that were told of: how many in each of the consecutive queries."""
 
     def __init__(self, group_id, name):
-        codes = _codes(group_id, name)
+        codes, _ = query_codes(group_id, name=name)
         torn = np.flatnonzero(np.diff(codes) < 0)  # numbered by first appearance
         if len(torn):
             raise ValueError(
@@ -341,13 +341,3 @@ class _Rows:
             return True
         starts = np.flatnonzero(np.diff(hashes)) + 1
         return np.array_equal(starts, np.cumsum(self.sizes)[:-1])
-
-
-def _codes(group_id, name):
-    if not hasattr(group_id, "__len__") or isinstance(group_id, str):
-        raise TypeError(
-            f"{name} must be the query of each row; got {group_id!r}."
-        )
-    if len(group_id) == 0:
-        raise ValueError(f"{name} is empty.")
-    return query_codes(group_id, name=f"{name}: the query")[0]

@@ -13,20 +13,11 @@ WEIGHT = "sample_weight"
 
 
 class Queries(NamedTuple):
-    """The queries of rows in any order.
-
-    Attributes
-    ----------
-    ids : ndarray of shape (n_queries,)
-    order : ndarray of shape (n,) or None
-        The rows query by query; None if they are so already.
-    starts : ndarray of shape (n_queries + 1,)
-        Where each query begins in `order`.
-    """
+    """The queries of rows in any order."""
 
     ids: np.ndarray
-    order: np.ndarray | None
-    starts: np.ndarray
+    order: np.ndarray | None  # the rows query by query; None if they are so already
+    starts: np.ndarray  # where each query begins in `order`, (n_queries + 1,)
 
     @property
     def sizes(self):

@@ -7,16 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import Bunch
 
-from skgraded._input.columns import (
-    check_grades,
-    check_scores,
-    one_of,
-    refuse_other_length,
-    refuse_unordered,
-    unmasked,
-)
+from skgraded._input.columns import check_grades, check_scores, one_of
 from skgraded._input.queries import query_codes, rows_by_query
-from skgraded._input.words import did_you_mean, plain, plain_list
+from skgraded._input.words import did_you_mean, object_array, plain, plain_list
 from skgraded.datasets._files import repeated
 
 
@@ -140,17 +133,17 @@ def _rows(table, side, number):
     name = f"{side}.query"
     codes, ids = query_codes(query, name=name)
     n = len(codes)
-    documents = _ids(document, f"{side}.document", n, name)
+    document_codes, document_ids = query_codes(document, n, name, f"{side}.document")
     check = check_grades if number == "grade" else check_scores
     numbers = check(numbers, name=f"{side}.{number}", n=n, expected=name)
-    keys = np.fromiter(map(hash, zip(codes.tolist(), documents, strict=True)), np.int64, n)
-    twice = repeated(codes, documents, keys)
+    twice = repeated(codes, document_codes, codes * len(document_ids) + document_codes)
     if twice:
         row, first = twice
         raise ValueError(
             f"{side}: row {row}: query {plain(ids[codes[row]])!r} has document "
-            f"{plain(documents[row])!r} twice, first in row {first}."
+            f"{plain(document_ids[document_codes[row]])!r} twice, first in row {first}."
         )
+    documents = object_array(plain_list(document_ids))[document_codes]
     return Rows(side, ids, codes, documents, numbers)
 
 
@@ -171,26 +164,6 @@ def _column(table, side, name):
         f"{side} has no column {name!r}: give what read_{side} returns, a frame or a dict; got a "
         f"{type(table).__name__}."
     )
-
-
-def _ids(values, name, n, expected):
-    """A column of document ids as an array of objects, Python's own but for pandas' Int64."""
-    import pandas as pd
-
-    refuse_unordered(values, name)
-    shape = getattr(values, "shape", (0,))
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or len(shape) != 1:
-        raise TypeError(f"{name} must be a 1-D array of ids; got {type(values).__name__}.")
-    if hasattr(values, "__array__"):
-        array = np.asarray(unmasked(values))
-        values = array if array.dtype.kind == "O" else plain_list(array)
-    refuse_other_length(values, name, n, expected)
-    ids = np.empty(n, dtype=object)
-    ids[:] = values
-    if pd.isna(ids).any():
-        row = int(np.argmax(pd.isna(ids)))
-        raise ValueError(f"{name} is missing in row {row} ({ids[row]!r}).")
-    return ids
 
 
 # The join, by numbers of queries -----------------------------------------------------------------

@@ -196,6 +196,11 @@ class NamedDisplay(SystemsDisplay):
     def _draw_systems(self, ax, names, settings):
         raise NotImplementedError
 
+    def _name_axes(self, xlabel, ylabel):
+        self.ax_.set(xlabel=xlabel, ylabel=ylabel)
+        if self.ax_.get_legend_handles_labels()[0]:
+            self.ax_.legend()
+
     def _of_queries(self):
         """How many queries means are of, and how many of them are undefined; of one: ""."""
         if self.n_queries is None or np.max(self.n_queries) == 1:

@@ -26,18 +26,7 @@ LINESTYLES = ("-", "--", "-.", ":")
 MARKERS = (".", "x", "^", "s", "+")  # five, so that together they tell twenty measures apart
 
 
-class _CurveDisplay(NamedDisplay):
-    """What both displays share."""
-
-    lines_: list
-
-    def _name_axes(self, xlabel, ylabel):
-        self.ax_.set(xlabel=xlabel, ylabel=ylabel)
-        if self.ax_.get_legend_handles_labels()[0]:
-            self.ax_.legend()
-
-
-class ThresholdCurveDisplay(_CurveDisplay):
+class ThresholdCurveDisplay(NamedDisplay):
     r"""Average precision AP^t over the threshold t; the area under it is μAP.
 
     A document is relevant if its grade is at least t. AP^t of a query is constant between two of
@@ -167,7 +156,7 @@ class ThresholdCurveDisplay(_CurveDisplay):
         # A marker is the right end of its step, so there is none at t = 0.
         style = {"drawstyle": "steps-pre", "markevery": slice(1, None), **settings}
         t = np.concatenate(([0.0], self.thresholds))
-        self.lines_ = []
+        self.lines_: list = []
         for i, values in enumerate(self.average_precision):
             y = np.concatenate((values[:1], values))
             label = self._label(i, None if names is None else names[i])
@@ -189,7 +178,7 @@ class ThresholdCurveDisplay(_CurveDisplay):
         return area if name is None else f"{name} ({area})"
 
 
-class CutoffCurveDisplay(_CurveDisplay):
+class CutoffCurveDisplay(NamedDisplay):
     """Measures over their cut-off: NDCG@n and NDCNG@n over n, or others that have one.
 
     Make it by `from_predictions` or `from_estimator`. Measures are told apart by line style and
@@ -294,7 +283,7 @@ class CutoffCurveDisplay(_CurveDisplay):
         self._take_axes(ax)
         from matplotlib.ticker import MaxNLocator
 
-        self.lines_ = []
+        self.lines_: list = []
         for of_system, system in zip(self.values, names or [None] * len(self.values), strict=True):
             color: dict = {}  # the next of the axes' cycle
             for i, values in enumerate(of_system):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import as_array, column
+from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.words import counted
 from skgraded.display._base import BLUE, LEGEND, SIDE, SystemsDisplay, need_matplotlib, wrapped
 from skgraded.display._docs import documented
@@ -105,10 +105,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self.query_ids = None
         if query_ids is not None:
             ids = as_array(query_ids, "query_ids")
-            if len(ids) != len(values):
-                raise ValueError(
-                    f"query_ids has {len(ids)} rows, but differences has {len(values)}."
-                )
+            refuse_other_length(ids, "query_ids", len(values), "differences")
             self.query_ids = ids[kept]
         self.n_left_out = len(values) - len(kept)
         self.wins, self.ties, self.losses = outcomes(self.differences).values()

@@ -1,7 +1,8 @@
 """Paragraphs that the docstrings of the displays share."""
 
 import inspect
-import re
+
+from skgraded._input.docs import with_parameters
 
 PARAMETERS = r"""
 y_true : array-like of shape (n,), or Judgments
@@ -46,20 +47,7 @@ ImportError
 
 def documented(method):
     """Give a docstring the shared paragraph of each parameter that it says nothing of."""
-    if method.__doc__ is None:  # python -OO
-        return method
-    text, _, own = inspect.cleandoc(method.__doc__).partition("\n\nParameters\n----------\n")
-    known = {**_paragraphs(PARAMETERS), **_paragraphs(own)}
-    _, *names = inspect.signature(method).parameters  # without self or cls
-    shown = dict.fromkeys(known[name] for name in names)
-    method.__doc__ = "\n".join([text, "", "Parameters", "----------", *shown, END])
+    if method.__doc__ is not None:  # python -OO
+        _, *names = inspect.signature(method).parameters  # without self or cls
+        method.__doc__ = with_parameters(method.__doc__, names, PARAMETERS) + END
     return method
-
-
-def _paragraphs(text):
-    """The paragraph of each parameter by its name."""
-    return {
-        name: paragraph
-        for paragraph in re.split(r"\n(?=\S)", text.strip())
-        for name in re.findall(r"\w+", paragraph.partition("\n")[0].partition(" :")[0])
-    }

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import copyreg
 import dataclasses
-import inspect
 import math
 import numbers
 import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column, number, one_of, refuse_nan_scores, whole_number
+from skgraded._input.docs import with_parameters
 from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, sum_queries
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
@@ -80,11 +80,22 @@ def _text(value):
 
 def fields_of(measure):
     """The parameters of a measure or of a class of them: dataclass fields by name."""
-    return {field.name: field for field in dataclasses.fields(measure)}
+    fields = {field.name: field for field in dataclasses.fields(measure)}
+    return fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
+
+
+M = TypeVar("M", bound="Measure")
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
+def shared_fields(cls: type[M]) -> type[M]:
+    """Make a dataclass of a class whose fields measures inherit."""
+    return dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
 
 
 # The measure -------------------------------------------------------------------------------------
 
+@shared_fields
 class Measure:
     """A measure of ranked lists: an immutable value that is also a score function.
 
@@ -93,17 +104,13 @@ class Measure:
     queries have no value.
     """
 
-    undefined: float
+    undefined: float = 0.0
 
     def __post_init__(self):
         checks = _CHECKS | self._own_checks
         for name, value in self._parameters.items():
             object.__setattr__(self, name, checks[name](value))
-        if getattr(self, "k", None) == "mean" and not self._has_mean:
-            raise ValueError(f"k='mean' is for NDCG and NDCNG; {type(self).__name__} has none.")
-
-    _has_mean = False
-    _own_checks: dict = {}  # of parameters that mean something else than in other measures
+    _own_checks: ClassVar[dict] = {}  # of parameters that mean something else elsewhere
 
     def __call__(
         self,
@@ -213,11 +220,6 @@ class Measure:
                 f"{type(self).__name__} needs the grade of every document; leave the others out."
             )
 
-    def _depth(self, judgments):
-        """Ranks that count: k, or all of the largest query."""
-        k = getattr(self, "k", None)
-        return judgments.max_size if k is None else min(k, judgments.max_size)
-
     @property
     def _parameters(self):
         return {name: getattr(self, name) for name in fields_of(self)}
@@ -272,31 +274,45 @@ class Measure:
             object.__setattr__(self, name, value)
 
 
+@shared_fields
+class Ranked(Measure):
+    """A measure of a list down to a cut-off, under a tie rule."""
+
+    k: int | None = dataclasses.field(default=None, kw_only=False)
+    ties: str = "average"
+
+    _has_mean = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.k == "mean" and not self._has_mean:
+            raise ValueError(f"k='mean' is for NDCG and NDCNG; {type(self).__name__} has none.")
+
+    def _depth(self, judgments):
+        """Ranks that count: k, or all of the largest query."""
+        return judgments.max_size if self.k is None else min(self.k, judgments.max_size)
+
+
 # The registry ------------------------------------------------------------------------------------
 
 MEASURES: dict[str, type[Measure]] = {}  # by name, in the order in which they are defined
-M = TypeVar("M", bound=Measure)
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}  # names that stand for parameters too
 
 # What `measure` writes into a docstring for a parameter that the class says nothing of itself.
-PARAGRAPHS = {
-    "k": """
+PARAMETERS = """
 k : int, optional
-    The cut-off; None: all ranks, down to the last document that was retrieved.""",
-    "ties": """
+    The cut-off; None: all ranks, down to the last document that was retrieved.
 ties : {"average", "ordinal", "best", "worst"}, default="average"
     How documents with equal scores count: the exact expectation over all their orders, the
-    order of rows, or the order that is best or worst for the grades.""",
-    "threshold": """
+    order of rows, or the order that is best or worst for the grades.
 threshold : float, optional
-    The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.""",
-    "undefined": """
+    The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
 undefined : {0.0, 1.0, nan}, default=0.0
-    The value of a query that has none; nan leaves it out of the mean.""",
-}
+    The value of a query that has none; nan leaves it out of the mean.
+"""
 
 
-@dataclass_transform(frozen_default=True, eq_default=False)
+@dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
 def measure(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
@@ -316,8 +332,9 @@ def measure(
         If another file has a measure of this name.
     """
     def register(cls):
-        cls = dataclasses.dataclass(frozen=True, repr=False, eq=False)(cls)
-        cls.__doc__ = _with_all_parameters(cls)
+        cls = shared_fields(cls)
+        if cls.__doc__ is not None:  # python -OO
+            cls.__doc__ = with_parameters(cls.__doc__, fields_of(cls), PARAMETERS)
         if _is_new(cls):
             standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
             MEASURES[cls.__name__] = cls
@@ -340,37 +357,12 @@ def _is_new(cls):
     return False
 
 
-def _with_all_parameters(cls):
-    """The docstring of a measure, with its own or the shared paragraph for each parameter."""
-    if cls.__doc__ is None:  # python -OO
-        return None
-    text, *sections = re.split(r"\n(?=[A-Z][^\n]*\n-{4,}\n)", inspect.cleandoc(cls.__doc__))
-    paragraphs = {name: paragraph.strip() for name, paragraph in PARAGRAPHS.items()}
-    if sections and sections[0].startswith("Parameters\n"):
-        _, _, own = sections.pop(0).split("\n", 2)
-        for paragraph in re.split(r"\n(?=\S)", own.strip()):
-            paragraphs[paragraph.partition(" :")[0]] = paragraph
-    shown = "\n".join(paragraphs[name] for name in fields_of(cls))
-    return "\n".join([text, f"Parameters\n----------\n{shown}\n", *sections])
-
-
 # From scores to means ----------------------------------------------------------------------------
 
 def score_queries(
     measures: list[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> list[np.ndarray]:
-    """Values of several measures for each query, from one sort of the scores.
-
-    Parameters
-    ----------
-    measures : list of Measure
-    judgments : Judgments
-    y_score : array-like of shape (n,)
-
-    Returns
-    -------
-    list of ndarray of shape (n_queries,)
-    """
+    """Values of several measures for each query, (n_queries,) each, from one sort of the scores."""
     plans = [measure.plan(judgments) for measure in measures]
     scores = column(y_score, "y_score", judgments.n_rows)
     sums = sum_plans([plan for plan in plans if plan is not None], judgments, scores)
@@ -404,17 +396,7 @@ def sum_plans(plans, judgments, scores):
 
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Σ w v / Σ w over the queries whose value is not NaN; nan if there is none with weight.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_queries,)
-    weights : ndarray of shape (n_queries,), optional
-
-    Returns
-    -------
-    float
-    """
+    """Σ w v / Σ w over the queries whose value is not NaN; nan if there is none with weight."""
     defined = ~np.isnan(values)
     weights = defined.astype(float) if weights is None else np.where(defined, weights, 0.0)
     weights = weights / max(weights.max(), np.finfo(float).tiny)  # so that no sum overflows
@@ -425,20 +407,7 @@ def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> 
 def mean_scores(
     measures: list[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> list[float]:
-    """Means over the queries of several measures, from one sort of the scores.
-
-    Parameters
-    ----------
-    measures : list of Measure
-    judgments : Judgments
-        With the weights of the queries.
-    y_score : array-like of shape (n,)
-
-    Returns
-    -------
-    list of float
-        One a measure; nan where no query (with weight) has a value.
-    """
+    """Means of several measures over the queries and their weights, from one sort of the scores."""
     return [
         mean_over_queries(values, judgments.weights)
         for values in score_queries(measures, judgments, y_score)

@@ -1,7 +1,7 @@
 """Correlations of two orders: τ_ap, EDRC on grades, Kendall's τ_b and Spearman's ρ."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY
+from dataclasses import field
 
 import numpy as np
 
@@ -55,9 +55,7 @@ class TauAP(_Correlation):
     (0.333, 0.333)
     """
 
-    _: KW_ONLY
     ties: str = "average"
-    undefined: float = 0.0
 
     def _plan(self, judgments):
         scale = 2.0 / np.maximum(judgments.sizes - 1, 1)
@@ -104,10 +102,8 @@ class EDRC(_Correlation):
     0.333
     """
 
-    discount: str | Callable = "linear"
-    prior: float = 0.5
-    _: KW_ONLY
-    undefined: float = 0.0
+    discount: str | Callable = field(default="linear", kw_only=False)
+    prior: float = field(default=0.5, kw_only=False)
 
     _own_checks = {
         "discount": CHECK_DISCOUNT,
@@ -144,9 +140,12 @@ class EDRC(_Correlation):
 class _ByScipy(_Correlation):
     """A correlation that SciPy computes, one query at a time: about 0.8 ms a query."""
 
-    _correlation: Callable
+    _function: str  # of scipy.stats
 
     def values(self, judgments, scores):
+        from scipy import stats  # slow to import
+
+        correlation = getattr(stats, self._function)
         grades = judgments.grades
         order = np.arange(judgments.n_rows) if judgments.order is None else judgments.order
         out = np.zeros(judgments.n_queries)
@@ -155,7 +154,7 @@ class _ByScipy(_Correlation):
             # as ranks: SciPy 1.11 takes the sum of inf and -inf for a missing value
             ranks = np.unique(scores[rows], return_inverse=True)[1]
             if ranks.max() > 0:  # else 0: constant scores say nothing
-                out[query] = self._correlation(grades[rows], ranks)
+                out[query] = correlation(grades[rows], ranks).statistic
         return out
 
 
@@ -179,13 +178,7 @@ class KendallTau(_ByScipy):
     (0.333, 0.333)
     """
 
-    _: KW_ONLY
-    undefined: float = 0.0
-
-    def _correlation(self, grades, scores):
-        from scipy.stats import kendalltau  # slow to import
-
-        return kendalltau(grades, scores).statistic
+    _function = "kendalltau"
 
 
 @base.measure()
@@ -207,10 +200,4 @@ class SpearmanRho(_ByScipy):
     (0.5, 0.5)
     """
 
-    _: KW_ONLY
-    undefined: float = 0.0
-
-    def _correlation(self, grades, scores):
-        from scipy.stats import spearmanr  # slow to import
-
-        return spearmanr(grades, scores).statistic
+    _function = "spearmanr"

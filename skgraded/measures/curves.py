@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import check_scores, column, whole_number
 from skgraded.judgments import Judgments, check_judgments
-from skgraded.measures.base import Measure, mean_over_queries, score_queries
+from skgraded.measures.base import Measure, fields_of, mean_over_queries, score_queries
 from skgraded.measures.precision import AP, MuAP
 from skgraded.measures.texts import as_measures
 
@@ -64,16 +64,8 @@ def threshold_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or Judgments
-        Grades ≥ 0, 0 = irrelevant.
-    y_score : array-like of shape (n,)
-        The system's scores, the highest first; -inf: not retrieved.
-    qid : array-like of shape (n,), optional
-        The query of each row, in any row order. Without `qid` and `group` all rows are one query.
-    group : array-like of shape (n_queries,), optional
-        Sizes of consecutive queries, in place of `qid`.
-    sample_weight : array-like of shape (n,), optional
-        A query's weight is the mean over its rows.
+    y_true, y_score, qid, group, sample_weight
+        As for a call of a measure, such as `AP`.
     ties : {"average", "ordinal", "best", "worst"}, default="average"
         How documents with equal scores count, as for `AP`.
     undefined : {0.0, 1.0, nan}, default=0.0
@@ -140,16 +132,8 @@ def cutoff_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or Judgments
-        Grades ≥ 0, 0 = irrelevant.
-    y_score : array-like of shape (n,)
-        The system's scores, the highest first; -inf: not retrieved.
-    qid : array-like of shape (n,), optional
-        The query of each row, in any row order. Without `qid` and `group` all rows are one query.
-    group : array-like of shape (n_queries,), optional
-        Sizes of consecutive queries, in place of `qid`.
-    sample_weight : array-like of shape (n,), optional
-        A query's weight is the mean over its rows.
+    y_true, y_score, qid, group, sample_weight
+        As for a call of a measure, such as `NDCG`.
     measures : Measure, str, or list of these, default=("ndcg", "ndcng")
         Measures that have a cut-off, without it.
     cutoffs : array-like of int, optional
@@ -199,18 +183,8 @@ def cutoff_curve(
 class _Steps:
     """The steps of AP^t of each query, one a grade > 0 that it uses, and those of their mean.
 
-    A query's step of grade t_i reaches from its next lower grade t_{i-1} (or 0) up to t_i itself.
-
-    Parameters
-    ----------
-    judgments : Judgments
-    relative : bool
-        Whether thresholds are divided by the top grade of the query.
-
-    Attributes
-    ----------
-    thresholds : ndarray of shape (n_thresholds,)
-        The ends of all steps; 1 if there is none and `relative`.
+    A query's step of grade t_i reaches from its next lower grade t_{i-1} (or 0) up to t_i itself,
+    both over the query's top grade if `relative`. `thresholds` are the ends of all steps.
     """
 
     def __init__(self, judgments, relative):
@@ -282,7 +256,7 @@ def without_cutoff(measures, ties=None):
 
 
 def _without_cutoff(measure, ties):
-    parameters = {field.name for field in dataclasses.fields(measure)}
+    parameters = fields_of(measure)
     if "k" not in parameters:
         raise ValueError(f"{measure} has no cut-off k, so there is no curve over it.")
     if measure.k is not None:

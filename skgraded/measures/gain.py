@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Measure, called
+from skgraded.measures.base import TIES, Ranked, called, shared_fields
 from skgraded.measures.grades import (
     normalized_levels,
     refuse_grades_above,
@@ -36,11 +36,14 @@ def _discounts(discount, depth):
     return values
 
 
-class _CumulatedGain(Measure):
-    k: int | Literal["mean"] | None
-    ties: str
-    gain: str | Callable
-    discount: str | Callable
+@shared_fields
+class _CumulatedGain(Ranked):
+    k: int | Literal["mean"] | None = field(  # type: ignore[assignment]  # others have no mean
+        default=None, kw_only=False
+    )
+    gain: str | Callable = "exp2"
+    discount: str | Callable = "log2"
+
     _has_mean = True
 
     def _gained_grades(self, judgments):
@@ -104,13 +107,6 @@ class NDCG(_CumulatedGain):
     (0.815, 0.815)
     """
 
-    k: int | Literal["mean"] | None = None
-    _: KW_ONLY
-    ties: str = "average"
-    gain: str | Callable = "exp2"
-    discount: str | Callable = "log2"
-    undefined: float = 0.0
-
 
 @base.measure(aliases={"mean_ndcng": {"k": "mean"}})
 class NDCNG(_CumulatedGain):
@@ -142,13 +138,7 @@ class NDCNG(_CumulatedGain):
     (0.65, 0.65)
     """
 
-    k: int | Literal["mean"] | None = None
-    _: KW_ONLY
-    ties: str = "average"
-    gain: str | Callable = "exp2"
-    discount: str | Callable = "log2"
     max_grade: float | None = None
-    undefined: float = 0.0
 
     def _gained_grades(self, judgments):
         return normalized_levels(judgments, self.max_grade)

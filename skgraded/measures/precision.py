@@ -1,7 +1,6 @@
 """Average precision, μAP and GAP, precision, recall, reciprocal rank."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from skgraded._input.columns import number
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
 from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR, Plan
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Measure
+from skgraded.measures.base import TIES, Ranked, shared_fields
 from skgraded.measures.grades import (
     n_relevant,
     normalized_levels,
@@ -23,16 +22,17 @@ from skgraded.measures.grades import (
 )
 
 
-class _Thresholded(Measure):
+@shared_fields
+class _Thresholded(Ranked):
     """A measure of relevant documents, of which a query needs one."""
 
-    threshold: float | None
+    threshold: float | None = None
 
     def _undefined(self, judgments):
         return n_relevant(judgments, relevant_levels(judgments, self.threshold)) == 0
 
 
-class Graded(Measure):
+class Graded(Ranked):
     """A measure of grades, of which a query needs one above 0."""
 
     def _undefined(self, judgments):
@@ -64,12 +64,6 @@ class AP(_Thresholded):
     >>> [round(sg.AP(threshold=t)(y_true, y_score), 3) for t in (4, 3, 2, 1)]
     [0.125, 0.403, 0.483, 0.78]
     """
-
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
-    threshold: float | None = None
-    undefined: float = 0.0
 
     def _plan(self, judgments):
         relevant = relevant_levels(judgments, self.threshold)
@@ -109,11 +103,6 @@ class MuAP(Graded):
     (0.448, 0.448)
     """
 
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
-    undefined: float = 0.0
-
     def _plan(self, judgments):
         depth = self._depth(judgments)
         weights = level_weights(
@@ -123,7 +112,7 @@ class MuAP(Graded):
 
 
 @base.measure()
-class GAP(Measure):
+class GAP(Graded):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
     A user takes the documents of grade i and above for relevant with a probability G(i), which
@@ -150,11 +139,7 @@ class GAP(Measure):
     0.927
     """
 
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
     gain: str | Callable = "linear"
-    undefined: float = 0.0
 
     def _plan(self, judgments):
         depth = self._depth(judgments)
@@ -196,12 +181,8 @@ class QMeasure(Graded):
     0.75
     """
 
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
     beta: float = 1
     gain: str | Callable = "linear"
-    undefined: float = 0.0
 
     _own_checks = {"beta": number("beta", 0)}
 
@@ -246,12 +227,6 @@ class Precision(_Thresholded):
     0.5
     """
 
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
-    threshold: float | None = None
-    undefined: float = 0.0
-
     def _plan(self, judgments):
         relevant = relevant_levels(judgments, self.threshold).astype(float)
         if self.k is None:
@@ -276,12 +251,6 @@ class Recall(_Thresholded):
     >>> sg.Recall(k=1)([2, 0, 1], [0.9, 0.8, 0.1])
     0.5
     """
-
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
-    threshold: float | None = None
-    undefined: float = 0.0
 
     def _plan(self, judgments):
         relevant = relevant_levels(judgments, self.threshold)
@@ -311,12 +280,6 @@ class RR(_Thresholded):
     0.833
     """
 
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
-    threshold: float | None = None
-    undefined: float = 0.0
-
     def _plan(self, judgments):
         relevant = relevant_levels(judgments, self.threshold).astype(float)
         return Plan(FIRST, relevant, TIES[self.ties], self._depth(judgments))
@@ -342,11 +305,7 @@ class GeneralizedPrecision(Graded):
     (0.75, 0.75)
     """
 
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
     max_grade: float | None = None
-    undefined: float = 0.0
 
     def _plan(self, judgments):
         values = normalized_levels(judgments, self.max_grade)
@@ -368,11 +327,6 @@ class GeneralizedRecall(Graded):
     >>> round(sg.GeneralizedRecall(k=1)([2, 0, 1], [0.9, 0.1, 0.8]), 3), round(2 / 3, 3)
     (0.667, 0.667)
     """
-
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
-    undefined: float = 0.0
 
     def _plan(self, judgments):
         # relative to the top grade, so that no sum overflows

@@ -122,31 +122,14 @@ def _literal(text, keyword):
 
 
 def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Measures of one measure, one text, or a list of them.
-
-    Parameters
-    ----------
-    measures : Measure, str, or list of these
-
-    Returns
-    -------
-    list of Measure
-
-    Raises
-    ------
-    ValueError
-        If the list is empty or names a measure twice.
-    """
+    """Measures of one measure, one text, or a list of them; an error if empty or named twice."""
     if isinstance(measures, (str, Measure)):
         measures = [measures]
-    try:
-        found = [measure(m) for m in measures]
-    except TypeError as error:
-        if "iterable" not in str(error):
-            raise
+    if not isinstance(measures, Iterable):
         raise TypeError(
             f"measures must be a measure, its text, or a list of them; got {measures!r}."
-        ) from None
+        )
+    found = [measure(m) for m in measures]
     if not found:
         raise ValueError("measures is empty: give at least one, such as 'ndcng@10'.")
     names = [m.name for m in found]

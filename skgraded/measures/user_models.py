@@ -1,7 +1,5 @@
 """Measures of a user who reads down the list until something stops them: ERR, nERR and RBP."""
 
-from dataclasses import KW_ONLY
-
 import numpy as np
 
 from skgraded._input.columns import number
@@ -56,11 +54,7 @@ class ERR(Graded):
     (0.5312, 0.53125)
     """
 
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
     max_grade: float | None = None
-    undefined: float = 0.0
 
     def _plan(self, judgments):
         stops = _stops(judgments, self.max_grade)
@@ -95,11 +89,7 @@ class NERR(Graded):
     0.68
     """
 
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
     max_grade: float | None = None
-    undefined: float = 0.0
 
     def _plan(self, judgments):
         # Where hardly anybody stops only the ratios count: no stop at a top grade is too small.
@@ -137,12 +127,8 @@ class RBP(Graded):
     (0.375, 0.375)
     """
 
-    k: int | None = None
-    _: KW_ONLY
-    ties: str = "average"
     persistence: float = 0.8
     max_grade: float | None = None
-    undefined: float = 0.0
 
     _own_checks = {"persistence": number("persistence", 0, 1, below=True)}
 

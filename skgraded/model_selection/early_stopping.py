@@ -1,11 +1,9 @@
 """Early stopping of a ranker: the queries held out, the value at each round, when it is over."""
 
-import numbers
-
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgraded._input.columns import whole_number
+from skgraded._input.columns import number, whole_number
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.metric import has_value
 from skgraded.boosting.rows import WEIGHT
@@ -15,13 +13,7 @@ from skgraded.measures import mean_scores
 class Progress:
     """Values of the measures on the validation queries, round by round; the first decides.
 
-    Parameters
-    ----------
-    measures : list of Measure
-    judgments : Judgments
-        The truth of the validation rows.
-    patience : int
-        Rounds without a new best value after which it is over.
+    It is over after as many rounds without a new best value as the patience says.
     """
 
     def __init__(self, measures, judgments, patience):
@@ -98,9 +90,7 @@ def split(rows, queries, held_out, by_query):
 
 def check_settings(ranker):
     """Refuse bad settings of the stopping."""
-    fraction = ranker.validation_fraction
-    if not (isinstance(fraction, numbers.Real) and 0 < float(fraction) < 1):
-        raise ValueError(f"validation_fraction must be between 0 and 1; got {fraction!r}.")
+    number("validation_fraction", 0, 1, above=True, below=True)(ranker.validation_fraction)
     whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
 
 

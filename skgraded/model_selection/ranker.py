@@ -268,14 +268,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n, n_columns)
-            The documents.
-        y : array-like of shape (n,)
-            Their grades ≥ 0.
-        qid : array-like of shape (n,), optional
-            The query of each row, unless the constructor says where in X it is.
-        group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries in place of `qid`.
+        X, y, qid, group
+            As for `fit`.
         sample_weight : array-like of shape (n,), optional
             A query's weight is the mean over its rows.
 

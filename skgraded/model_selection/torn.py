@@ -52,15 +52,7 @@ PARTIAL = (
 class FittedQueries:
     """What a ranker remembers of the rows that it was fitted on: four numbers a query.
 
-    Parameters
-    ----------
-    queries : Queries
-    grades : ndarray of shape (n,)
-        Grades, row by row.
-    table : array, CSR matrix or frame of shape (n, n_features)
-        Features.
-    others : ndarray of shape (n_others,), optional
-        Ids of further queries, on which the fit was stopped.
+    `others` are the ids of further queries, on which the fit was stopped.
     """
 
     def __init__(self, queries, grades, table, others=None):

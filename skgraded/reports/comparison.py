@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -173,41 +172,6 @@ class Comparison(Report):
         """
         return tables.latex(self._shown())
 
-    @classmethod
-    def from_json(cls, text_or_path: str | Path) -> Comparison:
-        """Read a comparison that `to_json` wrote.
-
-        Parameters
-        ----------
-        text_or_path : str or Path
-            The text, or the path of the file.
-
-        Returns
-        -------
-        Comparison
-
-        Raises
-        ------
-        ValueError
-            If it is not JSON, or not of a Comparison.
-        """
-        report = json_text.read(text_or_path)
-        if report["kind"] != "Comparison":
-            raise ValueError(f"This is the JSON of {report['kind']}, not of a Comparison.")
-        return cls(
-            **{name: report[name] for name in _PLAIN},
-            query_ids=json_text.ids_of_json(report["query_ids"]),
-            weights=None if report["weights"] is None else np.array(report["weights"]),
-            per_query={
-                measure: np.array([json_text.numbers_of_json(values) for values in systems])
-                for measure, systems in report["per_query"].items()
-            },
-            table={
-                name: [np.nan if cell is None else cell for cell in cells]
-                for name, cells in report["table"].items()
-            },
-        )
-
     def _to_json(self):
         return {
             **{name: getattr(self, name) for name in _PLAIN},
@@ -220,6 +184,22 @@ class Comparison(Report):
             "table": {
                 name: [None if cell != cell else cell for cell in cells]
                 for name, cells in self.table.items()
+            },
+        }
+
+    @staticmethod
+    def _of_json(report):
+        return {
+            **{name: report[name] for name in _PLAIN},
+            "query_ids": json_text.ids_of_json(report["query_ids"]),
+            "weights": None if report["weights"] is None else np.array(report["weights"]),
+            "per_query": {
+                measure: np.array([json_text.numbers_of_json(values) for values in systems])
+                for measure, systems in report["per_query"].items()
+            },
+            "table": {
+                name: [np.nan if cell is None else cell for cell in cells]
+                for name, cells in report["table"].items()
             },
         }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -216,10 +215,8 @@ class Evaluation(Report):
 
         Parameters
         ----------
-        n : int, default=10
-            At most so many.
-        measure : Measure or str, optional
-            By default the first.
+        n, measure
+            As for `worst`.
 
         Returns
         -------
@@ -356,8 +353,8 @@ class Evaluation(Report):
 
         Parameters
         ----------
-        per_query : bool, default=False
-            Whether it is that of `to_frame`, a row a query, and not that of `summary`.
+        per_query
+            As for `to_markdown`.
 
         Returns
         -------
@@ -371,35 +368,6 @@ class Evaluation(Report):
         frame = self.to_frame()
         frame["query_id"] = [str(query) for query in frame["query_id"]]  # no number to be rounded
         return frame
-
-    @staticmethod
-    def from_json(text_or_path: str | Path) -> Evaluation:
-        """Read what `to_json` wrote.
-
-        Parameters
-        ----------
-        text_or_path : str or Path
-            The text, which begins with {, or the file.
-
-        Returns
-        -------
-        Evaluation or CrossEvaluation
-            Whichever was written.
-
-        Examples
-        --------
-        >>> import skgraded as sg
-        >>> ev = sg.evaluate([1, 0], [1, 2], qid=[("de", 7), ("de", 7)], measures="rr")
-        >>> same = sg.Evaluation.from_json(ev.to_json())
-        >>> same.query_ids, same
-        (array([('de', 7)], dtype=object), Evaluation(1 queries: RR=0.5000))
-        """
-        report = json_text.read(text_or_path)
-        classes: list[type[Evaluation]] = [Evaluation, *Evaluation.__subclasses__()]
-        for cls in classes:
-            if report["kind"] == cls.__name__:
-                return cls(**cls._of_json(report))
-        raise ValueError(f"This is the JSON of a {report['kind']}, not of an Evaluation.")
 
     _title = "Evaluation"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from skgraded.reports.write import json_text, tables
 
@@ -19,6 +19,11 @@ class Report:
         raise NotImplementedError
 
     def _to_json(self):
+        raise NotImplementedError
+
+    @staticmethod
+    def _of_json(report) -> dict[str, Any]:
+        """The arguments of the constructor, of what `_to_json` gave."""
         raise NotImplementedError
 
     def _page(self):
@@ -61,6 +66,39 @@ class Report:
             If a query id is none of str, int, float, bool, tuples of these, and numpy's dates.
         """
         return json_text.write({"kind": type(self).__name__, **self._to_json()}, path)
+
+    @classmethod
+    def from_json(cls, text_or_path: str | Path) -> Self:
+        """Read what `to_json` wrote.
+
+        Parameters
+        ----------
+        text_or_path : str or Path
+            The text, which begins with {, or the file.
+
+        Returns
+        -------
+        Evaluation, CrossEvaluation or Comparison
+            Whichever was written: this class or one made after it.
+
+        Raises
+        ------
+        ValueError
+            If it is not JSON, or of another class.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> ev = sg.evaluate([1, 0], [1, 2], qid=[("de", 7), ("de", 7)], measures="rr")
+        >>> same = sg.Evaluation.from_json(ev.to_json())
+        >>> same.query_ids, same
+        (array([('de', 7)], dtype=object), Evaluation(1 queries: RR=0.5000))
+        """
+        report = json_text.read(text_or_path)
+        for one in (cls, *cls.__subclasses__()):
+            if report["kind"] == one.__name__:
+                return one(**one._of_json(report))
+        raise ValueError(f"This is the JSON of kind {report['kind']!r}, not of {cls.__name__}.")
 
     def to_html(self, path: str | Path | None = None) -> str | None:
         """Write it as one page of HTML that needs nothing else.

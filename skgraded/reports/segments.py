@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from skgraded._input.columns import is_missing
-from skgraded._input.words import plain_list
+from skgraded._input.words import object_array, plain_list
 
 # Segments ----------------------------------------------------------------------------------------
 
@@ -109,7 +109,4 @@ def _joined_ids(arrays):
     if len({array.dtype.kind for array in arrays}) == 1:
         return np.concatenate(arrays)
     # 1 and 1.5 stay what they are.
-    ids = [query for array in arrays for query in plain_list(array)]
-    together = np.empty(len(ids), dtype=object)
-    together[:] = ids
-    return together
+    return object_array([query for array in arrays for query in plain_list(array)])

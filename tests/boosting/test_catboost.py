@@ -293,10 +293,10 @@ def test_nan_scores_and_scores_of_several_classes_are_an_error():
     "ids, message",
     [
         ([1, 1, 2, 1], "must be together.* {} comes back to an earlier query in row 3"),
-        ([1, None, 2], "^{}: .*missing in row 1"),
+        ([1, None, 2], "^{} is missing in row 1"),
         ([], "{} is empty"),
-        (None, "{} must be the query of each row"),
-        ("abc", "{} must be the query of each row"),
+        (None, "{} must be an array with the id of each row"),
+        ("abc", "{} must be an array with the id of each row"),
     ],
 )
 def test_bad_queries_are_an_error_that_names_them(name, ids, message):

@@ -566,7 +566,7 @@ def test_json_gives_the_same_back(table, form, tmp_path):
 
 
 def test_json_of_something_else_is_refused():
-    with pytest.raises(ValueError, match="JSON of Evaluation, not of a Comparison"):
+    with pytest.raises(ValueError, match="JSON of kind 'Evaluation', not of Comparison"):
         sg.Comparison.from_json('{"kind": "Evaluation"}')
     with pytest.raises(ValueError, match="not JSON"):
         sg.Comparison.from_json('{"kind": ')

@@ -320,7 +320,7 @@ def test_json_says_what_it_cannot_write_or_read(tmp_path):
         sg.Evaluation.from_json("{'kind': 1}")
     with pytest.raises(ValueError, match="not a report that to_json wrote"):
         sg.Evaluation.from_json('{"AP": 1}')
-    with pytest.raises(ValueError, match="JSON of a Comparison, not of an Evaluation"):
+    with pytest.raises(ValueError, match="JSON of kind 'Comparison', not of Evaluation"):
         sg.Evaluation.from_json('{"kind": "Comparison"}')
     (tmp_path / "list.json").write_text("[1]")
     with pytest.raises(ValueError, match="list.json is not a report"):
