@@ -92,7 +92,7 @@ cdef Py_ssize_t top_keys(
     """
     cdef uint64_t* top = spare
     cdef Py_ssize_t i, j, m = 0
-    cdef uint64_t key, limit
+    cdef uint64_t key, limit, worst
     if k > FEW_RANKS:
         memcpy(spare, keys, n * sizeof(uint64_t))
         nth_element(spare, spare + k - 1, spare + n)
@@ -101,14 +101,16 @@ cdef Py_ssize_t top_keys(
         # One more than k are kept: if that one does not tie with the k-th, no other does.
         memcpy(top, keys, (k + 1) * sizeof(uint64_t))
         sort_in_place(top, top + k + 1, k + 1)
+        worst = top[k]
         for i in range(k + 1, n):
             key = keys[i]
-            if key < top[k]:
+            if key < worst:
                 j = k
                 while j > 0 and top[j - 1] > key:
                     top[j] = top[j - 1]
                     j -= 1
                 top[j] = key
+                worst = top[k]
         limit = top[k - 1] | mask
         if top[k] > limit:
             memcpy(keys, top, k * sizeof(uint64_t))
