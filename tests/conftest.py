@@ -17,6 +17,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Run the whole suite on all processors, if pytest-xdist is there; a part of it on one."""
+    whole = Path(__file__).parent in [Path(argument).absolute() for argument in config.args]
+    has_xdist = config.pluginmanager.hasplugin("xdist") and not hasattr(config, "workerinput")
+    if whole and has_xdist and config.option.numprocesses is None:
+        config.option.numprocesses, config.option.maxprocesses = "auto", 8
+        config.option.dist = "loadfile"  # fixtures of a file, a browser among them, are made once
+
+
 @pytest.fixture(scope="session")
 def data_dir():
     """Folder of the real data; the test is skipped where there is none."""

@@ -1,26 +1,65 @@
-"""Importing the package is light: optional libraries come in where they are used."""
+"""Importing the package is light: optional libraries come in where they are used.
 
+One fresh interpreter takes the steps one after the other and says after each what it has loaded.
+"""
+
+import json
 import subprocess
 import sys
 
-HEAVY = ("lightgbm", "xgboost", "catboost", "matplotlib", "polars", "numba", "torch")
+import pytest
+
+HEAVY = {
+    "lightgbm", "xgboost", "catboost", "matplotlib", "polars", "numba", "torch", "jinja2",
+    "sklearn.model_selection", "sklearn.ensemble",
+}
+# A step, and what of the heavy modules it may load.
+STEPS = {
+    "import skgraded as sg": set(),
+    "sg.measure('ndcng@10')([1, 0], [2, 1], qid=['a', 'a'])": set(),
+    "import skgraded.model_selection, skgraded.inspection, skgraded.cli": set(),
+    "import skgraded.reports.write.html": set(),
+    "sg.QueryRanker(DummyRegressor()).fit([[1], [2]], [0, 1], qid=[1, 1])": set(),
+    "display = sg.ThresholdCurveDisplay([1], [0.5])": set(),
+    "import skgraded.lightgbm": set(),
+    "display.plot(ax=matplotlib.figure.Figure().subplots())": {"matplotlib"},
+}
+BEFORE = {  # what a user has imported before the step
+    "sg.QueryRanker(DummyRegressor()).fit([[1], [2]], [0, 1], qid=[1, 1])":
+        "from sklearn.dummy import DummyRegressor",
+    "display.plot(ax=matplotlib.figure.Figure().subplots())": "import matplotlib.figure",
+}
+CODE = """
+import json, sys
+for before, step in json.loads(sys.argv[1]):
+    exec(before)
+    exec(step)
+    print(json.dumps(sorted(sys.modules)))
+"""
 
 
-def modules_after(statement):
-    code = f"import sys\n{statement}\nprint(*sys.modules)"
+@pytest.fixture(scope="module")
+def loaded():
+    """The modules that are loaded after each step."""
+    steps = json.dumps([(BEFORE.get(step, ""), step) for step in STEPS])
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", CODE, steps], capture_output=True, text=True, check=True, timeout=60
     )
-    return set(done.stdout.split())
+    return dict(zip(STEPS, map(json.loads, done.stdout.splitlines()), strict=True))
 
 
-def test_import_adds_no_heavy_module():
-    assert not modules_after("import skgraded") & set(HEAVY)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_loads_no_heavy_module_but_what_it_draws_with(loaded, step):
+    assert set(loaded[step]) & HEAVY == STEPS[step]
 
 
-def test_using_a_measure_adds_no_heavy_module():
-    use = "import skgraded as sg; sg.measure('ndcng@10')([1, 0], [2, 1], qid=['a', 'a'])"
-    assert not modules_after(use) & set(HEAVY)
+def test_the_doors_to_the_boosting_libraries_are_opened_by_those_who_train_only(loaded):
+    assert "skgraded.lightgbm" not in loaded["import skgraded as sg"]
+    assert "skgraded.lightgbm" in loaded["import skgraded.lightgbm"]
+
+
+def test_pyplot_is_loaded_for_new_figures_only(loaded):
+    assert "matplotlib.pyplot" not in list(loaded.values())[-1]
 
 
 def test_all_names_of_the_package_exist():

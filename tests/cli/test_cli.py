@@ -501,14 +501,14 @@ def test_bad_arguments(files, capsys):
 # --------------------------------------------------------------------------- the real command
 
 
-def test_standard_input_can_be_any_of_the_files(files):
-    expected = json.loads(command("evaluate", "qrels", "b.run", "--format", "json").stdout)["b.run"]
+def test_standard_input_can_be_any_of_the_files(files, capsys, monkeypatch):
+    expected = report(capsys, "evaluate", "qrels", "b.run")
     packed = gzip.compress(OTHER.encode())
     done = command("evaluate", "qrels", "-", "--format", "json", input=packed)
-    assert done.returncode == 0 and json.loads(done.stdout) == {"-": expected}
-    packed = gzip.compress(QRELS.encode())
-    done = command("evaluate", "-", "b.run", "--format", "json", input=packed)
-    assert json.loads(done.stdout) == {"b.run": expected}
+    assert done.returncode == 0 and json.loads(done.stdout) == {"-": expected["b.run"]}
+    packed = io.TextIOWrapper(io.BytesIO(gzip.compress(QRELS.encode())))
+    monkeypatch.setattr(sys, "stdin", packed)
+    assert report(capsys, "evaluate", "-", "b.run") == expected
 
 
 def test_the_real_command_refuses_in_one_line(files):

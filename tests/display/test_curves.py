@@ -1,6 +1,5 @@
 """The displays draw what the measures give, threshold by threshold and cut-off by cut-off."""
 
-import subprocess
 import sys
 
 import matplotlib
@@ -512,15 +511,3 @@ def test_without_matplotlib_the_error_says_what_to_install(cls, monkeypatch, ran
         message = rf"{cls.__name__}\.{method} needs matplotlib: pip install matplotlib"
         with pytest.raises(ImportError, match=message):
             call()
-
-
-def test_matplotlib_is_imported_where_it_is_used_and_pyplot_for_new_figures_only():
-    code = (
-        "import sys, skgraded as sg\n"
-        "display = sg.ThresholdCurveDisplay([1], [0.5])\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "from matplotlib.figure import Figure\n"
-        "display.plot(ax=Figure().subplots())\n"
-        "assert 'matplotlib.pyplot' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -62,9 +63,20 @@ def test_quickstart_takes_letor_files(data_dir):
     assert "16,140 documents, 106 queries, grades 0 to 2" in output
 
 
-def test_quickstart_refuses_groups_without_a_file():
-    with pytest.raises(AssertionError, match="--group belongs to --train"):
-        run("quickstart.py", "--group", "rank.query")
+@pytest.mark.parametrize(
+    ("script", "arguments", "message"),
+    [
+        ("quickstart.py", ["--group", "rank.query"], "--group belongs to --train"),
+        ("swapped_rankings.py", ["--runs", "0"], "--runs must be at least 1; got 0"),
+        ("tune_with_optuna.py", ["--group", "rank.query"], "--group belongs to --data"),
+        ("tune_with_optuna.py", ["--trials", "0"], "--trials must be at least 1"),
+    ],
+)
+def test_bad_arguments_are_refused(script, arguments, message, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [script, *arguments])
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+    assert message in f"{capsys.readouterr().err} {stop.value}"
 
 
 def test_reports_are_written(tmp_path):

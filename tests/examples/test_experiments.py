@@ -105,11 +105,6 @@ def test_the_picture_of_swapped_rankings_is_saved(swapped):
     assert picture.read_bytes().startswith(PNG) and f"saved to {picture}" in output
 
 
-def test_runs_must_be_positive():
-    with pytest.raises(AssertionError, match="--runs must be at least 1; got 0"):
-        run("swapped_rankings.py", "--runs", 0)
-
-
 # ------------------------------------------------------------------------------------ ohsumed.py
 
 

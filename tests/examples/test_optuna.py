@@ -131,8 +131,3 @@ def test_the_example_takes_a_file_and_prints_a_line_a_trial(data_dir):
     assert [bool(re.match(r"    \d  .*0\.\d{4}", line)) for line in lines].count(True) == 2
     assert sum(line.endswith(" *") for line in lines) == 1
     assert re.fullmatch(r"the best trial +0\.\d{4}", lines[-1])
-
-
-def test_the_example_refuses_bad_arguments():
-    assert "--group belongs to --data" in run("--group", "rank.query").stderr
-    assert "--trials must be at least 1" in run("--trials", "0").stderr

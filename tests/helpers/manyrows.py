@@ -27,6 +27,19 @@ def digests(seed=0):
     return [value.tobytes().hex()[:2000] + float(value.sum()).hex() for value in values]
 
 
+def digests_by_threads(settings):
+    """Digests by each setting of OMP_NUM_THREADS, None: not set."""
+    import os
+
+    found = []
+    for setting in settings:
+        os.environ.pop("OMP_NUM_THREADS", None)
+        if setting is not None:
+            os.environ["OMP_NUM_THREADS"] = setting
+        found.append(digests())
+    return found
+
+
 def digests_after_fork():
     """Digests computed in a forked child, after this process has used its threads."""
     import multiprocessing

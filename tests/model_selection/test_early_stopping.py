@@ -472,9 +472,9 @@ def test_other_estimators_are_refused(estimator):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"validation_fraction": 0}, "validation_fraction must be a finite number > 0 and < 1; got 0"),
-        ({"validation_fraction": 1.0}, "validation_fraction must be a finite number > 0 and < 1; got 1.0"),
-        ({"validation_fraction": "0.1"}, "validation_fraction must be a finite number > 0 and < 1; got '0.1'"),
+        ({"validation_fraction": 0}, "validation_fraction must be a finite number > 0 and < 1"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be .* < 1; got 1.0"),
+        ({"validation_fraction": "0.1"}, "validation_fraction must be .* < 1; got '0.1'"),
         ({"validation_fraction": 0.999}, "validation_fraction=0.999 of 50 queries leaves none"),
         ({"n_iter_no_change": 0}, "n_iter_no_change must be at least 1"),
         ({"n_iter_no_change": 2.5}, "n_iter_no_change must be a whole number"),
