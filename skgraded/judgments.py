@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import check_grades, check_weights
+from skgraded._input.columns import as_decimals, check_grades, check_weights, grade_type
 from skgraded._input.queries import group_codes, mean_weights, query_codes, rows_by_query
 from skgraded._kernels.layout import lay_out
+
+MOST_REMEMBERED = 32  # what measures have laid out; a plan may hold a number a row
 
 
 class Judgments:
@@ -72,6 +75,7 @@ class Judgments:
         sample_weight: ArrayLike | None = None,
     ):
         grades = check_grades(y_true, "y_true", allow_nan=True)
+        self.grade_type = grade_type(y_true)
         n = self.n_rows = len(grades)
         codes, self.query_ids = _queries(qid, group, n)
         row_weights = None
@@ -91,10 +95,10 @@ class Judgments:
         self.codes, self.levels, self.counts, self.level_starts = lay_out(
             grades, self.order, self.starts
         )
-        self._memory: dict = {}
+        self._memory: OrderedDict = OrderedDict()
 
     def __getstate__(self):
-        return self.__dict__ | {"_memory": {}}
+        return self.__dict__ | {"_memory": OrderedDict()}
 
     def __repr__(self):
         weighted = "" if self.weights is None else ", weighted"
@@ -118,6 +122,16 @@ class Judgments:
         levels = self.levels[np.repeat(self.level_starts[:-1], self.sizes) + self.codes]
         return self._by_row(np.where(self.codes < 0, np.nan, levels))
 
+    def on_scale(self, number):
+        """A threshold or a top grade, rounded as grades of fewer than 64 bits were.
+
+        So that a grade that reached it before still does.
+        """
+        limits = np.finfo(self.grade_type)
+        if limits.bits == 64 or not limits.tiny <= number <= limits.max:
+            return number
+        return float(as_decimals(np.array([number], dtype=self.grade_type))[0])
+
     @property
     def max_size(self):
         """Rows of the largest query."""
@@ -136,15 +150,21 @@ class Judgments:
         """Sum of a number of each level over each query's levels, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
-    def remember(self, key, compute):
-        """`compute()`, or what it gave before for the same key. Only for what the truth decides."""
+    def remember(self, key, compute, still_holds):
+        """`compute()`, or what it gave before for the same key, if that still holds.
+
+        Only for what the truth decides. What was used last is kept.
+        """
         try:
-            hash(key)
+            kept = self._memory.pop(key, None)
         except TypeError:  # a gain or discount that is an object without a hash
             return compute()
-        if key not in self._memory:
-            self._memory[key] = compute()
-        return self._memory[key]
+        if kept is None or not still_holds(kept):
+            kept = compute()
+        self._memory[key] = kept
+        while len(self._memory) > MOST_REMEMBERED:
+            self._memory.popitem(last=False)
+        return kept
 
 
 def _queries(qid, group, n):

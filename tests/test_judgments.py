@@ -230,6 +230,41 @@ def test_nothing_is_remembered_of_the_scores():
     assert sg.RR().per_query(judgments, scores).tolist() == [1, 1]
 
 
+def test_memory_is_bounded_by_the_last_measures_used():
+    judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
+    calls = []
+
+    def counted(grades):
+        calls.append(len(grades))
+        return grades
+
+    used_all_along = sg.NDCG(gain=counted)
+    for i in range(200):
+        assert sg.NDCG(gain=lambda grades, i=i: grades * (i + 1))(judgments, [1, 2, 3, 4]) > 0
+        pickled = pickle.loads(pickle.dumps(sg.NDCNG(undefined=np.nan)))
+        assert pickled(judgments, [1, 2, 3, 4]) > 0
+        used_all_along(judgments, [1, 2, 3, 4])
+    assert len(judgments._memory) == 32
+    plans = [measure for what, measure, *_ in judgments._memory if what == "_plan"]
+    assert plans.count(sg.NDCNG) == 1
+
+
+def test_a_function_that_changes_its_mind_is_asked_again():
+    judgments = sg.Judgments([1, 3], group=[2])
+    settings = {"power": 1}
+    measure = sg.NDCG(gain=lambda grades: grades ** settings["power"], discount=reciprocal)
+    assert measure(judgments, [2, 1]) == pytest.approx((1 + 3 / 2) / (3 + 1 / 2))
+    settings["power"] = 2
+    assert measure(judgments, [2, 1]) == pytest.approx((1 + 9 / 2) / (9 + 1 / 2))
+    settings["power"] = 1
+    assert measure(judgments, [2, 1]) == pytest.approx((1 + 3 / 2) / (3 + 1 / 2))
+
+
+def reciprocal(ranks):
+    ranks **= -1  # what a function does to its argument is its own affair
+    return ranks
+
+
 def test_what_a_call_returns_is_the_callers_to_change():
     judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
     values = sg.RR().per_query(judgments, [1, 2, 3, 4])

@@ -2,8 +2,11 @@
 
 import math
 import numbers
+from fractions import Fraction
 
 import numpy as np
+
+from skgraded._input.words import object_array
 
 
 def is_missing(value):
@@ -63,14 +66,18 @@ def column(values, name, n=None, expected="y_true"):
 
     `name` is the argument's, for errors, and `expected` that of the one that has `n` rows.
     """
+    return _as_given_and_float(values, name, n, expected)[1]
+
+
+def _as_given_and_float(values, name, n, expected):
+    """An array of the values as they are, and of them as contiguous float64."""
     array = as_array(values, name)
     refuse_other_length(array, name, n, expected)
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):
         array = as_array(np.array(list(values), dtype=object), name)  # a list, numbers among it
-    if array.dtype.kind not in "buif":
-        array = _numbers(array, name)
-    with np.errstate(over="ignore"):  # a long double becomes infinite, which is refused later
-        return np.ascontiguousarray(array, dtype=np.float64)
+    floats = array if array.dtype.kind in "buif" else _numbers(array, name)
+    with np.errstate(over="ignore"):  # a long double may become infinite
+        return array, np.ascontiguousarray(floats, dtype=np.float64)
 
 
 def _numbers(array, name):
@@ -93,9 +100,29 @@ def _numbers(array, name):
     return out
 
 
+def grade_type(values):
+    """The type of floats that grades came in: that of fewer than 64 bits, or else float64."""
+    dtype = np.asarray(unmasked(values)).dtype if hasattr(values, "dtype") else np.dtype(float)
+    return dtype if dtype.kind == "f" and dtype.itemsize < 8 else np.dtype(float)
+
+
+def as_decimals(floats):
+    """The shortest decimals, as float64, that round to these floats of fewer than 64 bits.
+
+    A grade of 0.7 is below 0.7 as a float of 32 bits, and is to be 0.7 again.
+    """
+    exact = 2.0 ** (np.finfo(floats.dtype).nmant + 1)
+    if (floats == np.rint(floats)).all() and floats.max() <= exact:
+        return floats.astype(np.float64)
+    distinct, inverse = np.unique(floats, return_inverse=True)
+    return distinct.astype("S").astype(np.float64)[inverse]
+
+
 def check_grades(y, name, n=None, expected="X", allow_nan=False):
     """Check a column of grades: finite and ≥ 0, or NaN where that is allowed; float64."""
     grades = column(y, name, n, expected)
+    if grade_type(y).itemsize < 8:
+        grades = as_decimals(grades.astype(grade_type(y)))
     if np.fmin.reduce(grades) < 0 or not np.isfinite(grades.max()):
         good = (grades >= 0) & (grades < np.inf)
         good |= np.isnan(grades) & allow_nan
@@ -163,6 +190,8 @@ def number(name, low, high=math.inf, above=False, below=False, optional=False):
                 f"{name} must be a finite number {'>' if above else '≥'} {low}{upto}; "
                 f"got {value!r}."
             )
+        if isinstance(value, (np.float16, np.float32)):
+            value = float(str(value))  # 0.7, not what 32 bits hold of it
         # 2.0 and 2 are one value and have one text
         return int(value) if value == int(value) and value < 2**53 else float(value)
 
@@ -171,9 +200,36 @@ def number(name, low, high=math.inf, above=False, below=False, optional=False):
 
 def check_scores(y_score, n, name="y_score", expected="y_true"):
     """Check a column of scores: numbers, -inf for what was not retrieved, never NaN; float64."""
-    scores = column(y_score, name, n, expected)
+    scores = score_column(y_score, n, name, expected)
     refuse_nan_scores(scores, name)
     return scores
+
+
+def score_column(y_score, n, name="y_score", expected="y_true"):
+    """A column of scores as float64 in the same order, NaN too.
+
+    Numbers that float64 would round, such as whole ones above 2^53, become their ranks.
+    """
+    array, scores = _as_given_and_float(y_score, name, n, expected)
+    kind = array.dtype.kind
+    if kind == "b" or kind == "f" and array.dtype.itemsize <= 8:
+        return scores
+    if kind in "iu" and -(2**53) <= array.min() and array.max() <= 2**53:
+        return scores
+    is_number = np.isfinite(scores) if kind == "O" else np.isfinite(array)
+    exact = array[is_number]
+    if kind == "O":
+        exact = object_array([_exact(value) for value in exact])
+    if kind in "iu" or (exact != scores[is_number]).any():
+        scores[is_number] = np.unique(exact, return_inverse=True)[1]
+    return scores
+
+
+def _exact(value):
+    """A number of any kind as one that compares with all others without rounding."""
+    if isinstance(value, (numbers.Integral, np.bool_)):
+        return int(value)
+    return Fraction(*value.as_integer_ratio())
 
 
 def refuse_nan_scores(scores, name="y_score"):

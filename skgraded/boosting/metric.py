@@ -1,6 +1,5 @@
-"""What the metrics of the boosting libraries share: their truth, grades of 32 bits, refusals."""
+"""What the metrics of the boosting libraries share: their truth and refusals."""
 
-import dataclasses
 import weakref
 
 import numpy as np
@@ -19,7 +18,6 @@ class BoostingMetric:
         self.measures = as_measures(measures)
         self.every = whole_number(every, "every", 1)
         self._one = isinstance(measures, (str, Measure))
-        self._rounded = [_round_scale(measure) for measure in self.measures]
 
     def __repr__(self):
         measures = repr(self.measures[0].name if self._one else [m.name for m in self.measures])
@@ -33,12 +31,12 @@ class BoostingMetric:
         """Mean of each measure over the queries; `when`, such as " at round 3", is for errors."""
         _check_shape(preds, judgments)
         try:
-            means = mean_scores(self._rounded, judgments, preds)
+            means = mean_scores(self.measures, judgments, preds)
         except ValueError:
             _refuse_nan(preds, when)
             raise
-        for measure, rounded in zip(self.measures, self._rounded, strict=True):
-            if not has_value(rounded, judgments):
+        for measure in self.measures:
+            if not has_value(measure, judgments):
                 _refuse_undefined(measure, judgments.weights)
         return means
 
@@ -56,7 +54,8 @@ class Truth:
 
     def __init__(self, given):
         labels, group, weight = given
-        self.judgments = Judgments(_as_decimals(labels), group=group, sample_weight=weight)
+        labels = np.asarray(labels, dtype=np.float32)  # as all libraries keep them
+        self.judgments = Judgments(labels, group=group, sample_weight=weight)
         self._given = [np.array(values) for values in given]
 
     def is_of(self, given):
@@ -96,30 +95,6 @@ def truth_of(owner, labels, group, weight):
         truth = Truth(given)
         _truths.put(owner, truth)
     return truth
-
-
-# Grades of 32 bits -------------------------------------------------------------------------------
-
-def _as_decimals(grades):
-    """Find the shortest decimals, as float64, that round to the same 32-bit floats."""
-    grades = np.asarray(grades, dtype=np.float32)
-    if (grades == np.rint(grades)).all() and grades.max() <= 2**24:
-        return grades  # exact already
-    distinct, inverse = np.unique(grades, return_inverse=True)
-    decimals = np.fromiter((float(str(grade)) for grade in distinct), float, len(distinct))
-    return decimals[inverse]
-
-
-def _round_scale(measure):
-    """Round the threshold and max_grade of a measure as the grades are."""
-    scale = {name: getattr(measure, name, None) for name in ("threshold", "max_grade")}
-    limits = np.finfo(np.float32)
-    rounded = {
-        name: float(_as_decimals([number])[0])
-        for name, number in scale.items()
-        if number is not None and limits.tiny <= number <= limits.max
-    }
-    return dataclasses.replace(measure, **rounded) if rounded else measure
 
 
 # Errors ------------------------------------------------------------------------------------------

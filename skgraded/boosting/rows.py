@@ -1,6 +1,6 @@
 """Rows and their queries, as estimators are fitted on them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,13 +33,15 @@ class Rows:
     grades: np.ndarray
     by_row: dict[str, np.ndarray]  # arguments of fit
     sizes: np.ndarray | None = None  # of consecutive queries; None: in any order, for a regressor
+    grade_type: np.dtype = np.dtype(float)  # in which they were given
 
     def take(self, rows, sizes):
         """Make Rows of those at these positions; all, in their order, if `rows` is None."""
         if rows is None:
-            return Rows(self.X, self.grades, self.by_row, sizes)
+            return replace(self, sizes=sizes)
         by_row = {name: values[rows] for name, values in self.by_row.items()}
-        return Rows(take_rows(self.X, rows), self.grades[rows], by_row, sizes)
+        X = take_rows(self.X, rows)
+        return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
 
     @property
     def query_of_row(self):
@@ -54,4 +56,5 @@ class Rows:
 
     def judgments(self):
         """The grades and weights as truth."""
-        return Judgments(self.grades, group=self.sizes, sample_weight=self.by_row.get(WEIGHT))
+        grades = self.grades.astype(self.grade_type, copy=False)
+        return Judgments(grades, group=self.sizes, sample_weight=self.by_row.get(WEIGHT))

@@ -152,9 +152,8 @@ class SystemsDisplay(Display):
         if qid is None and group is None:
             source = common_source(estimators)
             qid = queries_of(X, source)
-        judgments = Judgments(
-            check_grades(y, "y"), qid=qid, group=group, sample_weight=sample_weight
-        )
+        check_grades(y, "y")
+        judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
         if group is None:
             for one in estimators:
                 warn_if_torn(one, X, judgments, source)

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import column, number, one_of, refuse_nan_scores, whole_number
+from skgraded._input.columns import number, one_of, refuse_nan_scores, score_column, whole_number
 from skgraded._input.docs import with_parameters
-from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, sum_queries
+from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, sum_queries, total
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
@@ -56,6 +56,28 @@ def called(function, name, arguments, above_0=False):
             f"its argument; for {arguments!r} it gave {given!r}."
         )
     return values
+
+
+class Watched:
+    """A user's function, with what it was given and what it gave."""
+
+    def __init__(self, function):
+        self._function = function
+        self._calls: list = []
+
+    def __call__(self, arguments):
+        """What the function gives."""
+        before = arguments.copy()  # the function may change what it is given
+        given = self._function(arguments)
+        self._calls.append((before, np.array(given)))
+        return given
+
+    def is_as_before(self):
+        """Whether it still gives the same for the same."""
+        return all(
+            np.array_equal(self._function(arguments.copy()), given)
+            for arguments, given in self._calls
+        )
 
 
 GAINS = ("exp2", "linear")
@@ -192,16 +214,29 @@ class Measure:
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
-        undefined = judgments.remember(
-            ("undefined", *self._key), lambda: self._undefined(judgments)
-        )
-        undefined.flags.writeable = False  # it is kept
+        undefined = self._kept("_undefined", judgments)
+        undefined.flags.writeable = False
         return undefined
 
     def plan(self, judgments):
         """Lay out what the kernel has to sum for this measure over these Judgments, once."""
         self._refuse_unknown(judgments)
-        return judgments.remember(("plan", *self._key), lambda: self._plan(judgments))
+        return self._kept("_plan", judgments)
+
+    def _kept(self, method, judgments):
+        """What a method gives, or gave before if the user's functions still give the same."""
+        def compute():
+            parameters = self._parameters
+            functions = {name: Watched(f) for name, f in parameters.items() if callable(f)}
+            watched = object.__new__(type(self))
+            watched.__setstate__(parameters | functions)
+            return getattr(watched, method)(judgments), list(functions.values())
+
+        result, _ = judgments.remember(
+            (method, *self._key), compute,
+            lambda kept: all(function.is_as_before() for function in kept[1]),
+        )
+        return result
 
     def _plan(self, judgments):
         return None
@@ -271,7 +306,8 @@ class Measure:
 
     def __setstate__(self, parameters):
         for name, value in parameters.items():
-            object.__setattr__(self, name, value)
+            is_nan = isinstance(value, float) and math.isnan(value)  # by a pickle, an object anew
+            object.__setattr__(self, name, math.nan if is_nan else value)
 
 
 @shared_fields
@@ -364,7 +400,7 @@ def score_queries(
 ) -> list[np.ndarray]:
     """Values of several measures for each query, (n_queries,) each, from one sort of the scores."""
     plans = [measure.plan(judgments) for measure in measures]
-    scores = column(y_score, "y_score", judgments.n_rows)
+    scores = score_column(y_score, judgments.n_rows)
     sums = sum_plans([plan for plan in plans if plan is not None], judgments, scores)
     rows = iter(sums)
     found = [
@@ -375,7 +411,8 @@ def score_queries(
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
-        np.minimum(values, 1.0, out=values)  # every measure ends at 1, rounding must not pass it
+        # Every measure ends at 1: what is as near to it as its sums are rounded is 1.
+        values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
     return found
 
@@ -397,11 +434,19 @@ def sum_plans(plans, judgments, scores):
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Σ w v / Σ w over the queries whose value is not NaN; nan if there is none with weight."""
-    defined = ~np.isnan(values)
-    weights = defined.astype(float) if weights is None else np.where(defined, weights, 0.0)
-    weights = weights / max(weights.max(), np.finfo(float).tiny)  # so that no sum overflows
-    total = weights.sum()
-    return float(weights @ np.where(defined, values, 0.0) / total) if total > 0 else math.nan
+    counts = ~np.isnan(values)
+    if weights is not None:
+        counts &= weights > 0
+        weights = weights[counts] / weights[counts].max(initial=0.0)  # so that no sum overflows
+    values = values[counts]
+    if not len(values):
+        return math.nan
+    # Not by NumPy's or BLAS's sums, whose order depends on the processor and its threads.
+    if weights is None:
+        mean = total(values) / len(values)
+    else:
+        mean = total(weights * values) / total(weights)
+    return min(max(mean, float(values.min())), float(values.max()))  # in spite of rounding
 
 
 def mean_scores(

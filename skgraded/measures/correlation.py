@@ -118,7 +118,7 @@ class EDRC(_Correlation):
         below -= judgments.by_level(below[judgments.level_starts[:-1]])
         n_compared = judgments.by_level(judgments.sizes - 1) - below
         total = judgments.sum_levels(weights * counts * n_compared)
-        total[self.undefined_queries(judgments)] = 1.0
+        total[self._undefined(judgments)] = 1.0
         unknown = judgments.sum_levels(weights * counts * equal_or_unknown)
         return Plan(
             ABOVE, weights, TIES["average"], judgments.max_size, prior=self.prior,

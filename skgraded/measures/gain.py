@@ -13,6 +13,7 @@ from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Ranked, called, shared_fields
 from skgraded.measures.grades import (
+    SMALL,
     normalized_levels,
     refuse_grades_above,
     relative_gains,
@@ -141,7 +142,19 @@ class NDCNG(_CumulatedGain):
     max_grade: float | None = None
 
     def _gained_grades(self, judgments):
-        return normalized_levels(judgments, self.max_grade)
+        normalized = normalized_levels(judgments, self.max_grade)
+        small = judgments.top_grades > 0
+        small &= normalized[judgments.level_starts[1:] - 1] < SMALL
+        if not small.any():
+            return normalized
+        if callable(self.gain):
+            raise ValueError(
+                f"max_grade is {self.max_grade}, beside which y_true has grades that vanish: give "
+                "the top of the data set's scale."
+            )
+        # Their gains are as good as linear, so that only ratios count.
+        own = SMALL * normalized_levels(judgments, None)
+        return np.where(judgments.by_level(small), own, normalized)
 
     def _undefined(self, judgments):
         if self.max_grade is not None:

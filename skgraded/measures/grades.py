@@ -5,11 +5,14 @@ import numpy as np
 from skgraded.measures.base import called
 
 LN2 = np.log(2.0)
+SMALL = 1e-200  # of top grades below this, what is computed may lose its digits
 
 
 def relevant_levels(judgments, threshold):
     """Whether each level of each query is relevant: grade ≥ threshold, or > 0 if that is None."""
-    return judgments.levels > 0 if threshold is None else judgments.levels >= threshold
+    if threshold is None:
+        return judgments.levels > 0
+    return judgments.levels >= judgments.on_scale(threshold)
 
 
 def n_relevant(judgments, relevant):
@@ -26,15 +29,14 @@ def normalized_levels(judgments, max_grade):
     """Each level's grade divided by `max_grade`, or by its query's top grade if that is None."""
     if max_grade is not None:
         refuse_grades_above(max_grade, judgments)
-        return judgments.levels / max_grade
+        return judgments.levels / judgments.on_scale(max_grade)
     tops = judgments.top_grades
     return judgments.levels / judgments.by_level(np.where(tops > 0, tops, 1.0))
 
 
 def refuse_grades_above(max_grade, judgments):
     """Raise a ValueError that names the first row whose grade is above `max_grade`."""
-    # As a 32-bit float, which is what LightGBM has, the top itself may be a little above it.
-    highest = max(float(max_grade), float(np.float32(max_grade)))
+    highest = judgments.on_scale(max_grade)
     if judgments.levels.max() > highest:
         grades = judgments.grades
         row = int(np.argmax(grades > highest))
@@ -50,6 +52,10 @@ def relative_gains(gain, grades, judgments):
     tops = grades[judgments.level_starts[1:] - 1]
     tops = np.where(tops > 0, tops, 1.0)
     if gain == "exp2":
+        if tops.min() < SMALL:
+            # 2^g - 1 of so small a g is g ln 2, and only ratios count
+            scale = np.where(tops < SMALL, 2.0**600, 1.0)
+            grades, tops = grades * judgments.by_level(scale), tops * scale
         # (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2), true for grades of
         # 900 as for 1e-300; step by step, since levels may be as many as rows
         gains = np.expm1(-LN2 * grades)

@@ -23,7 +23,7 @@ def _stops(judgments, max_grade):
         top = judgments.by_level(judgments.top_grades)
     else:
         refuse_grades_above(max_grade, judgments)
-        top = max_grade
+        top = judgments.on_scale(max_grade)
     return -np.exp2(np.minimum(grades - top, 0.0)) * np.expm1(-LN2 * grades)
 
 

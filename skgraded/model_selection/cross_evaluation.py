@@ -199,7 +199,7 @@ def _pooled(measures, judgments, folds, runs, error_score, sample_weight):
     tested = np.flatnonzero(fold_of_row >= 0)
     queries = judgments.query_of_row[tested]
     kept = Judgments(
-        judgments.grades[tested],
+        judgments.grades[tested].astype(judgments.grade_type),
         qid=judgments.query_ids[queries],
         sample_weight=None if sample_weight is None else sample_weight[tested],
     )

@@ -27,8 +27,8 @@ def judge(caller, estimator, X, y, measures, *, qid=None, group=None, sample_wei
             raise ValueError(f"{caller} needs the query of each row: give qid or group.")
         qid = queries_of(X, source)
     X = as_table(X)
-    grades = check_grades(y, "y", X.shape[0])
-    judgments = Judgments(grades, qid=qid, group=group, sample_weight=sample_weight)
+    check_grades(y, "y", X.shape[0])
+    judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
     for measure in measures:
         measure.plan(judgments)
     return X, judgments

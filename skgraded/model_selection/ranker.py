@@ -14,7 +14,7 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
-from skgraded._input.columns import check_grades
+from skgraded._input.columns import check_grades, grade_type
 from skgraded._input.queries import group_codes, query_codes, rows_by_query
 from skgraded._input.query_source import QueryColumn, is_column, look_up, take_queries
 from skgraded._input.tables import as_table, column_names
@@ -283,8 +283,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         features = self._take_out(table)  # which all below get, for taking it out is a copy
         self._check_features(features)
         queries = self._queries_of(table, qid, group, "score")
-        grades = check_grades(y, "y", table.shape[0])
-        judgments = Judgments(grades, qid=queries, group=group, sample_weight=sample_weight)
+        check_grades(y, "y", table.shape[0])
+        judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         if group is None:
             warn_if_torn(self, features, judgments, self.qid)
         return means_of(self.measure, judgments, self.predict(features))
@@ -340,7 +340,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             else group_codes(given.group, n, X_name)
         )
         queries = Queries(ids, *rows_by_query(codes, len(ids)))
-        return Rows(self._take_out(X), grades, by_row), queries
+        rows = Rows(self._take_out(X), grades, by_row, grade_type=grade_type(given.y))
+        return rows, queries
 
     def _part(self, adapter, rows, queries, validation, fit_params):
         """Rows to train on and rows to stop on, if any, in the order that the estimator wants."""

@@ -327,7 +327,7 @@ def test_judgments_are_taken_and_keep_no_plans_of_the_curve(cls, ax):
         q.y_true, q.y_score, qid=q.qid, sample_weight=weights, ax=Figure().subplots()
     )
     assert heights(by_judgments) == heights(by_columns)
-    assert sum(key[0] == "plan" for key in judgments._memory) <= 1
+    assert sum(key[0] == "_plan" for key in judgments._memory) <= 1
 
 
 @BOTH

@@ -40,6 +40,22 @@ def digests_by_threads(settings):
     return found
 
 
+def means_by_threads(settings):
+    """The mean of many values, every bit of it, by each setting of the libraries' threads."""
+    import threadpoolctl
+
+    from skgraded.measures import mean_over_queries
+
+    values = np.random.default_rng(0).random(100_000) * 0.1
+    found = []
+    for setting in settings:
+        with threadpoolctl.threadpool_limits(None if setting is None else int(setting)):
+            found.append(mean_over_queries(values).hex())
+            weighted = mean_over_queries(values, np.full(len(values), 0.3)).hex()
+            assert weighted == found[-1]
+    return found
+
+
 def digests_after_fork():
     """Digests computed in a forked child, after this process has used its threads."""
     import multiprocessing

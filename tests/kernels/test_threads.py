@@ -1,6 +1,7 @@
 """Values do not depend on the number of threads, and nothing hangs after a fork."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -38,6 +39,14 @@ def run(call, threads=None):
 def test_the_number_of_threads_changes_no_bit():
     settings = ["1", "2", "7", None, "2,1", "many", "", "0", "-1"]
     assert run(f"digests_by_threads({settings})") == [expected()] * len(settings)
+
+
+def test_means_of_many_queries_are_summed_in_one_order():
+    # On each number of threads; a BLAS that splits the sum gives other bits.
+    settings = [*"1234", None]
+    values = [np.random.default_rng(0).random(100_000) * 0.1 for _ in settings]
+    found = run(f"means_by_threads({settings})")
+    assert found == [float(math.fsum(one) / len(one)).hex() for one in values]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -207,14 +207,14 @@ class TestExtremeGrades:
         ideal = 1 / log2(2) + 1 / 2 / log2(3)
         assert sg.NDCG()([top - 1, top], [2, 1]) == pytest.approx(dcg / ideal, rel=1e-9)
 
-    @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-17, 1e300])
+    @pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e-200, 1e-17, 1e300])
     def test_normalized_gains_of_any_unit(self, unit):
         grades = np.array([1, 3, 2, 0])
         for measure in (sg.NDCNG(), sg.NDCG(gain="linear"), sg.MuAP()):
             expected = measure(grades, [4, 3, 2, 1])
             assert measure(grades * unit, [4, 3, 2, 1]) == pytest.approx(expected, rel=1e-12)
 
-    @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-17])
+    @pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e-200, 1e-17])
     def test_exponential_gains_of_tiny_grades_are_linear(self, unit):
         # 2^g - 1 → g ln 2
         grades = np.array([1, 3, 2, 0])
@@ -224,7 +224,17 @@ class TestExtremeGrades:
     def test_every_positive_grade_is_relevant(self):
         assert sg.AP()([0.0, 5e-324], [1, 2]) == 1
         assert sg.MuAP()([0.0, 5e-324], [1, 2]) == 1
-        assert sg.NDCG()([0.0, 1e-308], [1, 2]) == pytest.approx(1)
+        assert sg.NDCG()([0.0, 5e-324], [1, 2]) == 1
+
+    @pytest.mark.parametrize("unit", [5e-324, 1e-300])
+    def test_grades_far_below_max_grade_keep_their_ratios(self, unit):
+        grades, scores, qid = np.array([1, 3, 0, 1]), [2, 1, 2, 1], [1, 1, 2, 2]
+        expected = sg.NDCG(gain="linear").per_query(grades, scores, qid=qid)
+        for measure in (sg.NDCNG(max_grade=1e30), sg.NDCNG(gain="linear", max_grade=1e30)):
+            found = measure.per_query(grades * unit, scores, qid=qid)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+        with pytest.raises(ValueError, match="max_grade is 1e[+]30, beside which y_true"):
+            sg.NDCNG(gain=np.sqrt, max_grade=1e30)(grades * unit, scores, qid=qid)
 
 
 class TestCallables:

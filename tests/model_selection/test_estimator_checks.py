@@ -17,6 +17,9 @@ class FiveByFive(sg.QueryRanker):
     Nor do the checks know grades: rankers of whole grades get fifths of their targets, 0 to 4.
     """
 
+    def __repr__(self):  # the name of a check; CatBoost's holds an address
+        return f"{type(self.estimator).__name__}, early_stopping={self.early_stopping}"
+
     def fit(self, X, y):
         return super().fit(X, self._grades(y), qid=np.arange(_num_samples(X)) // 5)
 
