@@ -14,7 +14,7 @@ from skgraded._input.columns import whole_number
 from skgraded._input.tables import column_names, is_polars_frame
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import judge
-from skgraded.model_selection.scorer import document_scores, means_of
+from skgraded.model_selection.scorer import check_response_method, document_scores, means_of
 from skgraded.model_selection.torn import warn_if_torn
 
 
@@ -28,6 +28,7 @@ def permutation_importance(
     measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
     n_repeats: int = 5,
     within_queries: bool = False,
+    response_method: str | list[str] | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     sample_weight: ArrayLike | None = None,
@@ -62,6 +63,8 @@ def permutation_importance(
         True: a column is permuted among the documents of each query. It answers how much the
         feature tells the documents of a query apart. A feature of the query, the same for all its
         documents, then has the importance 0, even where the ranker needs it to weigh others.
+    response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
+        What gives the scores of the documents, as for `make_ranking_scorer`.
     n_jobs : int, optional
         How many columns are worked on at a time; as in scikit-learn.
     random_state : int, RandomState or None, default=None
@@ -119,6 +122,7 @@ def permutation_importance(
     from sklearn.utils.parallel import Parallel, delayed
 
     measures = as_measures(measure)
+    check_response_method(response_method)
     n_repeats = whole_number(n_repeats, "n_repeats", 1)
     ranker = getattr(estimator, "best_estimator_", estimator)
     X, judgments = judge(
@@ -133,9 +137,13 @@ def permutation_importance(
     draw = _orders_within if within_queries else _orders
     orders = draw(judgments, n_repeats, check_random_state(random_state))
 
-    before = means_of(measures, judgments, document_scores(estimator, X, None))
+    def score(table):
+        scores = document_scores(estimator, table, response_method)
+        return means_of(measures, judgments, scores)
+
+    before = score(X)
     after = Parallel(n_jobs=n_jobs)(
-        delayed(_permuted_scores)(estimator, X, position, judgments, measures, orders)
+        delayed(_permuted_scores)(score, X, position, orders)
         for position in positions
     )
     names = column_names(X)
@@ -153,13 +161,8 @@ def permutation_importance(
     return found[measures[0].name] if isinstance(measure, (str, Measure)) else found
 
 
-def _permuted_scores(estimator, X, position, judgments, measures, orders):
-    return [
-        means_of(
-            measures, judgments, document_scores(estimator, _permuted(X, position, order), None)
-        )
-        for order in orders
-    ]
+def _permuted_scores(score, X, position, orders):
+    return [score(_permuted(X, position, order)) for order in orders]
 
 
 def _orders(judgments, n_repeats, rng):

@@ -24,9 +24,9 @@ def adapter_of(estimator):
     for cls in type(estimator).__mro__:
         package = cls.__module__.partition(".")[0]
         if package in libraries():
-            library = import_module(f"{__package__}.{package}").Library
-            if library.knows(estimator):
-                return library(estimator)
+            for adapter in import_module(f"{__package__}.{package}").ADAPTERS:
+                if adapter.knows(estimator):
+                    return adapter(estimator)
     return Adapter(estimator)
 
 
@@ -81,8 +81,8 @@ class Adapter:
         if not is_regressor(self.estimator):
             raise TypeError(
                 "QueryRanker wraps a ranker, whose fit takes group or qid, or a regressor; got "
-                f"{self.estimator!r}. In a Pipeline or a search put QueryRanker around the ranker "
-                "itself; a classifier can be scored as it is by make_ranking_scorer."
+                f"{self.estimator!r}. In a search put QueryRanker around the ranker itself; a "
+                "classifier can be scored as it is by make_ranking_scorer."
             )
         return None
 
@@ -144,6 +144,14 @@ class Adapter:
             return get_tags(self.estimator).input_tags
         return InputTags(sparse=True, allow_nan=True)  # of a time before tags
 
+    @property
+    def for_fractions(self):
+        """What to do about fractional grades where whole ones are wanted."""
+        return (
+            "wrap a regressor: QueryRanker(LGBMRegressor()) or "
+            "QueryRanker(HistGradientBoostingRegressor())"
+        )
+
     def fit(self, rows, fit_params):
         """Fit a copy of the estimator on all rows."""
         return self.copy().fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
@@ -167,7 +175,7 @@ class Adapter:
 
 
 class BoosterAdapter(Adapter):
-    """What is known of the estimators of one library; its file says it in a class `Library`.
+    """What is known of the boosters of one library; its file lists such classes as `ADAPTERS`.
 
     Nothing here or there imports the library before it is used: whoever has one of its estimators
     has imported it.

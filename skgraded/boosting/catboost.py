@@ -157,6 +157,9 @@ class _Stop:
         return not self._progress.is_over
 
 
+ADAPTERS = [Library]
+
+
 # Measures as metrics -----------------------------------------------------------------------------
 
 def eval_metric(

@@ -104,6 +104,9 @@ def _stop_of(progress):
     return stop
 
 
+ADAPTERS = [Library]
+
+
 # Measures as metrics -----------------------------------------------------------------------------
 
 def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:

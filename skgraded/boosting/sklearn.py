@@ -1,12 +1,13 @@
-"""scikit-learn: HistGradientBoostingRegressor in QueryRanker, stopped early on our measures.
+"""scikit-learn: HistGradientBoostingRegressor and pipelines in QueryRanker.
 
-It has no callbacks, but with ``warm_start`` its fit goes on from the rounds that it has.
+The booster has no callbacks, but with ``warm_start`` its fit goes on from the rounds that it has.
 """
 
 import sys
+from dataclasses import replace
 from itertools import islice
 
-from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
 
 
 class Library(BoosterAdapter):
@@ -40,3 +41,76 @@ class Library(BoosterAdapter):
         del model._predictors[progress.best_round:]
         vars(model).update(own)
         return model
+
+
+class OfPipeline(Adapter):
+    """A pipeline that ends in a ranker or regressor: its transformers see rows, the end queries."""
+
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        self._last = adapter_of(estimator.steps[-1][1])
+        self.first_scores, self.by_position = self._last.first_scores, self._last.by_position
+
+    @classmethod
+    def knows(cls, estimator):
+        """Whether the estimator is a pipeline."""
+        model = getattr(sys.modules.get("sklearn.pipeline"), "Pipeline", None)
+        return model is not None and isinstance(estimator, model)
+
+    @property
+    def name(self):
+        """The name of the last step's class."""
+        return self._last.name
+
+    @property
+    def fit_parameters(self):
+        """The parameters of the last step's fit, by name."""
+        return self._last.fit_parameters
+
+    @property
+    def query_argument(self):
+        """How the last step's fit takes the queries."""
+        return self._last.query_argument
+
+    @property
+    def wants_whole_grades(self):
+        """Whether the last step takes whole grades only."""
+        return self._last.wants_whole_grades
+
+    @property
+    def for_fractions(self):
+        """What to do about fractional grades."""
+        return self._last.for_fractions
+
+    def check_by_row(self, sample_weight, fit_params, n, expected):
+        """Collect the arguments of the last step's fit that follow the rows."""
+        return self._last.check_by_row(sample_weight, fit_params, n, expected)
+
+    def check_stopping(self, fit_params):
+        """Refuse a last step that cannot be stopped early."""
+        self._last.check_stopping(fit_params)
+
+    def fit(self, rows, fit_params):
+        """Fit a copy: the transformers on the rows, and the last step on what they make of them."""
+        return self._fitted(rows, lambda transformed, _: self._last.fit(transformed, fit_params))
+
+    def fit_stopped(self, training, validation, progress, fit_params):
+        """Fit a copy, the last step for as many rounds as it pays."""
+        def fit_last(transformed, transform):
+            held_out = replace(validation, X=self._last.readable(transform(validation.X)))
+            return self._last.fit_stopped(transformed, held_out, progress, fit_params)
+
+        return self._fitted(training, fit_last)
+
+    def _fitted(self, rows, fit_last):
+        model = self.copy()
+        X, before = rows.X, model[:-1]
+        if len(before):
+            X = before.fit_transform(X, rows.grades)
+        transform = before.transform if len(before) else lambda X: X
+        last = fit_last(replace(rows, X=self._last.readable(X)), transform)
+        model.steps = [*before.steps, (model.steps[-1][0], last)]
+        return model
+
+
+ADAPTERS = [Library, OfPipeline]

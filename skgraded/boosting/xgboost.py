@@ -57,6 +57,11 @@ class Library(BoosterAdapter):
         exponential = parameters.get("ndcg_exp_gain") in (None, True)
         return parameters["objective"] == "rank:ndcg" and exponential
 
+    @property
+    def for_fractions(self):
+        """What to do about fractional grades where whole ones are wanted."""
+        return "set ndcg_exp_gain=False, or objective='rank:pairwise', or wrap a regressor"
+
     def fit_arguments(self, rows):
         """The arguments of fit, beside X and y, that `rows` stand for."""
         arguments = super().fit_arguments(rows)
@@ -96,6 +101,9 @@ class _Stop(xgb.callback.TrainingCallback):
         """Show the scores after a round; XGBoost adds the new trees to what it has kept."""
         self._progress.see(model.predict(self._data))
         return self._progress.is_over
+
+
+ADAPTERS = [Library]
 
 
 # Measures as metrics -----------------------------------------------------------------------------

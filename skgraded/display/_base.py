@@ -14,7 +14,7 @@ from skgraded._input.query_source import queries_of
 from skgraded.display._docs import documented
 from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
-from skgraded.model_selection.scorer import document_scores
+from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.model_selection.torn import warn_if_torn
 from skgraded.reports.write.text import percent_text
 
@@ -123,6 +123,7 @@ class SystemsDisplay(Display):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
+        response_method: str | list[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Any:
@@ -131,9 +132,7 @@ class SystemsDisplay(Display):
         Parameters
         ----------
         estimator : estimator, or mapping of str to estimator
-            Fitted; for `QueryDifferenceDisplay` two by name, the baseline first. Documents are
-            scored as by `make_ranking_scorer`: by ``predict`` of rankers and regressors, by
-            ``decision_function`` or the expected grade of classifiers.
+            Fitted; for `QueryDifferenceDisplay` two by name, the baseline first.
         X : array-like, sparse matrix or frame of shape (n, n_features)
             The documents.
         y : array-like of shape (n,)
@@ -143,10 +142,15 @@ class SystemsDisplay(Display):
             in X it is. All rows are never taken for one query.
         name : str, optional
             The system's name, by default the estimator's class. A mapping has names of its own.
+        response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
+            What gives the scores of the documents, as for `make_ranking_scorer`: by default
+            ``predict`` of rankers and regressors, ``decision_function`` or the expected grade of
+            classifiers.
         **kwargs : dict
             What `from_predictions` takes besides.
         """
         need_matplotlib(f"{cls.__name__}.from_estimator")
+        check_response_method(response_method)
         names, estimators = cls._systems_of(estimator, name, "estimator")
         source = None
         if qid is None and group is None:
@@ -157,7 +161,7 @@ class SystemsDisplay(Display):
         if group is None:
             for one in estimators:
                 warn_if_torn(one, X, judgments, source)
-        scores = [document_scores(one, X, None) for one in estimators]
+        scores = [document_scores(one, X, response_method) for one in estimators]
         if isinstance(estimator, Mapping):
             return cls.from_predictions(
                 judgments, dict(zip(names, scores, strict=True)), ax=ax, **kwargs

@@ -17,7 +17,8 @@ from skgraded._input.columns import column
 from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection.folds import fit_rows, judge, query_folds
+from skgraded.model_selection.folds import fit_rows, judge, query_folds, refuse_bare_ranker
+from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import values_by_query
 
@@ -32,6 +33,7 @@ def cross_evaluate(
     measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
     cv: Any = 5,
     sample_weight: ArrayLike | None = None,
+    response_method: str | list[str] | None = None,
     n_jobs: int | None = None,
     return_estimator: bool = False,
     error_score: float | str = "raise",
@@ -44,8 +46,8 @@ def cross_evaluate(
     Parameters
     ----------
     ranker : estimator
-        `QueryRanker`, or any estimator with ``fit`` and ``predict``; `qid` is given to its
-        ``fit`` if it asks for it, by scikit-learn's metadata routing.
+        `QueryRanker`, or any regressor or classifier; `qid` is given to its ``fit`` if it asks for
+        it, by scikit-learn's metadata routing.
     X : array, sparse matrix or frame of shape (n, n_features)
         Rows in any order.
     y : array-like of shape (n,)
@@ -61,6 +63,9 @@ def cross_evaluate(
     sample_weight : array-like of shape (n,), optional
         A query's weight in means and intervals is the mean over its rows. The ranker's ``fit`` is
         given the weights only if it asks for them, by ``set_fit_request(sample_weight=True)``.
+    response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
+        What gives the scores of the documents, as for `make_ranking_scorer`: by default
+        ``predict`` of rankers and regressors, and the expected grade of classifiers.
     n_jobs : int, optional
         How many folds run at a time; as in scikit-learn.
     return_estimator : bool, default=False
@@ -99,6 +104,8 @@ def cross_evaluate(
 
     measures = as_measures(measures)
     _check_error_score(error_score)
+    check_response_method(response_method)
+    refuse_bare_ranker(ranker)
     X, judgments = judge(
         "cross_evaluate", ranker, X, y, measures, qid=qid, group=group, sample_weight=sample_weight
     )
@@ -109,7 +116,9 @@ def cross_evaluate(
     show = _bar(len(folds)) if progress else iter
     ids = judgments.query_ids[judgments.query_of_row]
     runs = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_run_fold)(ranker, X, y, ids, sample_weight, fold, return_estimator, error_score)
+        delayed(_run_fold)(
+            ranker, X, y, ids, sample_weight, fold, response_method, return_estimator, error_score
+        )
         for fold in folds
     )
     runs = list(show(runs))
@@ -158,7 +167,9 @@ def _bar(n_folds):
 
 # A fold ------------------------------------------------------------------------------------------
 
-def _run_fold(ranker, X, y, ids, sample_weight, fold, return_estimator, error_score):
+def _run_fold(
+    ranker, X, y, ids, sample_weight, fold, response_method, return_estimator, error_score
+):
     """Fit on the training rows and score the test rows, with times; or say why it failed."""
     train, test = fold
     run = dict.fromkeys(("scores", "estimator", "error"), None)
@@ -168,7 +179,7 @@ def _run_fold(ranker, X, y, ids, sample_weight, fold, return_estimator, error_sc
         fitted = fit_rows(ranker, X, y, train, ids[train], sample_weight)
         fitted_at = time.perf_counter()
         run["fit_time"] = fitted_at - start
-        predicted = fitted.predict(_safe_indexing(X, test))
+        predicted = document_scores(fitted, _safe_indexing(X, test), response_method)
         score_time = time.perf_counter() - fitted_at
         run["scores"] = _checked(predicted, test)
         run["score_time"] = score_time

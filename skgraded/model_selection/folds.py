@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from skgraded._input.columns import check_grades
 from skgraded._input.query_source import queries_of
 from skgraded._input.tables import as_table
 from skgraded._input.words import plain
+from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments
 
 
@@ -34,15 +34,32 @@ def judge(caller, estimator, X, y, measures, *, qid=None, group=None, sample_wei
     return X, judgments
 
 
+def refuse_bare_ranker(estimator):
+    """Refuse a ranker whose fit takes queries in a form of its own."""
+    parameters = adapter_of(estimator).fit_parameters
+    with config_context(enable_metadata_routing=True):
+        if parameters.keys() & set(QUERY_ARGUMENTS) and not _wanted(estimator, ["qid"]):
+            raise TypeError(
+                f"{type(estimator).__name__} is given no queries in folds: wrap it in QueryRanker, "
+                "which brings the rows of each query together for it."
+            )
+
+
+def _wanted(estimator, names):
+    """The metadata that the fit of an estimator asks for."""
+    if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost's
+        return set()
+    return estimator.get_metadata_routing().consumes("fit", names)
+
+
 def fit_rows(estimator, X, y, rows, qid, sample_weight=None):
-    """Fit a clone of the estimator on some rows, with their queries and weights if it asks."""
+    """Fit a copy of the estimator on some rows, with their queries and weights if it asks."""
     given = {"qid": qid}
     if sample_weight is not None:
         given["sample_weight"] = sample_weight[rows]
     with config_context(enable_metadata_routing=True):
-        estimator = clone(estimator)
-        wanted = estimator.get_metadata_routing().consumes("fit", list(given))
-        metadata = {name: given[name] for name in wanted}
+        estimator = adapter_of(estimator).copy()
+        metadata = {name: given[name] for name in _wanted(estimator, list(given))}
         return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **metadata)
 
 

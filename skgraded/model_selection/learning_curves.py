@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_random_state
 
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection.folds import fit_rows, judge, query_folds
+from skgraded.model_selection.folds import fit_rows, judge, query_folds, refuse_bare_ranker
+from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.reports.evaluation import Evaluation, evaluate
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def learning_curve(
     train_sizes: ArrayLike = (0.1, 0.325, 0.55, 0.775, 1.0),
     cv: Any = 5,
     shuffle: bool = False,
+    response_method: str | list[str] | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> LearningCurve:
@@ -95,9 +97,9 @@ def learning_curve(
     Parameters
     ----------
     estimator : estimator
-        `QueryRanker`, or any estimator with ``fit`` and ``predict``; `qid` is given to its
-        ``fit`` if it asks for it, by scikit-learn's metadata routing.
-    X, y, qid, group, measures, n_jobs
+        `QueryRanker`, or any regressor or classifier; `qid` is given to its ``fit`` if it asks for
+        it, by scikit-learn's metadata routing.
+    X, y, qid, group, measures, response_method, n_jobs
         As for `cross_evaluate`.
     train_sizes : array-like of shape (n_sizes,), default=(0.1, 0.325, 0.55, 0.775, 1.0)
         Whole numbers of queries, or fractions in (0, 1] of the queries of the smallest training
@@ -137,6 +139,8 @@ def learning_curve(
     from sklearn.utils.parallel import Parallel, delayed
 
     measures = as_measures(measures)
+    check_response_method(response_method)
+    refuse_bare_ranker(estimator)
     X, judgments = judge("learning_curve", estimator, X, y, measures, qid=qid, group=group)
     query_of_row = judgments.query_of_row
     folds = query_folds(cv, X, y, judgments)
@@ -154,7 +158,7 @@ def learning_curve(
             splits.append((train[taken[query_of_row[train]]], test))
     ids = judgments.query_ids[query_of_row]
     found = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_and_evaluate)(estimator, X, y, ids, measures, train, test)
+        delayed(_fit_and_evaluate)(estimator, X, y, ids, measures, response_method, train, test)
         for train, test in splits
     )
     shape = len(n_queries), len(folds)
@@ -189,11 +193,12 @@ def _numbers(train_sizes, most):
     return np.unique(sizes.astype(int))
 
 
-def _fit_and_evaluate(estimator, X, y, ids, measures, train, test):
+def _fit_and_evaluate(estimator, X, y, ids, measures, response_method, train, test):
     fitted = fit_rows(estimator, X, y, train, ids[train])
     return [
         evaluate(
-            _safe_indexing(y, rows), fitted.predict(_safe_indexing(X, rows)),
+            _safe_indexing(y, rows),
+            document_scores(fitted, _safe_indexing(X, rows), response_method),
             qid=ids[rows], measures=measures,
         )
         for rows in (train, test)

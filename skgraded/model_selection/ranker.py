@@ -488,8 +488,7 @@ def _refuse_fractions(grades, adapter, name):
         row = int(np.argmax(fractional))
         raise ValueError(
             f"{name} has the grade {grades[row]:g} in row {row}, but {adapter.name} takes "
-            "whole grades only. For fractional grades wrap a regressor: "
-            "QueryRanker(LGBMRegressor()) or QueryRanker(HistGradientBoostingRegressor())."
+            f"whole grades only. For fractional grades {adapter.for_fractions}."
         )
 
 

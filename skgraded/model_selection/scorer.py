@@ -92,7 +92,7 @@ class RankingScorer:
         check_source(qid)
         self._measure = measures[0] if _is_one(measure) else measures
         self._qid = qid
-        self._response_method = _checked_methods(response_method)
+        self._response_method = check_response_method(response_method)
         # None, scikit-learn's default: weights that are passed to a search but that nobody has
         # asked for are an error there, not silently left out.
         self._requests: dict[str, Any] = {"sample_weight": None}
@@ -212,7 +212,8 @@ def means_of(measure, judgments, y_score):
 
 # Scores of documents -----------------------------------------------------------------------------
 
-def _checked_methods(response_method):
+def check_response_method(response_method):
+    """The response method or a list of them, checked; None stays None."""
     if response_method is None:
         return None
     one = isinstance(response_method, str)
@@ -241,7 +242,9 @@ def document_scores(estimator, X, response_method):
         )
     response = np.asarray(getattr(estimator, method)(X))
     if method == "predict_proba":
-        return response @ _grades_of_classes(estimator, response)
+        grades = _grades_of_classes(estimator, response)
+        # class by class: a matrix product's last bits depend on the processor and its threads
+        return np.sum([g * response[:, i] for i, g in enumerate(grades)], axis=0)
     if response.ndim == 2 and response.shape[1] == 1:
         return response[:, 0]
     if response.ndim == 2:

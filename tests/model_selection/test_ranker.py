@@ -326,7 +326,7 @@ def test_an_unknown_measure_is_refused_before_the_fit():
 
 @pytest.mark.parametrize(
     "estimator",
-    [LogisticRegression(), make_pipeline(StandardScaler(), lambdarank()), StandardScaler()],
+    [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression()), StandardScaler()],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_what_is_neither_ranker_nor_regressor_is_refused(estimator):

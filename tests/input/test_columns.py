@@ -1,0 +1,118 @@
+"""Columns of numbers: none is rounded in silence."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import skgraded as sg
+
+BIG = 2**53
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+@pytest.mark.parametrize("threshold", [0.1, 0.7, 5 / 6, 1 / 3, 12.34, 1000.25])
+def test_a_grade_of_few_bits_reaches_the_threshold_it_was_written_as(kind, threshold):
+    grades = np.array([threshold, 0, threshold / 2], dtype=kind)
+    for measure in (sg.AP(threshold=threshold), sg.AP(threshold=kind(threshold))):
+        assert measure(grades, [2, 3, 1]) == 1 / 2
+        assert measure(sg.Judgments(grades), [2, 3, 1]) == 1 / 2
+    assert sg.NDCNG(max_grade=threshold)(grades, [3, 2, 1]) > 0
+    assert sg.NDCNG(max_grade=kind(threshold))(grades, [3, 2, 1]) > 0
+
+
+@pytest.mark.parametrize("frame", ["pandas", "polars"])
+def test_columns_of_32_bits_in_frames_are_read_so_too(frame):
+    series = pytest.importorskip(frame).Series([0.7, 0.0], dtype=None)
+    series = series.astype("float32") if frame == "pandas" else series.cast(
+        pytest.importorskip("polars").Float32
+    )
+    assert sg.AP(threshold=0.7)(series, [1, 2]) == 1 / 2
+
+
+def test_grades_of_32_bits_are_measured_as_they_were_written():
+    grades = np.array([0.1, 0.7, 0.3, 0.0])
+    for measure in (sg.MuAP(), sg.NDCG(gain="linear"), sg.NDCNG(), sg.ERR(max_grade=0.7)):
+        expected = measure(grades, [1, 2, 3, 4])
+        assert measure(grades.astype(np.float32), [1, 2, 3, 4]) == expected
+
+
+@pytest.mark.parametrize("read", ["cross_evaluate", "score", "from_estimator", "early stopping"])
+def test_the_rule_holds_wherever_grades_are_handed_in(read):
+    from lightgbm import LGBMRegressor
+    from sklearn.linear_model import Ridge
+
+    X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
+    y32, measure = (y * 5 / 24).astype(np.float32), sg.AP(threshold=5 / 6)
+    y64 = y * 5 / 24
+    if read == "cross_evaluate":
+        found, expected = (
+            sg.cross_evaluate(sg.QueryRanker(Ridge()), X, one, qid=qid, measures=measure).mean()
+            for one in (y32, y64)
+        )
+        assert found == pytest.approx(expected) and found[measure.name] > 0
+    elif read == "score":
+        found, expected = (
+            sg.QueryRanker(Ridge(), measure=measure).fit(X, one, qid=qid).score(X, one, qid=qid)
+            for one in (y32, y64)
+        )
+        assert found == pytest.approx(expected) and found > 0
+    elif read == "from_estimator":
+        figure = pytest.importorskip("matplotlib.figure").Figure()
+        ranker = Ridge().fit(X, y64)
+        found, expected = (
+            sg.IntervalDisplay.from_estimator(
+                ranker, X, one, qid=qid, measures=measure, ax=figure.subplots()
+            ).means
+            for one in (y32, y64)
+        )
+        assert found == expected
+    else:
+        booster = LGBMRegressor(n_estimators=3, n_jobs=1, verbose=-1)
+        found, expected = (
+            sg.QueryRanker(booster, early_stopping=True, measure=measure, random_state=0)
+            .fit(X, one, qid=qid).evals_result_["validation"][measure.name]
+            for one in (y32, y64)
+        )
+        assert found == pytest.approx(expected) and max(found) > 0
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.array([BIG, BIG + 1, BIG + 2]),
+        np.array([-BIG - 2, -BIG - 1, -BIG]),
+        np.array([2**64 - 3, 2**64 - 2, 2**64 - 1], dtype=np.uint64),
+        [BIG, BIG + 1, BIG + 2],
+        [10**30, 10**30 + 1, 10**30 + 2],
+        np.array([BIG, float(BIG + 2), BIG + 3], dtype=object),
+        [Decimal("0.1"), Decimal("0.10000000000000000001"), Decimal("0.2")],
+        [Fraction(1, 3), Fraction(10**20, 3 * 10**20 - 1), Fraction(1, 2)],
+        np.array([1, 1 + np.finfo(np.longdouble).eps, 2], dtype=np.longdouble),
+    ],
+    ids=str,
+)
+def test_scores_that_a_float_would_round_rank_as_they_are(scores):
+    assert sg.RR()([0, 1, 0], scores) == 1 / 2
+    assert sg.RR()([0, 0, 1], scores) == 1
+    assert sg.RR()([1, 0, 0], scores) == 1 / 3
+
+
+def test_timestamps_in_nanoseconds_rank_as_they_are():
+    pandas = pytest.importorskip("pandas")
+    stamps = pandas.Series(np.array([1_700_000_000_000_000_001, 1_700_000_000_000_000_002]))
+    for scores in (stamps, stamps.astype("Int64")):
+        assert sg.RR()([0, 1], scores) == 1
+        assert sg.RR()([1, 0], scores) == 1 / 2
+
+
+def test_what_was_not_retrieved_stays_so_beside_scores_that_a_float_would_round():
+    scores = [BIG + 1, -np.inf, BIG, np.inf]
+    assert sg.RR(ties="worst")([0, 0, 1, 0], scores) == 1 / 3
+    assert sg.RR()([0, 1, 0, 0], scores) == 0
+    with pytest.raises(ValueError, match="y_score must not be NaN: row 1 is nan"):
+        sg.RR()([0, 1], [BIG + 1, np.nan])
+    huge = np.array([1, np.inf], dtype=np.longdouble)
+    huge[0] = np.finfo(np.longdouble).min  # finite, but below every float of 64 bits
+    assert sg.RR()([1, 0], huge) == 1 / 2

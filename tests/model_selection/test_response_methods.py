@@ -1,0 +1,115 @@
+"""One way from an estimator to the scores of documents, wherever they are asked for."""
+
+import numpy as np
+import pytest
+from catboost import CatBoostRegressor
+from lightgbm import LGBMClassifier, LGBMRanker
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from xgboost import XGBRanker
+
+import skgraded as sg
+from skgraded.inspection import permutation_importance
+from skgraded.model_selection import learning_curve
+
+CLASSIFIERS = [
+    LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1),
+    make_pipeline(StandardScaler(), LogisticRegression()),
+]
+MEASURE = sg.NDCNG(k=10)
+
+
+@pytest.fixture(scope="module")
+def ranking():
+    return sg.datasets.make_ranking(n_queries=30, random_state=0)
+
+
+def expected_grades(estimator, X):
+    return estimator.predict_proba(X) @ estimator.classes_
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=["LightGBM", "pipeline"])
+def test_classifiers_are_scored_by_the_expected_grade(ranking, classifier):
+    X, y, qid = ranking
+    values = np.zeros(30)
+    for train, test in GroupKFold(3).split(X, y, qid):
+        fitted = clone(classifier).fit(X[train], y[train])
+        queries = np.unique(qid[test])
+        scores = expected_grades(fitted, X[test])
+        values[queries] = MEASURE.per_query(y[test], scores, qid=qid[test])
+    cv = sg.cross_evaluate(classifier, X, y, qid=qid, measures=MEASURE, cv=3)
+    np.testing.assert_allclose(cv.per_query[MEASURE.name], values, rtol=1e-12)
+    curve = learning_curve(classifier, X, y, qid=qid, measures=MEASURE, cv=3, train_sizes=[1.0])
+    found = curve.test_scores[MEASURE.name][0]
+    np.testing.assert_allclose(found, cv.by_fold()[MEASURE.name], rtol=1e-12)
+    by_labels = sg.cross_evaluate(
+        classifier, X, y, qid=qid, measures=MEASURE, cv=3, response_method="predict"
+    )
+    assert by_labels.mean()[MEASURE.name] < cv.mean()[MEASURE.name]
+
+
+def test_a_scorer_and_cross_evaluate_agree(ranking):
+    X, y, qid = ranking
+    table = np.column_stack([qid, X])
+    folds = list(GroupKFold(3).split(X, y, qid))
+    scorer = sg.make_ranking_scorer(MEASURE, qid=0)
+    scores = cross_val_score(CLASSIFIERS[0], table, y, cv=folds, scoring=scorer)
+    cv = sg.cross_evaluate(CLASSIFIERS[0], table, y, qid=qid, measures=MEASURE, cv=folds)
+    np.testing.assert_allclose(cv.by_fold()[MEASURE.name], scores, rtol=1e-12)
+
+
+def test_every_tool_takes_the_response_method(ranking):
+    X, y, qid = ranking
+    fitted = clone(CLASSIFIERS[0]).fit(X, y)
+    by = {"predict": fitted.predict(X), "predict_proba": expected_grades(fitted, X)}
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    for method, scores in by.items():
+        display = sg.IntervalDisplay.from_estimator(
+            fitted, X, y, qid=qid, measures=MEASURE, response_method=method, ax=figure.subplots()
+        )
+        assert display.means[0, 0] == pytest.approx(MEASURE(y, scores, qid=qid), rel=1e-12)
+    by_labels, by_grades = (
+        permutation_importance(
+            fitted, X, y, qid=qid, measure=MEASURE, n_repeats=1, random_state=0,
+            response_method=method,
+        ).importances
+        for method in by
+    )
+    assert not np.array_equal(by_labels, by_grades)
+
+
+@pytest.mark.parametrize("response_method", ["transform", [], ["predict", "score"]])
+def test_unknown_response_methods_are_refused_before_any_fit(ranking, response_method):
+    X, y, qid = ranking
+    for call in (sg.cross_evaluate, learning_curve, permutation_importance):
+        with pytest.raises(ValueError, match="response_method"):
+            call(object(), X, y, qid=qid, response_method=response_method)
+    with pytest.raises(ValueError, match="response_method"):
+        sg.IntervalDisplay.from_estimator(
+            object(), X, y, qid=qid, response_method=response_method
+        )
+
+
+def test_estimators_without_metadata_routing_are_measured(ranking):
+    X, y, qid = ranking
+    booster = CatBoostRegressor(
+        iterations=5, thread_count=1, verbose=False, allow_writing_files=False, cat_features=[]
+    )
+    cv = sg.cross_evaluate(booster, X, y, qid=qid, measures=MEASURE, cv=3)
+    curve = learning_curve(booster, X, y, qid=qid, measures=MEASURE, cv=3, train_sizes=[1.0])
+    np.testing.assert_allclose(curve.test_scores[MEASURE.name][0], cv.by_fold()[MEASURE.name])
+    assert cv.mean()[MEASURE.name] > 0.3
+
+
+@pytest.mark.parametrize(
+    "ranker", [LGBMRanker(), XGBRanker(), make_pipeline(StandardScaler(), LGBMRanker())],
+    ids=["LGBMRanker", "XGBRanker", "pipeline"],
+)
+def test_a_bare_ranker_is_told_to_be_wrapped(ranking, ranker):
+    X, y, qid = ranking
+    for call in (sg.cross_evaluate, learning_curve):
+        with pytest.raises(TypeError, match=f"{type(ranker).__name__} is given .* QueryRanker"):
+            call(ranker, X, y, qid=qid)
