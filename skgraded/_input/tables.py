@@ -58,6 +58,17 @@ def take_rows(table, rows):
     return table.iloc[rows] if is_pandas_frame(table) else table[rows]
 
 
+def stack_rows(table, other):
+    """A table of the rows of two of the same kind."""
+    if is_pandas_frame(table):
+        return sys.modules["pandas"].concat([table, other], ignore_index=True)
+    if is_polars_frame(table):
+        return sys.modules["polars"].concat([table, other])
+    if sparse.issparse(table):
+        return sparse.vstack([table, other], format="csr")
+    return np.concatenate([table, other])
+
+
 def hash_rows(table):
     """A hash of each row's values, (n,) of uint64; the same for rows that are the same.
 

@@ -165,6 +165,10 @@ class Adapter:
             "use what the estimator has of its own."
         )
 
+    def fit_rounds(self, rows, n_rounds, fit_params):
+        """Fit a copy of the estimator, which can be stopped early, for so many rounds."""
+        raise NotImplementedError
+
     def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator on the training rows, for as many rounds as it pays.
 
@@ -189,6 +193,9 @@ class BoosterAdapter(Adapter):
     # Parameters that name a kind of booster, and the kinds whose first rounds change in later ones.
     kind_parameters: tuple[str, ...] = ()
     changing: frozenset[str] = frozenset()
+    # The names of the number of rounds, and what switches off a stopping of its own.
+    names_of_rounds: frozenset[str] = frozenset({"n_estimators"})
+    unstopped: dict[str, Any] = {}
     # Arguments of fit that the stopping itself needs, or does not go with; and other models.
     taken: frozenset[str] = frozenset()
     continued: str = ""
@@ -198,6 +205,13 @@ class BoosterAdapter(Adapter):
         """Whether the estimator is one of the library's boosters, or of a class made after one."""
         model = getattr(sys.modules.get(cls.package), cls.model, None)
         return model is not None and isinstance(estimator, model)
+
+    def fit_rounds(self, rows, n_rounds, fit_params):
+        """Fit a copy of the estimator for so many rounds, stopped by nothing."""
+        model = self.copy()
+        names = self.names_of_rounds & model.get_params().keys()
+        model.set_params(**dict.fromkeys(names, n_rounds), **self.unstopped)
+        return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
 
     @property
     def version(self):

@@ -28,6 +28,7 @@ STOPPING = {
     "od_type", "od_wait", "od_pval", "early_stopping_rounds", "eval_metric", "eval_fraction",
     "use_best_model", "best_model_min_trees", "metric_period",
 }
+NAMES_OF_ROUNDS = {"iterations", "n_estimators", "num_boost_round", "num_trees"}
 TYPED = ("cat_features", "text_features", "embedding_features")
 
 
@@ -100,6 +101,14 @@ class Library(BoosterAdapter):
         )
         metric.progress = None  # the model keeps the metric, but need not keep the rows
         return model
+
+    def fit_rounds(self, rows, n_rounds, fit_params):
+        """Fit a copy of the estimator for so many rounds, stopped by nothing."""
+        left_out = STOPPING | NAMES_OF_ROUNDS
+        own = self.estimator.get_params()
+        parameters = {name: value for name, value in own.items() if name not in left_out}
+        model = self._with(parameters | {"iterations": n_rounds})
+        return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
 
     def _to_stop_on(self, validation, mark, parameters):
         """The validation set, all its rows of the weight `mark`."""

@@ -37,6 +37,11 @@ class Library(BoosterAdapter):
     first_scores = ("init_score",)
     kind_parameters = ("boosting_type", "boosting", "boost")
     changing = frozenset({"dart"})
+    names_of_rounds = frozenset({
+        "n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees",
+        "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter",
+    })
+    unstopped = {"early_stopping_round": 0}
     taken = frozenset({
         "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight",
         "eval_metric", "early_stopping_rounds",

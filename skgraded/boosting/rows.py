@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.queries import mean_weights
-from skgraded._input.tables import take_rows
+from skgraded._input.tables import stack_rows, take_rows
 from skgraded.judgments import Judgments
 
 WEIGHT = "sample_weight"
@@ -42,6 +42,20 @@ class Rows:
         by_row = {name: values[rows] for name, values in self.by_row.items()}
         X = take_rows(self.X, rows)
         return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
+
+    def joined(self, other):
+        """Make Rows of these and, behind them, others, whose lacking weights are 1."""
+        by_row = {
+            name: np.concatenate([
+                rows.by_row.get(name, np.ones(len(rows.grades))) for rows in (self, other)
+            ])
+            for name in {**self.by_row, **other.by_row}
+        }
+        return replace(
+            self, X=stack_rows(self.X, other.X),
+            grades=np.concatenate([self.grades, other.grades]), by_row=by_row,
+            sizes=None if self.sizes is None else np.concatenate([self.sizes, other.sizes]),
+        )
 
     @property
     def query_of_row(self):

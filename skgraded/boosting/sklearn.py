@@ -24,6 +24,15 @@ class Library(BoosterAdapter):
         model = getattr(sys.modules.get("sklearn.ensemble"), cls.model, None)
         return model is not None and isinstance(estimator, model)
 
+    def fit_rounds(self, rows, n_rounds, fit_params):
+        """Fit a copy of the estimator for so many rounds, stopped by nothing."""
+        model = self.copy()
+        own = {name: getattr(model, name) for name in ("max_iter", "early_stopping")}
+        vars(model).update(max_iter=n_rounds, early_stopping=False)
+        model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
+        vars(model).update(own)
+        return model
+
     def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, each time by as many rounds as cannot be too many."""
         model = self.copy()
@@ -101,6 +110,12 @@ class OfPipeline(Adapter):
             return self._last.fit_stopped(transformed, held_out, progress, fit_params)
 
         return self._fitted(training, fit_last)
+
+    def fit_rounds(self, rows, n_rounds, fit_params):
+        """Fit a copy, the last step for so many rounds."""
+        return self._fitted(
+            rows, lambda transformed, _: self._last.fit_rounds(transformed, n_rounds, fit_params)
+        )
 
     def _fitted(self, rows, fit_last):
         model = self.copy()

@@ -42,6 +42,7 @@ class Library(BoosterAdapter):
     first_scores = ("base_margin",)
     kind_parameters = ("booster",)
     changing = frozenset({"dart", "gblinear"})
+    unstopped = {"early_stopping_rounds": None}
     taken = frozenset({
         "eval_set", "eval_group", "eval_metric", "sample_weight_eval_set", "base_margin_eval_set",
         "early_stopping_rounds",

@@ -69,6 +69,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         decides when to stop.
     n_iter_no_change : int, default=50
         Stop when this many rounds in a row have brought no better value than the best before.
+    refit : bool, default=False
+        Whether, after `early_stopping`, a clone is fitted on all queries, those that were stopped
+        on too, for as many rounds as were found best. `estimator_` is that clone.
     random_state : int, RandomState instance or None, default=None
         Which queries are held out; pass an int for the same at every fit. The seed of `estimator`
         is its own.
@@ -139,6 +142,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     True
     """
 
+    best_iteration_: int
+
     # Sizes of groups cannot be split with the rows, so nothing can route them.
     __metadata_request__fit = {"qid": True, "group": UNUSED}
     __metadata_request__score = {"qid": True, "group": UNUSED}
@@ -152,6 +157,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         validation_fraction: float = 0.1,
         measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
         n_iter_no_change: int = 50,
+        refit: bool = False,
         random_state: Any = None,
     ):
         self.estimator = estimator
@@ -160,6 +166,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.measure = measure
         self.n_iter_no_change = n_iter_no_change
+        self.refit = refit
         self.random_state = random_state
 
     def fit(
@@ -233,8 +240,14 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self._fitted_queries = (
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
-        rows, validation = self._part(adapter, rows, queries, validation, fit_params)
-        self._fit_parted(adapter, rows, validation, measures, fit_params)
+        training, stopped_on = self._part(adapter, rows, queries, validation, fit_params)
+        self._fit_parted(adapter, training, stopped_on, measures, fit_params)
+        if self.early_stopping and self.refit:
+            everything = self._in_order(adapter, rows, queries)
+            if validation is not None:
+                everything = everything.joined(validation)
+            everything.X = adapter.readable(everything.X)
+            self.estimator_ = adapter.fit_rounds(everything, self.best_iteration_, fit_params)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -354,7 +367,12 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             return early_stopping.split(rows, queries, held_out, by_query)
         if by_query and queries.order is not None:
             adapter.refuse_positions(fit_params)
-        return rows.take(queries.order, queries.sizes) if by_query else rows, validation
+        return self._in_order(adapter, rows, queries), validation
+
+    def _in_order(self, adapter, rows, queries):
+        """All rows as the estimator wants them: query by query if it is a ranker."""
+        by_query = adapter.query_argument is not None
+        return rows.take(queries.order, queries.sizes) if by_query else rows
 
     def _fit_parted(self, adapter, training, validation, measures, fit_params):
         for name in STOPPED:

@@ -11,12 +11,13 @@ import sklearn
 import xgboost
 from catboost import CatBoost, CatBoostRanker, CatBoostRegressor
 from lightgbm import LGBMRanker, LGBMRegressor
+from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tables import FRAMES, TABLES
 from xgboost import XGBRanker, XGBRegressor
@@ -723,3 +724,110 @@ def test_trees_of_catboost_may_grow_in_any_way(cls, grow_policy):
     values = ranker.evals_result_["validation"]["NDCNG@10"]
     assert ranker.best_iteration_ == np.argmax(values) + 1 == ranker.estimator_.tree_count_
     assert ranker.n_iter_ == len(values) == ranker.best_iteration_ + 5 < 200
+
+
+# A last fit on all queries ------------------------------------------------------------------------
+
+def rounds_of(name, n):
+    names = {"CatBoostRanker": "iterations", "CatBoostRegressor": "iterations"}
+    return {names.get(name, "n_estimators"): n}
+
+
+@every_estimator
+@pytest.mark.parametrize("weighted", [False, True])
+def test_refit_is_a_fit_on_all_queries_with_the_best_rounds(name, weighted):
+    X, y, qid = data()
+    given = {"sample_weight": 1.0 + qid % 3} if weighted else {}
+    ranker = stopping(ESTIMATORS[name], refit=True).fit(X, y, qid=qid, **given)
+    plain = stopping(ESTIMATORS[name]).fit(X, y, qid=qid, **given)
+    assert ranker.best_iteration_ == plain.best_iteration_ < ranker.n_iter_
+    assert ranker.evals_result_ == plain.evals_result_
+    booster = clone(ESTIMATORS[name]).set_params(**rounds_of(name, ranker.best_iteration_))
+    whole = sg.QueryRanker(booster).fit(X, y, qid=qid, **given)
+    np.testing.assert_allclose(ranker.predict(X), whole.predict(X), rtol=1e-6, atol=1e-9)
+    assert not np.allclose(ranker.predict(X), plain.predict(X))
+
+
+@every_estimator
+@pytest.mark.parametrize("weights", ["none", "one side", "both sides"])
+def test_refit_takes_the_rows_that_were_given_to_stop_on_too(name, weights):
+    (X, y, qid), (eval_X, eval_y, eval_qid) = two_sets()
+    # query by query, for CatBoost's regressors depend on the order of rows
+    ids, codes = np.unique(eval_qid, return_inverse=True)
+    first = [np.argmax(eval_qid == query) for query in ids]
+    order = np.argsort(np.take(first, codes), kind="stable")
+    eval_X, eval_y, eval_qid = eval_X[order], eval_y[order], eval_qid[order]
+    own, other = 1.0 + qid % 3, np.ones(len(eval_y))
+    given, by_hand = {}, {}
+    if weights != "none":
+        given, by_hand = {"sample_weight": own}, {"sample_weight": np.append(own, other)}
+    if weights == "both sides":
+        other += eval_qid % 2
+        given["eval_sample_weight"] = other
+        by_hand = {"sample_weight": np.append(own, other)}
+    ranker = stopping(ESTIMATORS[name], refit=True)
+    ranker.fit(X, y, qid=qid, eval_X=eval_X, eval_y=eval_y, eval_qid=eval_qid, **given)
+    booster = clone(ESTIMATORS[name]).set_params(**rounds_of(name, ranker.best_iteration_))
+    everything = np.concatenate([X, eval_X]), np.append(y, eval_y)
+    whole = sg.QueryRanker(booster).fit(*everything, qid=np.append(qid, eval_qid), **by_hand)
+    np.testing.assert_allclose(ranker.predict(X), whole.predict(X), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "csr"])
+def test_refit_stacks_tables_of_every_kind(kind):
+    (X, y, qid), (eval_X, eval_y, eval_qid) = two_sets()
+    names = [f"f{i}" for i in range(X.shape[1])]
+    make = {
+        "pandas": lambda X: pd.DataFrame(X, columns=names),
+        "polars": lambda X: pytest.importorskip("polars").DataFrame(X, schema=names),
+        "csr": sparse.csr_matrix,
+    }[kind]
+    estimator = ESTIMATORS["XGBRanker"]
+    settings = {"eval_y": eval_y, "eval_qid": eval_qid, "qid": qid}
+    found = stopping(estimator, refit=True).fit(make(X), y, eval_X=make(eval_X), **settings)
+    expected = stopping(estimator, refit=True).fit(X, y, eval_X=eval_X, **settings)
+    np.testing.assert_allclose(found.predict(make(X)), expected.predict(X), rtol=1e-6)
+
+
+def test_refit_passes_over_what_the_estimator_stops_by_itself():
+    X, y, qid = data()
+    own = {
+        "LGBMRanker": {"early_stopping_round": 2, "num_iterations": ROUNDS},
+        "XGBRanker": {"early_stopping_rounds": 2},
+        "CatBoostRanker": {"od_wait": 2, "od_type": "Iter"},
+    }
+    for name, parameters in own.items():
+        booster = clone(ESTIMATORS[name])
+        if name == "CatBoostRanker":
+            booster = CatBoostRanker(**CATBOOST, **parameters)
+        else:
+            booster.set_params(**parameters)
+        found = stopping(booster, refit=True).fit(X, y, qid=qid)
+        expected = stopping(ESTIMATORS[name], refit=True).fit(X, y, qid=qid)
+        np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-6)
+
+
+def test_refit_without_early_stopping_changes_nothing():
+    X, y, qid = data()
+    found, expected = (
+        sg.QueryRanker(ESTIMATORS["LGBMRanker"], refit=refit).fit(X, y, qid=qid).predict(X)
+        for refit in (True, False)
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_refit_of_histogram_gradient_boosting_and_of_a_pipeline():
+    X, y, qid = data()
+    booster = HistGradientBoostingRegressor(max_iter=ROUNDS, random_state=0)
+    ranker = stopping(booster, refit=True).fit(X, y, qid=qid)
+    by_hand = clone(booster).set_params(max_iter=ranker.best_iteration_, early_stopping=False)
+    np.testing.assert_array_equal(ranker.predict(X), by_hand.fit(X, y).predict(X))
+    assert ranker.estimator_.get_params() == booster.get_params()
+    piped = make_pipeline(StandardScaler(), ESTIMATORS["LGBMRanker"])
+    ranker = stopping(piped, refit=True).fit(X, y, qid=qid)
+    whole = make_pipeline(
+        StandardScaler(),
+        clone(ESTIMATORS["LGBMRanker"]).set_params(n_estimators=ranker.best_iteration_),
+    )
+    expected = sg.QueryRanker(whole).fit(X, y, qid=qid).predict(X)
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-6, atol=1e-9)
