@@ -87,6 +87,11 @@ class Adapter:
         return None
 
     @property
+    def finds_queries(self):
+        """Whether the estimator is one that was told where in X the queries are."""
+        return getattr(self.estimator, "qid", None) is not None
+
+    @property
     def wants_whole_grades(self):
         """Whether the estimator's objective takes whole grades only."""
         return False

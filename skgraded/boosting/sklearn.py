@@ -82,6 +82,11 @@ class OfPipeline(Adapter):
         return self._last.query_argument
 
     @property
+    def finds_queries(self):
+        """Whether the last step was told where in X the queries are."""
+        return self._last.finds_queries
+
+    @property
     def wants_whole_grades(self):
         """Whether the last step takes whole grades only."""
         return self._last.wants_whole_grades

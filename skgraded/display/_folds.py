@@ -121,14 +121,15 @@ class FoldDisplay(Display):
         check_made_by("cross_evaluate", cross_evaluation, CrossEvaluation, "cross_evaluation")
         cv = cross_evaluation
         name = evaluated_name(measure, list(cv.per_query))
-        values = cv.per_query[name]
+        query, fold, by_measure = cv.all_tests()
+        values = by_measure[name]
         if cv.weights is not None:
-            values = np.where(cv.weights > 0, values, np.nan)
+            values = np.where(cv.weights[query] > 0, values, np.nan)
         intervals = cv.confidence_interval(
             level, method=method, n_resamples=n_resamples, rng=rng
         )
         display = cls(
-            values, cv.fold, [means[name] for means in fold_means(cv)], measure=name,
+            values, fold, [means[name] for means in fold_means(cv)], measure=name,
             mean=cv.mean()[name], interval=intervals[name], level=level,
         )
         return display.plot(ax=ax, **kwargs)

@@ -14,12 +14,11 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import _safe_indexing
 
 from skgraded._input.columns import column
-from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import fit_rows, judge, query_folds, refuse_bare_ranker
-from skgraded.model_selection.scorer import check_response_method, document_scores
-from skgraded.reports.cross_evaluation import CrossEvaluation
+from skgraded.model_selection.scorer import check_response_method, document_scores, means_of
+from skgraded.reports.cross_evaluation import CrossEvaluation, pooled_over_repeats
 from skgraded.reports.evaluation import values_by_query
 
 
@@ -35,6 +34,7 @@ def cross_evaluate(
     sample_weight: ArrayLike | None = None,
     response_method: str | list[str] | None = None,
     n_jobs: int | None = None,
+    return_train_score: bool = False,
     return_estimator: bool = False,
     error_score: float | str = "raise",
     progress: bool = False,
@@ -59,7 +59,9 @@ def cross_evaluate(
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
     cv : int, scikit-learn splitter or list of splits, default=5
         An int is the number of folds of ``GroupKFold``. A splitter gets the queries as groups
-        and must keep the rows of a query together. Queries that it never tests are left out.
+        and must keep the rows of a query together. Queries that it never tests are left out; one
+        that it tests more than once, as repeated cross-validation does, has the mean of its values,
+        and `spread` says how far these differ.
     sample_weight : array-like of shape (n,), optional
         A query's weight in means and intervals is the mean over its rows. The ranker's ``fit`` is
         given the weights only if it asks for them, by ``set_fit_request(sample_weight=True)``.
@@ -68,6 +70,8 @@ def cross_evaluate(
         ``predict`` of rankers and regressors, and the expected grade of classifiers.
     n_jobs : int, optional
         How many folds run at a time; as in scikit-learn.
+    return_train_score : bool, default=False
+        Whether `by_fold` has the means over the training queries of each fold too.
     return_estimator : bool, default=False
         Whether the fitted clones are kept, as `estimators`.
     error_score : "raise" or float, default="raise"
@@ -84,7 +88,7 @@ def cross_evaluate(
     Raises
     ------
     ValueError, TypeError
-        On bad input, or if a query would be torn between folds or tested twice; before any fit.
+        On bad input, or if a query would be torn between folds; before any fit.
 
     Examples
     --------
@@ -112,12 +116,12 @@ def cross_evaluate(
     if sample_weight is not None:
         sample_weight = column(sample_weight, "sample_weight")
     folds = query_folds(cv, X, y, judgments)
-    _refuse_repeated(folds, judgments)
     show = _bar(len(folds)) if progress else iter
     ids = judgments.query_ids[judgments.query_of_row]
     runs = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_run_fold)(
-            ranker, X, y, ids, sample_weight, fold, response_method, return_estimator, error_score
+            ranker, X, y, ids, sample_weight, fold, response_method, error_score,
+            measures if return_train_score else [], return_estimator,
         )
         for fold in folds
     )
@@ -130,8 +134,13 @@ def cross_evaluate(
         fit_time=np.array([run["fit_time"] for run in runs]),
         score_time=np.array([run["score_time"] for run in runs]),
         errors=errors,
+        train_scores=_by_measure([run["train"] for run in runs]) if return_train_score else None,
         estimators=[run["estimator"] for run in runs] if return_estimator else None,
     )
+
+
+def _by_measure(of_folds):
+    return {name: np.array([means[name] for means in of_folds]) for name in of_folds[0]}
 
 
 # Before the folds run ----------------------------------------------------------------------------
@@ -143,15 +152,6 @@ def _check_error_score(error_score):
         raise ValueError(
             f"error_score must be 'raise', a finite number or nan; got {error_score!r}."
         )
-
-
-def _refuse_repeated(folds, judgments):
-    tested = np.concatenate([test for _, test in folds])
-    n_rows = np.bincount(judgments.query_of_row[tested], minlength=judgments.n_queries)
-    repeated = n_rows > judgments.sizes
-    if repeated.any():
-        query = plain_list(judgments.query_ids[repeated])[0]
-        raise ValueError(f"cv tests query {query!r} more than once, so it has no one value.")
 
 
 def _bar(n_folds):
@@ -168,12 +168,14 @@ def _bar(n_folds):
 # A fold ------------------------------------------------------------------------------------------
 
 def _run_fold(
-    ranker, X, y, ids, sample_weight, fold, response_method, return_estimator, error_score
+    ranker, X, y, ids, sample_weight, fold, response_method, error_score, train_measures,
+    return_estimator,
 ):
     """Fit on the training rows and score the test rows, with times; or say why it failed."""
     train, test = fold
     run = dict.fromkeys(("scores", "estimator", "error"), None)
     run |= {"fit_time": np.nan, "score_time": np.nan}
+    run["train"] = dict.fromkeys([measure.name for measure in train_measures], np.nan)
     try:
         start = time.perf_counter()
         fitted = fit_rows(ranker, X, y, train, ids[train], sample_weight)
@@ -184,6 +186,11 @@ def _run_fold(
         run["scores"] = _checked(predicted, test)
         run["score_time"] = score_time
         run["estimator"] = fitted if return_estimator else None
+        if train_measures:
+            run["train"] = means_of(train_measures, Judgments(
+                _safe_indexing(y, train), qid=ids[train],
+                sample_weight=None if sample_weight is None else sample_weight[train],
+            ), document_scores(fitted, _safe_indexing(X, train), response_method))
     except Exception as error:
         if error_score == "raise":
             raise
@@ -201,10 +208,44 @@ def _checked(predicted, test):
 
 def _pooled(measures, judgments, folds, runs, error_score, sample_weight):
     """Values of the tested queries and their folds, by the names of the report's parameters."""
+    rounds = _rounds(folds, judgments)
+    given = measures, judgments, folds, runs, error_score, sample_weight
+    parts = [_of_round(numbers, *given) for numbers in rounds]
+    failed = [i for i, run in enumerate(runs) if run["error"] is not None]
+    if failed:
+        n_lost = sum(np.isin(part["fold"], failed).sum() for part in parts)
+        warnings.warn(
+            f"{len(failed)} of {len(folds)} folds failed, and their {n_lost} queries got "
+            f"{error_score}. Fold {failed[0]}: {runs[failed[0]]['error']}",
+            FitFailedWarning,
+            stacklevel=3,
+        )
+    if len(parts) == 1:
+        return {name: value for name, value in parts[0].items() if name != "positions"}
+    return pooled_over_repeats(parts)
+
+
+def _rounds(folds, judgments):
+    """Numbers of folds, together those of a round in which no query is tested twice."""
+    rounds: list[list[int]] = []
+    tested: set = set()
+    for number, (_, test) in enumerate(folds):
+        queries = set(judgments.query_of_row[test].tolist())
+        if not rounds or queries & tested:
+            rounds.append([])
+            tested = set()
+        rounds[-1].append(number)
+        tested |= queries
+    return rounds
+
+
+def _of_round(numbers, measures, judgments, folds, runs, error_score, sample_weight):
+    """Values of the queries that these folds test, and their positions among all queries."""
     fold_of_row = np.full(judgments.n_rows, -1)
     scores = np.zeros(judgments.n_rows)
-    for i, ((_, test), run) in enumerate(zip(folds, runs, strict=True)):
-        fold_of_row[test] = i
+    for number in numbers:
+        test, run = folds[number][1], runs[number]
+        fold_of_row[test] = number
         if run["error"] is None:
             scores[test] = run["scores"]
     tested = np.flatnonzero(fold_of_row >= 0)
@@ -217,15 +258,7 @@ def _pooled(measures, judgments, folds, runs, error_score, sample_weight):
     values = values_by_query(measures, kept, scores[tested])
     first_rows = np.sort(np.unique(queries, return_index=True)[1])
     fold = fold_of_row[tested[first_rows]]
-    failed = [i for i, run in enumerate(runs) if run["error"] is not None]
-    if failed:
-        lost = np.isin(fold, failed)
-        for of_measure in values["per_query"].values():
-            of_measure[lost] = error_score
-        warnings.warn(
-            f"{len(failed)} of {len(folds)} folds failed, and their {lost.sum()} queries got "
-            f"{error_score}. Fold {failed[0]}: {runs[failed[0]]['error']}",
-            FitFailedWarning,
-            stacklevel=3,
-        )
-    return {**values, "fold": fold}
+    lost = np.array([runs[number]["error"] is not None for number in fold])
+    for of_measure in values["per_query"].values() if lost.any() else ():
+        of_measure[lost] = error_score
+    return {**values, "fold": fold, "positions": queries[first_rows]}

@@ -36,9 +36,11 @@ def judge(caller, estimator, X, y, measures, *, qid=None, group=None, sample_wei
 
 def refuse_bare_ranker(estimator):
     """Refuse a ranker whose fit takes queries in a form of its own."""
-    parameters = adapter_of(estimator).fit_parameters
+    adapter = adapter_of(estimator)
+    if adapter.finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
+        return
     with config_context(enable_metadata_routing=True):
-        if parameters.keys() & set(QUERY_ARGUMENTS) and not _wanted(estimator, ["qid"]):
+        if not _wanted(estimator, ["qid"]):
             raise TypeError(
                 f"{type(estimator).__name__} is given no queries in folds: wrap it in QueryRanker, "
                 "which brings the rows of each query together for it."

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.words import counted
+from skgraded.measures import mean_over_queries
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.write import json_text
 
 if TYPE_CHECKING:
     import pandas
+
+
+class Tests(NamedTuple):
+    """Tests of queries in folds, a test an element.
+
+    Attributes
+    ----------
+    query : ndarray of shape (n_tests,) of int
+        The position of the query in `query_ids`.
+    fold : ndarray of shape (n_tests,) of int
+    values : dict of str to ndarray of shape (n_tests,)
+        By measure name.
+    """
+
+    query: np.ndarray
+    fold: np.ndarray
+    values: dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -31,6 +49,11 @@ class CrossEvaluation(Evaluation):
         Seconds that it took to predict the scores of the test queries; nan if that failed.
     errors : list of (str or None), of length n_folds
         Why a fold failed, None if it did not.
+    train_scores : dict of str to ndarray of shape (n_folds,), or None
+        Means over the training queries by measure name, if `return_train_score`.
+    tests : Tests or None
+        Every test of a query, if a query was tested more than once; `per_query` then has the means
+        of its values, and `fold` the first of its folds.
     estimators : list of (estimator or None), of length n_folds, or None
         The fitted clones, None for a fold that failed; none are kept unless `return_estimator`.
 
@@ -50,6 +73,8 @@ class CrossEvaluation(Evaluation):
     fit_time: np.ndarray = field(kw_only=True)
     score_time: np.ndarray = field(kw_only=True)
     errors: list[str | None] = field(kw_only=True)
+    train_scores: dict[str, np.ndarray] | None = field(default=None, kw_only=True)
+    tests: Tests | None = field(default=None, kw_only=True)
     estimators: list[Any] | None = field(default=None, kw_only=True)
 
     def by_fold(self) -> pandas.DataFrame:
@@ -61,22 +86,60 @@ class CrossEvaluation(Evaluation):
         Returns
         -------
         pandas.DataFrame
-            Columns ``fold``, ``n_queries``, the mean of each measure, ``fit_time``,
-            ``score_time`` and, if a fold failed, ``error``.
+            Columns ``fold``, ``n_queries``, the mean of each measure, ``train_NAME`` with
+            `return_train_score`, ``fit_time``, ``score_time`` and, if a fold failed, ``error``.
         """
         import pandas as pd
 
         means = fold_means(self)
         columns = {
             "fold": range(len(means)),
-            "n_queries": np.bincount(self.fold, minlength=len(means)),
+            "n_queries": np.bincount(self.all_tests().fold, minlength=len(means)),
             **{name: [of_fold[name] for of_fold in means] for name in self.per_query},
+            **{f"train_{name}": of_folds for name, of_folds in (self.train_scores or {}).items()},
             "fit_time": self.fit_time,
             "score_time": self.score_time,
         }
         if any(self.errors):
             columns["error"] = [error or "" for error in self.errors]
         return pd.DataFrame(columns)
+
+    def spread(self) -> dict[str, np.ndarray]:
+        """How far the values of each query's tests differ in repeated cross-validation.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_queries,)
+            Standard deviations (with n - 1) by measure name; nan for a query with fewer than two
+            values.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> from sklearn.linear_model import Ridge
+        >>> from sklearn.model_selection import GroupKFold
+        >>> X, y, qid = sg.datasets.make_ranking(n_queries=30, random_state=0)
+        >>> twice = [
+        ...     split for seed in (0, 1)
+        ...     for split in GroupKFold(3, shuffle=True, random_state=seed).split(X, y, qid)]
+        >>> cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, measures="rr", cv=twice)
+        >>> len(cv.query_ids), len(cv.by_fold()), len(cv.spread()["RR"])
+        (30, 6, 30)
+        """
+        query, _, values = self.all_tests()
+        n = len(self.query_ids)
+        return {name: _deviations(of_tests, query, n) for name, of_tests in values.items()}
+
+    def all_tests(self) -> Tests:
+        """Every test of a query, as `tests` has them.
+
+        Returns
+        -------
+        Tests
+        """
+        if self.tests is not None:
+            return self.tests
+        return Tests(np.arange(len(self.query_ids)), self.fold, self.per_query)
 
     def _columns(self):
         columns = super()._columns()
@@ -101,6 +164,11 @@ class CrossEvaluation(Evaluation):
             "fit_time": json_text.numbers_to_json(self.fit_time),
             "score_time": json_text.numbers_to_json(self.score_time),
             "errors": self.errors,
+            "train_scores": None if self.train_scores is None else _to_json(self.train_scores),
+            "tests": None if self.tests is None else {
+                "query": self.tests.query.tolist(), "fold": self.tests.fold.tolist(),
+                "values": _to_json(self.tests.values),
+            },
         }
 
     @staticmethod
@@ -111,11 +179,77 @@ class CrossEvaluation(Evaluation):
             "fit_time": json_text.numbers_of_json(report["fit_time"]),
             "score_time": json_text.numbers_of_json(report["score_time"]),
             "errors": report["errors"],
+            "train_scores": report["train_scores"] and _of_json(report["train_scores"]),
+            "tests": report["tests"] and Tests(
+                np.array(report["tests"]["query"], dtype=int),
+                np.array(report["tests"]["fold"], dtype=int), _of_json(report["tests"]["values"]),
+            ),
         }
 
 
 def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
     """Means of the measures by name, a dict a fold."""
-    cv = cross_evaluation
-    n_folds = len(cv.fit_time)
-    return [cv._take(np.flatnonzero(cv.fold == fold)).mean() for fold in range(n_folds)]
+    query, folds, values = cross_evaluation.all_tests()
+    weights = cross_evaluation.weights
+    means = []
+    for fold in range(len(cross_evaluation.fit_time)):
+        of_fold = np.flatnonzero(folds == fold)
+        own = None if weights is None else weights[query[of_fold]]
+        means.append({
+            name: mean_over_queries(of_tests[of_fold], own) for name, of_tests in values.items()
+        })
+    return means
+
+
+# Repeated tests ----------------------------------------------------------------------------------
+
+def pooled_over_repeats(parts):
+    """What a report of several rounds of tests holds, by the names of its parameters.
+
+    Each part holds that of a round, and the positions of its queries among all.
+    """
+    positions = np.concatenate([part["positions"] for part in parts])
+    tested, first, query = np.unique(positions, return_index=True, return_inverse=True)
+    whole = {
+        name: np.concatenate([part[name] for part in parts]) for name in ("query_ids", "fold")
+    }
+    values, undefined = (
+        {name: np.concatenate([part[kind][name] for part in parts]) for name in parts[0][kind]}
+        for kind in ("per_query", "undefined")
+    )
+    weights = None
+    if parts[0]["weights"] is not None:
+        weights = np.concatenate([part["weights"] for part in parts])[first]
+    return {
+        "query_ids": whole["query_ids"][first],
+        "fold": whole["fold"][first],
+        "per_query": {name: _means(one, query, len(tested)) for name, one in values.items()},
+        "undefined": {name: flags[first] for name, flags in undefined.items()},
+        "weights": weights,
+        "tests": Tests(query, whole["fold"], values),
+    }
+
+
+def _means(values, query, n_queries):
+    """Mean of each query's values that are not nan; nan if there is none."""
+    known = ~np.isnan(values)
+    counts = np.bincount(query[known], minlength=n_queries)
+    sums = np.bincount(query[known], values[known], minlength=n_queries)
+    return np.divide(sums, counts, out=np.full(n_queries, np.nan), where=counts > 0)
+
+
+def _deviations(values, query, n_queries):
+    known = ~np.isnan(values)
+    n = np.bincount(query[known], minlength=n_queries)
+    squares = (values - _means(values, query, n_queries)[query])[known] ** 2
+    sums = np.bincount(query[known], squares, minlength=n_queries)
+    variance = np.divide(sums, n - 1, out=np.full(n_queries, np.nan), where=n > 1)
+    return np.sqrt(variance)
+
+
+def _to_json(by_measure):
+    return {name: json_text.numbers_to_json(values) for name, values in by_measure.items()}
+
+
+def _of_json(by_measure):
+    return {name: json_text.numbers_of_json(values) for name, values in by_measure.items()}

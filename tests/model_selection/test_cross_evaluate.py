@@ -123,14 +123,116 @@ def test_a_splitter_that_tears_queries_is_refused(ranking):
         sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=KFold(5))
 
 
+# Repeated tests ----------------------------------------------------------------------------------
+
+def repeated_folds(qid, n_repeats=3):
+    return [
+        split for seed in range(n_repeats)
+        for split in GroupKFold(4, shuffle=True, random_state=seed).split(qid, qid, qid)
+    ]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
+    X, y, qid = ranking
+    folds = repeated_folds(qid)
+    given = {"qid": qid, "measures": ["ndcng@5", "AP(undefined=nan)"]}
+    if weighted:
+        given["sample_weight"] = 1.0 + qid % 3
+    cv = sg.cross_evaluate(Ridge(), X, y, cv=folds, **given)
+    rounds = [
+        sg.cross_evaluate(Ridge(), X, y, cv=folds[i : i + 4], **given) for i in (0, 4, 8)
+    ]
+    for name in cv.per_query:
+        values = np.array([one.per_query[name] for one in rounds])
+        np.testing.assert_allclose(cv.per_query[name], values.mean(axis=0))
+        np.testing.assert_allclose(cv.spread()[name], values.std(axis=0, ddof=1))
+        np.testing.assert_array_equal(cv.undefined[name], rounds[0].undefined[name])
+    np.testing.assert_array_equal(cv.query_ids, rounds[0].query_ids)
+    np.testing.assert_array_equal(cv.fold, rounds[0].fold)
+    by_fold = cv.by_fold()
+    assert by_fold["fold"].tolist() == list(range(12)) and by_fold["n_queries"].sum() == 3 * 40
+    means = np.concatenate([one.by_fold()["NDCNG@5"] for one in rounds])
+    np.testing.assert_allclose(by_fold["NDCNG@5"], means)
+
+
+def test_repeated_tests_come_back_from_json_and_are_drawn(ranking, tmp_path):
+    X, y, qid = ranking
+    cv = sg.cross_evaluate(
+        Ridge(), X, y, qid=qid, cv=repeated_folds(qid), return_train_score=True
+    )
+    cv.to_json(tmp_path / "cv.json")
+    again = sg.Evaluation.from_json(tmp_path / "cv.json")
+    for name, spread in cv.spread().items():
+        np.testing.assert_array_equal(again.spread()[name], spread)
+        np.testing.assert_array_equal(again.train_scores[name], cv.train_scores[name])
+    assert again.by_fold().equals(cv.by_fold())
+    assert "12 folds" in cv._repr_html_()
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    display = sg.FoldDisplay.from_cross_evaluation(cv, ax=figure.subplots())
+    assert len(display.boxes_) == 12 and len(display.values) == 3 * 40
+
+
+def test_queries_that_a_splitter_tests_unequally_often_have_the_mean_of_their_tests(ranking):
+    X, y, qid = ranking
+    cv = sg.cross_evaluate(
+        Ridge(), X, y, qid=qid, measures="ap",
+        cv=GroupShuffleSplit(n_splits=6, test_size=0.2, random_state=0),
+    )
+    n_tests = np.bincount(cv.tests.query)
+    assert n_tests.sum() == 6 * 8 and n_tests.min() == 1 < n_tests.max()
+    for i in (0, 1, int(n_tests.argmax())):
+        own = cv.tests.values["AP"][cv.tests.query == i]
+        assert cv.per_query["AP"][i] == pytest.approx(own.mean())
+        spread = cv.spread()["AP"][i]
+        assert np.isnan(spread) if len(own) == 1 else spread == pytest.approx(own.std(ddof=1))
+
+
+def test_a_query_whose_fold_failed_once_has_the_mean_of_its_other_tests(ranking):
+    X, y, qid = ranking
+    folds = repeated_folds(qid, 2)
+    first_train = X[folds[0][0]]
+
+    class FailsOnce(Ridge):
+        def fit(self, X, y):
+            if X.shape == first_train.shape and (X == first_train).all():
+                raise RuntimeError("no")
+            return super().fit(X, y)
+
+    given = {"qid": qid, "measures": "ap"}
+    with pytest.warns(FitFailedWarning, match="1 of 8 folds failed, and their 10 queries got nan"):
+        cv = sg.cross_evaluate(FailsOnce(), X, y, cv=folds, error_score=np.nan, **given)
+    once = sg.cross_evaluate(Ridge(), X, y, cv=folds[4:], **given).per_query["AP"]
+    twice = sg.cross_evaluate(Ridge(), X, y, cv=folds, **given).per_query["AP"]
+    np.testing.assert_allclose(cv.per_query["AP"], np.where(cv.fold == 0, once, twice))
+
+
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
-def test_queries_that_are_tested_twice_are_refused():
+def test_scikit_learns_own_repetitions_of_single_rows():
     X, y = np.arange(4.0)[:, None], [0, 1, 2, 0]
-    with pytest.raises(ValueError, match=r"cv tests query 0 more than once"):
-        sg.cross_evaluate(Ridge(), X, y, qid=range(4), cv=RepeatedKFold(n_splits=2, n_repeats=2))
-    days = np.array(["2026-01-02", "2026-01-01", "2026-01-03", "2026-01-04"], "datetime64[ns]")
-    with pytest.raises(ValueError, match=r"cv tests query .*2026-01-02.* more than once"):
-        sg.cross_evaluate(Ridge(), X, y, qid=days, cv=RepeatedKFold(n_splits=2, n_repeats=2))
+    cv = RepeatedKFold(n_splits=2, n_repeats=2)
+    found = sg.cross_evaluate(Ridge(), X, y, qid=range(4), cv=cv, measures="p")
+    assert sorted(found.tests.fold) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert sorted(found.tests.query) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_train_scores_stand_beside_those_of_the_test_queries(ranking):
+    X, y, qid = ranking
+    weights = 1.0 + qid % 3
+    folds = list(GroupKFold(3).split(X, y, qid))
+    cv = sg.cross_evaluate(
+        Ridge(), X, y, qid=qid, cv=folds, measures=["ap", "rr"], sample_weight=weights,
+        return_train_score=True,
+    )
+    frame = cv.by_fold()
+    assert frame.columns.tolist() == [
+        "fold", "n_queries", "AP", "RR", "train_AP", "train_RR", "fit_time", "score_time"
+    ]
+    for fold, (train, _) in enumerate(folds):
+        scores = Ridge().fit(X[train], y[train]).predict(X[train])
+        value = sg.AP()(y[train], scores, qid=qid[train], sample_weight=weights[train])
+        assert frame["train_AP"][fold] == pytest.approx(value)
+    assert sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=3).train_scores is None
 
 
 def test_a_frame_of_folds_names_them(ranking):
