@@ -5,8 +5,11 @@ import io
 import os
 import zlib
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 import numpy as np
+
+from skgraded._input.progress import progress_bar
 
 BLOCK = 1 << 22  # bytes that are parsed at a time
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -94,20 +97,14 @@ def blocks(source, path, progress=False):
 @contextmanager
 def _bar(raw, path, progress):
     """Give what to call when more of the file has been read: it moves a bar, if there is one."""
-    if progress:
-        try:
-            from tqdm import tqdm
-        except ImportError:
-            progress = False
-    if not progress or not raw.seekable():
+    if not progress or find_spec("tqdm") is None or not raw.seekable():
         yield lambda: None
         return
     start = raw.tell()
     size = raw.seek(0, os.SEEK_END)
     raw.seek(start)
-    with tqdm(
-        desc=os.path.basename(path), total=size, unit="B", unit_scale=True, leave=False,
-        delay=0.5, disable=None,
+    with progress_bar(
+        desc=os.path.basename(path), total=size, unit="B", unit_scale=True, leave=False, delay=0.5
     ) as bar:
         yield lambda: bar.update(raw.tell() - bar.n)
 

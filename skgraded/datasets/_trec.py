@@ -37,7 +37,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     path : str, path-like or binary file
         The file, plain or compressed with gzip, whatever its name ends in.
     progress : bool, default=False
-        Show a progress bar if standard error is a terminal; needs tqdm.
+        Show a progress bar, on a terminal or in a notebook; needs tqdm.
 
     Returns
     -------

@@ -6,6 +6,7 @@ import numbers
 import time
 import warnings
 from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import _safe_indexing
 
 from skgraded._input.columns import column
+from skgraded._input.progress import progress_bar
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import fit_rows, judge, query_folds, refuse_bare_ranker
@@ -79,7 +81,7 @@ def cross_evaluate(
         fold get this value (nan: left out of means), with a FitFailedWarning, and `errors` says
         why. If all folds fail it is an error in any case.
     progress : bool, default=False
-        Whether standard error shows a bar, if it is a terminal; needs tqdm.
+        Whether a bar is shown, on a terminal or in a notebook; needs tqdm.
 
     Returns
     -------
@@ -108,6 +110,8 @@ def cross_evaluate(
 
     measures = as_measures(measures)
     _check_error_score(error_score)
+    if progress:
+        _need_tqdm()
     check_response_method(response_method)
     refuse_bare_ranker(ranker)
     X, judgments = judge(
@@ -116,7 +120,6 @@ def cross_evaluate(
     if sample_weight is not None:
         sample_weight = column(sample_weight, "sample_weight")
     folds = query_folds(cv, X, y, judgments)
-    show = _bar(len(folds)) if progress else iter
     ids = judgments.query_ids[judgments.query_of_row]
     runs = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_run_fold)(
@@ -125,7 +128,9 @@ def cross_evaluate(
         )
         for fold in folds
     )
-    runs = list(show(runs))
+    if progress:
+        runs = progress_bar(runs, total=len(folds), desc="folds")
+    runs = list(runs)
     errors = [run["error"] for run in runs]
     if all(errors):
         raise ValueError(f"All {len(folds)} folds failed. Fold 0: {errors[0]}")
@@ -154,15 +159,9 @@ def _check_error_score(error_score):
         )
 
 
-def _bar(n_folds):
-    """Make what shows how many of the folds are done."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise ImportError(
-            "progress=True needs tqdm: pip install tqdm, or use progress=False."
-        ) from None
-    return lambda runs: tqdm(runs, total=n_folds, desc="folds", disable=None)
+def _need_tqdm():
+    if find_spec("tqdm") is None:
+        raise ImportError("progress=True needs tqdm: pip install tqdm, or use progress=False.")
 
 
 # A fold ------------------------------------------------------------------------------------------
