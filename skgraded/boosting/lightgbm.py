@@ -14,7 +14,7 @@ from typing import Any
 from scipy import sparse
 
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, truth_of
+from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, refuse_part, truth_of
 from skgraded.measures import Measure
 
 __all__ = ["eval_metric"]
@@ -65,6 +65,7 @@ class Library(BoosterAdapter):
     def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, shown and stopped by an exception of LightGBM's own."""
         def measure(y_true, y_pred):
+            _refuse_part("QueryRanker(early_stopping=True)", sys._getframe(1))
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
@@ -137,7 +138,8 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 
         list of measures. It raises a ValueError where a number would mislead: predictions that
         are NaN (LightGBM would end the training without a word) or of several classes; a set
         without query sizes, or one in which a measure is undefined for every query that has
-        weight, whatever the measure's `undefined`.
+        weight, whatever the measure's `undefined`; and a training on several machines (Dask,
+        ``machines=``), of which each would show its own queries. (LightGBM's own metrics do.)
 
     Raises
     ------
@@ -189,6 +191,7 @@ class _EvalMetric(BoostingMetric):
 
     def __call__(self, y_true, y_pred, weight=None, group=None):
         """Values for (preds, dataset) or (y_true, y_pred, weight, group)."""
+        _refuse_part(repr(self), sys._getframe(1))
         if _is_dataset(y_pred):
             preds, dataset = y_true, y_pred
             truth = _checked_truth(
@@ -226,6 +229,23 @@ class _Training:
     truth: weakref.ref
     n_rounds: int = 0
     values: list = dataclasses.field(default_factory=list)
+
+
+def _refuse_part(what, frame):
+    """Raise if the Booster that evaluates, in this frame or above it, is one of several machines.
+
+    LightGBM hands a metric neither its Booster nor, in the scikit-learn forms, the parameters.
+    """
+    from lightgbm import Booster
+
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, Booster):
+            # by set_network the number is not known
+            if caller._network and caller.params.get("num_machines", 2) > 1:
+                refuse_part(what)
+            return
+        frame = frame.f_back
 
 
 def _checked_truth(owner, labels, group, weight):

@@ -99,6 +99,15 @@ def truth_of(owner, labels, group, weight):
 
 # Errors ------------------------------------------------------------------------------------------
 
+def refuse_part(what, instead=""):
+    """Raise in a training on several workers, each of which has the scores of its rows only."""
+    raise ValueError(
+        f"{what} would see the queries of one worker only, and show their mean as that of all: "
+        f"this training runs on several workers. Leave it out{instead}, and measure what the "
+        "finished model predicts for all queries, by skgraded.evaluate for example."
+    )
+
+
 def _check_shape(preds, judgments):
     shape = np.shape(preds)
     if len(shape) != 1:

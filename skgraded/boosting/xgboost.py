@@ -14,7 +14,7 @@ import numpy as np
 import xgboost as xgb
 
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.metric import BoostingMetric, truth_of
+from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
 from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import MEASURES, Measure
 
@@ -22,6 +22,7 @@ __all__ = ["EarlyStopping", "custom_metric"]
 
 # XGBoost's own that are the better the higher, as EarlyStopping of XGBoost has them.
 HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
+STOPPED = "QueryRanker(early_stopping=True)"
 NOT_FOR_SKLEARN = (
     "{metric} is for xgb.train and xgb.cv, which hand it a DMatrix with its queries. As "
     "eval_metric of an XGBRanker it would be called query by query and averaged by the size of "
@@ -75,6 +76,7 @@ class Library(BoosterAdapter):
 
         XGBoost would average a callable metric of a ranker by the size of the queries.
         """
+        _refuse_part(STOPPED)
         model = self.copy()
         data = xgb.DMatrix(
             validation.X, base_margin=validation.by_row.get("base_margin"), missing=model.missing,
@@ -131,7 +133,9 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
         being better; a list of these for a list of measures. It raises a ValueError where a
         number would mislead: predictions that are NaN or of several classes; a DMatrix without
         queries, or one in which a measure is undefined for every query that has weight, whatever
-        the measure's `undefined`.
+        the measure's `undefined`; and a training on several workers (Dask, Spark, a
+        `CommunicatorContext`), of which each would show its own queries. XGBoost's own
+        ``eval_metric="ndcg@10"`` counts those of all workers.
 
         As ``XGBRanker(eval_metric=)`` it raises a TypeError. XGBoost gives such a metric one
         query at a time, averages the values by query *size* and counts 1 for a query of one
@@ -193,6 +197,7 @@ class _CustomMetric(BoostingMetric):
         """Values for (preds, dmatrix)."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
+        _refuse_part(repr(self))
         truth = _truth(dmatrix)
         booster = _calling_booster(sys._getframe(1))
         values = self._values_of_round(booster, truth, preds)
@@ -213,6 +218,11 @@ class _CustomMetric(BoostingMetric):
             when = f" at round {n_round + 1} of the training"
             last_values[truth] = self.means(truth.judgments, preds, when)
         return last_values[truth]
+
+
+def _refuse_part(what):
+    if xgb.collective.get_world_size() > 1:
+        refuse_part(what, " (XGBoost's own metrics, such as ndcg, count all workers)")
 
 
 def _calling_booster(frame):

@@ -3,6 +3,7 @@
 from skgraded.datasets._generators import make_ranking, make_swapped_rankings
 from skgraded.datasets._join import join_run
 from skgraded.datasets._letor import read_letor
+from skgraded.datasets._preferences import read_preferences
 from skgraded.datasets._trec import read_qrels, read_run
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "make_ranking",
     "make_swapped_rankings",
     "read_letor",
+    "read_preferences",
     "read_qrels",
     "read_run",
 ]

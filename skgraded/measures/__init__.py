@@ -11,7 +11,7 @@ from skgraded.measures.correlation import *
 from skgraded.measures.curves import CutoffCurve, ThresholdCurve, cutoff_curve, threshold_curve
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *
-from skgraded.measures.preferences import edrc_per_query, edrc_score
+from skgraded.measures.preferences import edrc_per_query, edrc_score, preferences_left_out
 from skgraded.measures.texts import as_measures, measure
 from skgraded.measures.user_models import *
 
@@ -26,6 +26,7 @@ __all__ = sorted([
     "mean_over_queries",
     "mean_scores",
     "measure",
+    "preferences_left_out",
     "score_queries",
     "threshold_curve",
     *MEASURES,

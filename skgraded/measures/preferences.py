@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -17,10 +18,12 @@ from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
 from skgraded.measures.base import check_undefined, mean_over_queries
 from skgraded.measures.correlation import CHECK_DISCOUNT, rank_weights
+from skgraded.measures.cycles import CHECK_CYCLES, LeftOut, without_cycles
 
 # Closures are held for a block of items at a time, so many bits a side: 128 MB each.
 BITS = 2**30
 SMALLEST_BLOCK = 1024
+JUDGED = "judged"
 
 
 def edrc_score(
@@ -32,6 +35,7 @@ def edrc_score(
     *,
     qid: ArrayLike | None = None,
     undefined: float = 0.0,
+    cycles: str = "raise",
 ) -> float:
     r"""Expected discounted rank correlation of preferences, from -1 to 1.
 
@@ -68,30 +72,45 @@ def edrc_score(
         ``prior(v, w)`` gives the probability that v is preferred to w; it is asked for the order
         that the measure expects, ``prior(w, v)`` for w in W(v). It is called for every such pair,
         up to n_items² times.
-    items : collection of items, optional
+    items : collection of items or "judged", optional
         The items to judge by, such as the recommended ones: both sides are closed first, then
-        restricted to these. By default all items of either side. With `qid`, a collection for all
+        restricted to these. "judged" are the items of `true_pairs`. By default all items of either
+        side: each scored item of which the truth knows nothing earns `prior`, and where these are
+        many the value is near ``2 * prior - 1`` for any ranking. With `qid`, a collection for all
         queries, or a mapping of query to collection.
     qid : array-like of shape (n,), optional
         The query (the user) of each true pair; without it all pairs are of one.
     undefined : {0.0, 1.0, nan}, default=0.0
         Value of a query whose truth has no preference among `items`; nan leaves it out of the mean.
+    cycles : {"raise", "unknown", "majority"}, default="raise"
+        What becomes of preferences that contradict each other, as those of several people do; the
+        same rule for both sides. "raise": an error names a cycle. "unknown": a pair that is stated
+        both ways or lies in a cycle of any length (within a strongly connected component) is
+        unknown, like one that was never judged; pairs that lead from one component to another
+        stay. "majority": a pair stated more often one way than the other counts as stated that way
+        only, then as "unknown". A query of which nothing remains is undefined.
 
     Returns
     -------
     float
         The mean over the queries; nan if ``undefined=nan`` and no query has a value.
 
+    Warns
+    -----
+    UserWarning
+        If `cycles` left out pairs: how many of how many on either side, and of how many queries.
+
     Raises
     ------
     ValueError, TypeError
         If pairs are malformed or empty, an item is missing or preferred to itself, preferences
-        make a cycle (it is named), a score is not a number, a query has no prediction, or
-        `discount` or `prior` are out of range.
+        make a cycle (with "raise"; one is named), a score is not a number, a query has no
+        prediction, or `discount` or `prior` are out of range.
 
     See Also
     --------
     edrc_per_query : The values by query.
+    preferences_left_out : How many pairs `cycles` leaves out, by query.
 
     Notes
     -----
@@ -128,8 +147,14 @@ def edrc_score(
     >>> edrc_score([("A", "B"), ("B", "A")], {"ann": {"A": 2, "B": 1}, "bob": {"A": 2, "B": 2}},
     ...            qid=["ann", "bob"])
     0.5
+
+    Of a thousand retrieved documents two were judged:
+
+    >>> scores = {i: -i for i in range(1000)}
+    >>> round(edrc_score([(0, 1)], scores), 3), edrc_score([(0, 1)], scores, items="judged")
+    (0.001, 1.0)
     """
-    values = _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined)
+    values = _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles)
     return mean_over_queries(np.array(list(values.values())))
 
 
@@ -142,12 +167,13 @@ def edrc_per_query(
     *,
     qid: ArrayLike,
     undefined: float = 0.0,
+    cycles: str = "raise",
 ) -> dict[Hashable, float]:
     """Expected discounted rank correlation of each query (each user).
 
     Parameters
     ----------
-    true_pairs, predicted_pairs, discount, prior, items, undefined
+    true_pairs, predicted_pairs, discount, prior, items, undefined, cycles
         As for `edrc_score`.
     qid : array-like of shape (n,)
         The query (the user) of each true pair.
@@ -157,10 +183,19 @@ def edrc_per_query(
     dict
         Value by query, in order of first appearance in `qid`.
 
+    Warns
+    -----
+    UserWarning
+        As `edrc_score`.
+
     Raises
     ------
     ValueError, TypeError
         As `edrc_score`.
+
+    See Also
+    --------
+    skgraded.datasets.read_preferences : TREC's files of preferences, as pairs and their queries.
 
     Examples
     --------
@@ -171,23 +206,73 @@ def edrc_per_query(
     """
     if qid is None:
         raise ValueError("qid is missing: edrc_per_query needs the query of each true pair.")
-    return _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined)
+    return _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles)
 
 
-def _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined):
+def preferences_left_out(
+    pairs: Any, cycles: str = "unknown", *, qid: ArrayLike
+) -> dict[Hashable, LeftOut]:
+    """How many pairs of each query `edrc_score` leaves out because they contradict each other.
+
+    Parameters
+    ----------
+    pairs : list of tuples, array of shape (n, 2), or frame of two columns
+        Pairs (preferred, other) of items; see `edrc_score`.
+    cycles : {"unknown", "majority"}, default="unknown"
+        What is left out; see `edrc_score`.
+    qid : array-like of shape (n,)
+        The query (the user) of each pair.
+
+    Returns
+    -------
+    dict
+        By query, in order of first appearance, a named tuple: ``n_pairs``, the pairs of two items
+        of which anything was stated; of these ``n_contradicted``, stated both ways (with
+        "majority": equally often); and ``n_in_cycles``, stated one way within a longer cycle. The
+        property ``n_unknown`` is the sum of these two.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If pairs are malformed or empty, an item is missing or preferred to itself, or `qid` has
+        another length or gaps.
+
+    Examples
+    --------
+    >>> from skgraded.measures import preferences_left_out
+    >>> pairs = [("A", "B"), ("B", "C"), ("C", "A"), ("C", "D"), ("A", "B"), ("B", "A")]
+    >>> left_out = preferences_left_out(pairs, qid=["ann"] * 4 + ["bob"] * 2)
+    >>> left_out["ann"]
+    LeftOut(n_pairs=4, n_contradicted=0, n_in_cycles=3)
+    >>> left_out["bob"]
+    LeftOut(n_pairs=1, n_contradicted=1, n_in_cycles=0)
+    """
+    if CHECK_CYCLES(cycles) == "raise":
+        raise ValueError('cycles must be "unknown" or "majority": "raise" leaves nothing out.')
+    if qid is None:
+        raise ValueError("qid is missing: preferences_left_out needs the query of each pair.")
+    read = _read_pairs(pairs, "pairs")
+    _refuse_empty(read, "pairs")
+    pairs_of = _by_query(pairs, read, qid, "pairs")
+    return {query: without_cycles(own, cycles)[1] for query, own in pairs_of.items()}
+
+
+def _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles):
     """Value by query; everything is read before anything is measured."""
-    discount, prior = CHECK_DISCOUNT(discount), _check_prior(prior)
+    discount, prior, cycles = CHECK_DISCOUNT(discount), _check_prior(prior), CHECK_CYCLES(cycles)
     undefined = check_undefined(undefined)
     pairs = _read_pairs(true_pairs, "true_pairs")
     _refuse_empty(pairs, "true_pairs")
     if qid is None:
-        prediction = _read_prediction(predicted_pairs, "predicted_pairs")
+        prediction = _read_prediction(predicted_pairs, "predicted_pairs", cycles)
         _refuse_empty(prediction.items, "predicted_pairs")
         if items is not None:
             items = _read_items(items, "items")
-        read = {None: (_Pairs(pairs, "true_pairs"), prediction, items)}
+        read = {None: (_Pairs(pairs, "true_pairs", cycles), prediction, items)}
     else:
-        read = _read_queries(true_pairs, pairs, predicted_pairs, items, qid)
+        pairs_of = _by_query(true_pairs, pairs, qid, "true_pairs")
+        read = _read_queries(pairs_of, predicted_pairs, items, cycles)
+    _tell_left_out(read.values(), cycles)
     return {query: _edrc(*one, discount, prior, undefined) for query, one in read.items()}
 
 
@@ -197,6 +282,8 @@ def _edrc(truth, prediction, items, discount, prior, undefined):
     """EDRC of one query; the names are those of the formula."""
     if items is None:
         items = dict.fromkeys([*truth.items, *prediction.items])
+    elif items is JUDGED:
+        items = dict.fromkeys(truth.items)
     ranks = truth.ranks(items)
     lower = [v for v, rank in ranks.items() if rank > 1]
     if not lower:
@@ -261,8 +348,12 @@ def _expected(prior, chosen, v):
 class _Pairs:
     """Preferences given as pairs: a graph without cycles, closed on demand."""
 
-    def __init__(self, pairs, name):
-        items = list(chain.from_iterable(pairs))
+    left_out: LeftOut | None = None
+
+    def __init__(self, pairs, name, cycles):
+        items = list(chain.from_iterable(pairs))  # those of pairs left out too
+        if cycles != "raise":
+            pairs, self.left_out = without_cycles(pairs, cycles)
         self.preferred: dict = {item: [] for item in items}  # those named as preferred to it
         self.worse: dict = {item: [] for item in items}
         for preferred, other in dict.fromkeys(pairs):
@@ -272,9 +363,9 @@ class _Pairs:
             # each item after all that are preferred to it
             self.items = list(TopologicalSorter(self.preferred).static_order())
         except CycleError as error:
-            raise ValueError(
+            raise _Cycle(
                 f"{name} has a cycle: {_chain(error.args[1])}. Preferences must not contradict "
-                "each other: leave out one of these pairs."
+                "each other: leave out one of these pairs, or give cycles='unknown' or 'majority'."
             ) from None
 
     def ranks(self, items):
@@ -310,8 +401,14 @@ def _reached(order, neighbours, bit):
     return reached
 
 
+class _Cycle(ValueError):
+    """Preferences of one query contradict each other."""
+
+
 class _Scores:
     """Preferences given as scores: the higher is preferred."""
+
+    left_out: LeftOut | None = None
 
     def __init__(self, scores):
         self.scores = scores
@@ -356,29 +453,61 @@ def _check_prior(prior):
     return float(prior)
 
 
-def _read_queries(true_pairs, pairs, predicted_pairs, items, qid):
-    """Truth, prediction and items of each query, in order of first appearance."""
-    if isinstance(true_pairs, (set, frozenset)):
-        raise TypeError("true_pairs is a set, which has no order that qid could go by.")
-    codes, ids = query_codes(qid, len(pairs), expected="true_pairs")
-    queries = plain_list(ids)
+def _by_query(given, pairs, qid, name):
+    """The pairs of each query, in order of first appearance."""
+    if isinstance(given, (set, frozenset)):
+        raise TypeError(f"{name} is a set, which has no order that qid could go by.")
+    codes, ids = query_codes(qid, len(pairs), expected=name)
+    pairs_of: list = [[] for _ in ids]
+    for code, pair in zip(codes.tolist(), pairs, strict=True):
+        pairs_of[code].append(pair)
+    return dict(zip(plain_list(ids), pairs_of, strict=True))
+
+
+def _read_queries(pairs_of, predicted_pairs, items, cycles):
+    """Truth, prediction and items of each query."""
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
             "predicted_pairs must, with qid, be a mapping of each query to its pairs or scores; "
             f"got {_kind(predicted_pairs)}."
         )
-    _refuse_lacking(queries, predicted_pairs, "predicted_pairs")
-    items_of = _items_of_queries(queries, items)
-    pairs_of: list = [[] for _ in queries]
-    for code, pair in zip(codes.tolist(), pairs, strict=True):
-        pairs_of[code].append(pair)
+    _refuse_lacking(pairs_of, predicted_pairs, "predicted_pairs")
+    items_of = _items_of_queries(pairs_of, items)
     read = {}
-    for query, own in zip(queries, pairs_of, strict=True):
+    for query, own in pairs_of.items():
         name = f"predicted_pairs[{query!r}]"
-        predicted = _read_prediction(predicted_pairs[query], name)
-        truth = _Pairs(own, f"true_pairs, query {query!r},")
+        predicted = _read_prediction(predicted_pairs[query], name, cycles)
+        try:
+            truth = _Pairs(own, f"true_pairs, query {query!r},", cycles)
+        except _Cycle as error:
+            raise ValueError(f"{error} {_how_many_cyclic(pairs_of)}") from None
         read[query] = truth, predicted, items_of[query]
     return read
+
+
+def _how_many_cyclic(pairs_of):
+    n_cyclic = sum(without_cycles(own, "unknown")[1].n_unknown > 0 for own in pairs_of.values())
+    return f"Queries with cycles: {n_cyclic} of {len(pairs_of)}."
+
+
+def _tell_left_out(read, cycles):
+    """Warn once of what was left out of either side."""
+    found = []
+    for side, name in enumerate(["true_pairs", "predicted_pairs"]):
+        counts = [one[side].left_out for one in read if one[side].left_out is not None]
+        n_queries = sum(one.n_unknown > 0 for one in counts)
+        if n_queries:
+            found.append(
+                f"{sum(one.n_unknown for one in counts)} of {sum(one.n_pairs for one in counts)} "
+                f"pairs in {name}, {sum(one.n_contradicted for one in counts)} of them stated both "
+                f"ways, in {n_queries} of {len(counts)} queries"
+            )
+    if found:
+        warnings.warn(
+            f"Left out as unknown (cycles={cycles!r}): {'; '.join(found)}. "
+            "skgraded.measures.preferences_left_out counts them by query.",
+            stacklevel=4,
+        )
 
 
 def _items_of_queries(queries, items):
@@ -402,9 +531,9 @@ def _refuse_empty(values, name):
         raise ValueError(f"{name} is empty: there is nothing to measure.")
 
 
-def _read_prediction(prediction, name):
+def _read_prediction(prediction, name, cycles):
     if not isinstance(prediction, Mapping):
-        return _Pairs(_read_pairs(prediction, name), name)
+        return _Pairs(_read_pairs(prediction, name), name, cycles)
     scores: dict = {}
     for item, score in prediction.items():
         _check_item(item, f"{name} has", scores)
@@ -418,9 +547,14 @@ def _read_prediction(prediction, name):
 
 
 def _read_items(items, name, may_be_empty=False):
-    """The items as the keys of a dict, in their order."""
+    """The items as the keys of a dict, in their order; or JUDGED."""
+    if isinstance(items, str) and items == JUDGED:
+        return JUDGED
     if isinstance(items, (str, bytes, Mapping)) or not hasattr(items, "__iter__"):
-        raise TypeError(f"{name} must be a collection of items; got {_kind(items)}.")
+        raise TypeError(
+            f'{name} must be a collection of items; got {_kind(items)}. ("judged" is a word for '
+            "the items of true_pairs.)"
+        )
     read: dict = {}
     for item in _elements(items):
         _check_item(item, f"{name} has", read)

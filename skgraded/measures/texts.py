@@ -3,7 +3,7 @@
 import ast
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from skgraded._input.words import nearest
 from skgraded.measures.base import ALIASES, MEASURES, Measure, fields_of
@@ -125,6 +125,11 @@ def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measu
     """Measures of one measure, one text, or a list of them; an error if empty or named twice."""
     if isinstance(measures, (str, Measure)):
         measures = [measures]
+    if isinstance(measures, Mapping):
+        raise TypeError(
+            "measures is a mapping: only make_ranking_scorer lets names be chosen. Give the list "
+            "of its values."
+        )
     if not isinstance(measures, Iterable):
         raise TypeError(
             f"measures must be a measure, its text, or a list of them; got {measures!r}."

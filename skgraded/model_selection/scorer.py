@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any
 
@@ -26,7 +26,7 @@ RESPONSE_METHODS = ("predict", "decision_function", "predict_proba")
 
 
 def make_ranking_scorer(
-    measure: str | Measure | Iterable[str | Measure],
+    measure: str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure],
     *,
     qid: Any = None,
     response_method: str | list[str] | None = None,
@@ -35,9 +35,12 @@ def make_ranking_scorer(
 
     Parameters
     ----------
-    measure : Measure, str, or a list of them
-        What to score by. A list gives a dict of scores from one ``predict`` and one sort, so that
-        a search needs ``refit="NDCNG@10"``, one of their names.
+    measure : Measure, str, a list of them, or a mapping of names to them
+        What to score by. A list gives a dict of scores by name of the measure, from one
+        ``predict`` and one sort; a mapping the same by names of your own, such as
+        ``{"ndcng10": "ndcng@10"}`` for those who refuse "@". A search then needs
+        ``refit="NDCNG@10"`` or ``refit="ndcng10"``, one of the `names` of the scorer as they
+        stand there: what reads as the same measure is another name to scikit-learn.
     qid : str, int or pandas Series, optional
         Where the query of each row is found:
 
@@ -67,7 +70,15 @@ def make_ranking_scorer(
     Raises
     ------
     ValueError, TypeError
-        If a measure is unknown or given twice, or `qid` or `response_method` is none of the above.
+        If a measure is unknown or given twice, a name is no text or empty, or `qid` or
+        `response_method` is none of the above.
+
+    Notes
+    -----
+    scikit-learn compares `refit` with the names only after a search has fitted all candidates: it
+    learns them from the first dict of scores. ``refit=scorer.names[0]`` cannot be misspelt. Of a
+    dict of scorers, ``scoring={"ndcng10": make_ranking_scorer("ndcng@10"), …}``, it compares them
+    before the first fit, and predicts once for each.
 
     Examples
     --------
@@ -80,6 +91,11 @@ def make_ranking_scorer(
     >>> scorer = sg.make_ranking_scorer(["ndcng@10", "mu_map"], qid=0)
     >>> scorer(model, X, y)
     {'NDCNG@10': 1.0, 'MuAP': 1.0}
+    >>> scorer = sg.make_ranking_scorer({"ndcng10": "ndcng@10", "mu_map": "mu_map"}, qid=0)
+    >>> scorer(model, X, y)
+    {'ndcng10': 1.0, 'mu_map': 1.0}
+    >>> scorer.names
+    ['ndcng10', 'mu_map']
     """
     return RankingScorer(measure, qid=qid, response_method=response_method)
 
@@ -88,9 +104,8 @@ class RankingScorer:
     """A scorer of ranking measures; made by `make_ranking_scorer`, which describes it."""
 
     def __init__(self, measure, *, qid=None, response_method=None):
-        measures = as_measures(measure)
         check_source(qid)
-        self._measure = measures[0] if _is_one(measure) else measures
+        self._measure = _checked_measure(measure)
         self._qid = qid
         self._response_method = check_response_method(response_method)
         # None, scikit-learn's default: weights that are passed to a search but that nobody has
@@ -98,6 +113,11 @@ class RankingScorer:
         self._requests: dict[str, Any] = {"sample_weight": None}
         if qid is None:
             self._requests["qid"] = True
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its scores, which ``refit=`` of a search chooses from."""
+        return list(_named(self._measure))
 
     def __call__(
         self, estimator, X, y_true, *, sample_weight=None, qid=None
@@ -120,7 +140,7 @@ class RankingScorer:
         Returns
         -------
         float or dict of str to float
-            By measure if the scorer was made of a list.
+            By name if the scorer was made of a list or a mapping.
         """
         judgments = Judgments(y_true, qid=self._queries(X, qid), sample_weight=sample_weight)
         warn_if_torn(estimator, X, judgments, self._qid)
@@ -186,6 +206,8 @@ class RankingScorer:
     def __repr__(self):
         if isinstance(self._measure, Measure):
             shown = repr(self._measure.name)
+        elif isinstance(self._measure, Mapping):
+            shown = repr({name: measure.name for name, measure in self._measure.items()})
         else:
             shown = repr([measure.name for measure in self._measure])
         if hasattr(self._qid, "index") and not isinstance(self._qid, str):
@@ -201,13 +223,29 @@ def _is_one(measure):
     return isinstance(measure, (str, Measure))
 
 
+def _checked_measure(measure):
+    """A measure, a list of measures, or a dict of measures by name."""
+    if not isinstance(measure, Mapping):
+        measures = as_measures(measure)
+        return measures[0] if _is_one(measure) else measures
+    for name in measure:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"The name of a score must be a text that is not empty; got {name!r}.")
+    return dict(zip(measure, as_measures(list(measure.values())), strict=True))
+
+
+def _named(measure):
+    """Measures by the names of their scores."""
+    if isinstance(measure, Mapping):
+        return measure
+    return {one.name: one for one in as_measures(measure)}
+
+
 def means_of(measure, judgments, y_score):
-    """Mean of a measure over the queries; of a list of measures a dict of means by name."""
-    measures = as_measures(measure)
-    means = mean_scores(measures, judgments, y_score)
-    if _is_one(measure):
-        return means[0]
-    return {one.name: mean for one, mean in zip(measures, means, strict=True)}
+    """Mean of a measure over the queries; of a list, or a dict by name, a dict of means by name."""
+    named = _named(measure)
+    means = mean_scores(list(named.values()), judgments, y_score)
+    return means[0] if _is_one(measure) else dict(zip(named, means, strict=True))
 
 
 # Scores of documents -----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from preference_oracle import closed, edrc, implied
 
 import skgraded as sg
 from skgraded.measures import preferences
@@ -33,48 +34,7 @@ def _uneven(v, w):
     return (v + 1) / (v + w + 2)
 
 
-# The definition, written out ----------------------------------------------------------------------
-
-def closed(pairs):
-    """All pairs that follow from pairs."""
-    pairs = set(pairs)
-    while True:
-        follow = {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs
-        if not follow:
-            return pairs
-        pairs |= follow
-
-
-def implied(scores):
-    """The pairs that grades or scores imply; nan implies none."""
-    return {(v, w) for v, w in itertools.permutations(scores, 2) if scores[v] > scores[w]}
-
-
-def edrc(true, predicted, D=DISCOUNTS["linear"], prior=0.5, items=None, undefined=0.0, extra=()):
-    """EDRC by its definition; `extra` are items in no pair."""
-    if items is None:
-        items = {item for pair in [*true, *predicted] for item in pair} | set(extra)
-    G = {(v, w) for v, w in closed(true) if v in items and w in items}
-    G_hat = {(v, w) for v, w in closed(predicted) if v in items and w in items}
-
-    def R(v):
-        return 1 + max((R(u) for u in items if (u, v) in G), default=0)
-
-    def EP(v, w):
-        if (w, v) in G and (w, v) in G_hat:
-            return 1
-        if (w, v) in G and (v, w) in G_hat:
-            return 0
-        return prior(w, v) if callable(prior) else prior
-
-    total = Z = 0
-    for v in items:
-        if R(v) > 1:
-            W = [w for w in items if w != v and (v, w) not in G]
-            total += sum(EP(v, w) for w in W) / D(R(v))
-            Z += len(W) / D(R(v))
-    return 2 * total / Z - 1 if Z else undefined
-
+# Random cases -------------------------------------------------------------------------------------
 
 def random_pairs(rng, n_items, n_pairs):
     """Pairs of the numbers below n_items without a cycle, which may come twice."""

@@ -167,7 +167,7 @@ class TestLists:
         with pytest.raises(ValueError, match=message):
             as_measures(measures)
 
-    @pytest.mark.parametrize("measures", [None, 5, [None], [["ndcg"]]])
+    @pytest.mark.parametrize("measures", [None, 5, [None], [["ndcg"]], {"map": "ndcng@10"}])
     def test_what_is_no_measure_is_refused(self, measures):
         from skgraded.measures import as_measures
 

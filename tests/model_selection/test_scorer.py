@@ -201,6 +201,28 @@ def test_a_list_of_one_is_a_dict_and_one_measure_is_a_float():
     assert type(sg.make_ranking_scorer(sg.RR())(Scores(), X, GRADES, qid=QID)) is float
 
 
+def test_a_mapping_gives_the_scores_names():
+    model = Scores()
+    scorer = sg.make_ranking_scorer({"first": "rr", "p1": sg.Precision(k=1)})
+    scores = scorer(model, as_column(SCORES), GRADES, qid=QID)
+    assert scores == {"first": EXPECTED_RR, "p1": (0 + 1) / 2}
+    assert list(scores) == scorer.names == ["first", "p1"]
+    assert model.n_calls == 1
+    one = sg.make_ranking_scorer({"first": "rr"})
+    assert one(Scores(), as_column(SCORES), GRADES, qid=QID) == {"first": EXPECTED_RR}
+
+
+def test_the_names_of_its_scores_are_known_before_it_scores():
+    assert sg.make_ranking_scorer(["ndcng@10", "mu_map"]).names == ["NDCNG@10", "MuAP"]
+    assert sg.make_ranking_scorer("mu_map").names == ["MuAP"]
+
+
+@pytest.mark.parametrize("name", ["", None, 1, ("a",)])
+def test_names_of_scores_are_texts(name):
+    with pytest.raises(TypeError, match="name of a score must be a text that is not empty; got"):
+        sg.make_ranking_scorer({name: "rr"})
+
+
 def test_weights_weigh_the_queries():
     weights = [3, 3, 1, 3, 1]
     score = sg.make_ranking_scorer("rr")(
@@ -214,7 +236,9 @@ def test_no_defined_query_gives_nan():
     assert math.isnan(scorer(Scores(), as_column(SCORES), [0] * 5, qid=QID))
 
 
-@pytest.mark.parametrize("measures", ["nonsense@10", ["rr", "mrr"], []])
+@pytest.mark.parametrize("measures", [
+    "nonsense@10", ["rr", "mrr"], [], {"a": "rr", "b": "mrr"}, {},
+])
 def test_unknown_repeated_and_no_measures_are_refused_when_the_scorer_is_made(measures):
     with pytest.raises(ValueError):
         sg.make_ranking_scorer(measures)
@@ -320,6 +344,9 @@ def scorers():
         "make_ranking_scorer('NDCNG@10')": sg.make_ranking_scorer("ndcng@10"),
         "make_ranking_scorer(['NDCNG@10', 'MuAP'], qid='query_id')": sg.make_ranking_scorer(
             ["ndcng@10", "mu_map"], qid="query_id"
+        ),
+        "make_ranking_scorer({'a': 'RR', 'b': 'NDCNG@10'}, qid=1)": sg.make_ranking_scorer(
+            {"a": "rr", "b": "ndcng@10"}, qid=1
         ),
         "make_ranking_scorer('RR', qid=<Series of 5 rows>, response_method='predict')": (
             sg.make_ranking_scorer("rr", qid=pandas.Series(QID), response_method="predict")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 from lightgbm import LGBMRanker
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_svmlight_file
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
@@ -131,6 +131,38 @@ def test_a_search_by_routing_is_the_loop_by_hand(shuffled, loop_by_hand):
         search = grid_search(sg.QueryRanker(lambdarank()), scorer, by_query())
         search.fit(X, y, qid=qid)
     assert_same_search(search, loop_by_hand)
+
+
+def test_refit_goes_by_the_names_of_the_scores():
+    X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
+
+    def search(scoring, refit):
+        return GridSearchCV(
+            sg.QueryRanker(Ridge(), qid=-1), {"estimator__alpha": [1, 1000]}, scoring=scoring,
+            refit=refit, cv=GroupKFold(3), error_score="raise",
+        ).fit(np.column_stack([X, qid]), y, groups=qid)
+
+    chosen = sg.make_ranking_scorer({"ndcng10": "ndcng@10", "mu_map": "mu_map"}, qid=-1)
+    found = search(chosen, "mu_map")
+    assert found.best_score_ == found.cv_results_["mean_test_mu_map"].max()
+    by_list = sg.make_ranking_scorer(["ndcng@10", "mu_map"], qid=-1)
+    assert search(by_list, by_list.names[1]).best_score_ == found.best_score_
+    for refit in "mu_map", True:  # scikit-learn says so, after all fits
+        with pytest.raises(ValueError, match=f"refit must be set to a scorer key .* '?{refit}'? "):
+            search(by_list, refit)
+
+
+def test_refit_is_checked_before_the_fits_with_a_dict_of_scorers():
+    X, y, _ = toy_data()
+    one = {"ndcng10": sg.make_ranking_scorer("ndcng@10", qid=-1)}
+    search = GridSearchCV(_NeverFitted(), {}, scoring=one, refit="mu_map", cv=3)
+    with pytest.raises(ValueError, match="refit must be set to a scorer key .* 'mu_map' was p"):
+        search.fit(X, y)
+
+
+class _NeverFitted(BaseEstimator):
+    def fit(self, X, y):
+        raise AssertionError("fitted before refit was checked")
 
 
 @pytest.mark.parametrize("kind", ["numpy", "pandas", "polars"])

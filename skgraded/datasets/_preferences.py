@@ -1,0 +1,181 @@
+"""Reader of TREC's files of preference judgments."""
+
+import itertools
+import math
+import os
+import re
+from typing import BinaryIO
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from skgraded.datasets._files import check_path, number_in, parsed, parsed_blocks, shown
+
+COLUMNS = {
+    3: "query preferred other",
+    4: "query document document preferred",
+    5: "query group subgroup document level",
+}
+
+
+def read_preferences(
+    path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False
+) -> Bunch:
+    r"""Read preference judgments, for `edrc_per_query`.
+
+    The number of columns says which of three forms a file has:
+
+    ====== ======================================= ========================================
+    3      ``query preferred other``               Clarke's tools for preference judgments
+    4      ``query document document preferred``   the same, as assessors were shown them;
+                                                   the last column repeats one of the two
+    5      ``query group subgroup document level`` trec_eval's ``prefs``
+    ====== ======================================= ========================================
+
+    In trec_eval's form a document is preferred to those of a lower level within the same query,
+    group (an assessor) and subgroup; a pair counts once a group, and n documents may make
+    n (n - 1) / 2 pairs. Columns are separated by blanks or tabs. Blank lines are skipped.
+
+    Parameters
+    ----------
+    path : str, path-like or binary file
+        The file, plain or compressed with gzip, whatever its name ends in.
+    progress : bool, default=False
+        Show a progress bar if standard error is a terminal; needs tqdm.
+
+    Returns
+    -------
+    Bunch
+        ``query``, ``preferred``, ``other`` : ndarray of shape (n,), object
+            Texts as in the file, a row a preference, in the order of the file (with 5 columns: of
+            the first lines of queries, groups and subgroups). A preference that several assessors
+            stated has as many rows.
+
+    Raises
+    ------
+    ValueError
+        If a line cannot be read, has another number of columns than the first, prefers a document
+        to itself or a third one, gives a document two levels in one subgroup, or the file states
+        no preference, is cut short or not text. The error names the file and the line.
+    TypeError, OSError
+        If `path` is not text, path-like or a file in binary mode, or cannot be opened.
+
+    References
+    ----------
+    C. L. A. Clarke, A. Vtyurina, M. D. Smucker: Assessing Top-k Preferences. ACM TOIS 39(3), 2021;
+    github.com/claclark/preferences. C. Buckley: trec_eval 9, get_prefs.c.
+
+    Examples
+    --------
+    >>> import io
+    >>> from skgraded import edrc_per_query
+    >>> from skgraded.datasets import read_preferences
+    >>> truth = read_preferences(io.BytesIO(b"31_1 d2 d1 d1\n31_1 d2 d3 d2\n32_1 d7 d4 d4\n"))
+    >>> truth.query.tolist(), truth.preferred.tolist(), truth.other.tolist()
+    (['31_1', '31_1', '32_1'], ['d1', 'd2', 'd4'], ['d2', 'd3', 'd7'])
+    >>> edrc_per_query(
+    ...     list(zip(truth.preferred, truth.other)), qid=truth.query, items="judged",
+    ...     predicted_pairs={"31_1": {"d1": 2.5, "d2": 1.5, "d3": 0.5}, "32_1": {"d7": 3, "d4": 1}},
+    ... )
+    {'31_1': 1.0, '32_1': -1.0}
+
+    The same from trec_eval's form:
+
+    >>> read_preferences(io.BytesIO(b"31_1 ann 0 d2 3\n31_1 ann 0 d1 5\n")).preferred.tolist()
+    ['d1']
+    """
+    source, path = path, check_path(path)
+    n_columns = 0
+    rows: list = []
+
+    def problem_of(line):
+        words = _words(line)
+        return _problem(words, n_columns or len(words)) if words != [b""] else None
+
+    def parse(text, first):
+        nonlocal n_columns
+        if first == 1:
+            text = text.removeprefix(b"\xef\xbb\xbf")
+        for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), first):
+            words = _words(line)
+            if words == [b""]:
+                continue
+            n_columns = n_columns or len(words)
+            if _problem(words, n_columns):
+                raise ValueError("a line cannot be read")
+            rows.append((number, [word.decode() for word in words]))
+
+    for _ in parsed_blocks(source, path, "a file of preferences", parse, problem_of, progress):
+        pass
+    if not rows:
+        raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
+    if n_columns == 5:
+        found = _pairs_of_levels(rows, path)
+    else:
+        found = [_pair(words) for _, words in rows]
+    query, preferred, other = np.array(found, dtype=object).T.copy()
+    return Bunch(query=query, preferred=preferred, other=other)
+
+
+def _words(line):
+    return re.split(rb"[ \t]+", line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r"))
+
+
+def _pair(words):
+    query, preferred, other = words[:3]
+    if words[3:] == [other]:
+        preferred, other = other, preferred
+    return query, preferred, other
+
+
+def _pairs_of_levels(rows, path):
+    """(query, preferred, other) of each two documents of a subgroup, once a group."""
+    levels: dict = {}  # by group, by subgroup: each document's level and line
+    for number, (query, group, subgroup, document, level) in rows:
+        known = levels.setdefault((query, group), {}).setdefault(subgroup, {})
+        before = known.setdefault(document, (float(level), number))
+        if before[0] != float(level):
+            raise ValueError(
+                f"{path}: line {number}: document {document!r} has level {level}, and another on "
+                f"line {before[1]}, in the same subgroup {subgroup!r} of query {query!r}."
+            )
+    found: dict = {}
+    for (query, group), subgroups in levels.items():
+        for known in subgroups.values():
+            ranked = sorted(known, key=lambda document: -known[document][0])
+            for preferred, other in itertools.combinations(ranked, 2):
+                if known[preferred][0] > known[other][0]:
+                    found[query, preferred, other, group] = None
+    if not found:
+        raise ValueError(
+            f"{path}: the file states no preference: all documents of a subgroup have one level."
+        )
+    return [key[:3] for key in found]
+
+
+def _problem(words, n_columns):
+    """Say what is wrong with the words of a line; None if nothing is."""
+    for word in words:
+        if parsed(bytes.decode, word) is None:
+            return f"text must be UTF-8; got {shown(word)}."
+        if b"\r" in word:
+            return "a carriage return within the line; lines must end with a line feed."
+    line = shown(b" ".join(words))
+    if n_columns not in COLUMNS:
+        known = "; ".join(f"{n} columns, {names}" for n, names in COLUMNS.items())
+        return f"a file of preferences has {known}; got {len(words)}: {line}."
+    if len(words) != n_columns:
+        return f"lines above have {n_columns} columns, {COLUMNS[n_columns]}; got {line}."
+    if n_columns == 5:
+        level = number_in(words[4])
+        if level is None or math.isinf(level):
+            return f"the level must be a finite number; got {shown(words[4])}."
+        return None
+    if words[1] == words[2]:
+        return f"document {shown(words[1])} is preferred to itself."
+    if n_columns == 4 and words[3] not in words[1:3]:
+        return (
+            f"the last column must name the preferred one of {shown(words[1])} and "
+            f"{shown(words[2])}; got {shown(words[3])}."
+        )
+    return None

@@ -1,0 +1,150 @@
+"""Reader of TREC's files of preferences."""
+
+import gzip
+import io
+import itertools
+
+import numpy as np
+import pytest
+
+import skgraded as sg
+from skgraded.datasets import _files, read_preferences
+
+TRIPLES = b"31_1 d1 d2\n31_1 d2 d3\n32_1 d1 d9\n"
+SHOWN = b"31_1 d1 d2 d1\n31_1 d3 d2 d2\n32_1 d9 d1 d1\n"
+# sub 1 of ann states d1 > d2 > d3, sub 2 again d1 > d2; bob the opposite of one pair
+LEVELS = (
+    b"31_1 ann 1 d2 2.0\n31_1 ann 1 d1 3.0\n31_1 ann 1 d3 1e0\n31_1 ann 1 d4 1\n"
+    b"31_1 ann 2 d2 1\n31_1 ann 2 d1 2\n31_1 bob 1 d1 0\n31_1 bob 1 d2 7\n32_1 ann 1 d9 1\n"
+)
+FORMS = {"3": TRIPLES, "4": SHOWN, "5": LEVELS}
+
+
+def rows(text):
+    bunch = read_preferences(io.BytesIO(text))
+    assert list(bunch) == ["query", "preferred", "other"]
+    assert all(values.dtype == object and values.ndim == 1 for values in bunch.values())
+    return list(zip(*(values.tolist() for values in bunch.values()), strict=True))
+
+
+@pytest.mark.parametrize("text", [TRIPLES, SHOWN])
+def test_preferences_to_columns(text):
+    assert rows(text) == [("31_1", "d1", "d2"), ("31_1", "d2", "d3"), ("32_1", "d1", "d9")]
+
+
+def test_levels_to_pairs_once_a_group():
+    assert rows(LEVELS) == [
+        ("31_1", "d1", "d2"), ("31_1", "d1", "d3"), ("31_1", "d1", "d4"),
+        ("31_1", "d2", "d3"), ("31_1", "d2", "d4"), ("31_1", "d2", "d1"),
+    ]
+
+
+def test_the_examples_of_trec_eval_have_its_numbers_of_preferences():
+    # 13, 5 and 5, says its comment on the format
+    one = [(1, 3), (2, 2), (3, 0), (4, 6), (5, 0), (6, 2)]
+    assert len(rows("".join(f"q u s doc{d} {r}.0\n" for d, r in one).encode())) == 13
+    two = [(1, 1, 3), (1, 2, 2), (1, 3, 1), (2, 1, 2), (2, 2, 1), (2, 4, 3)]
+    text = "".join(f"q u s{s} {d} {r}\n" for s, d, r in two)
+    assert {row[1:] for row in rows(text.encode())} == set(
+        [("1", "2"), ("1", "3"), ("2", "3"), ("4", "1"), ("4", "2")]
+    ) and len(rows(text.encode())) == 5
+    three = [(1, 1, 1, 3), (1, 1, 2, 2), (2, 1, 1, 0), (2, 1, 3, 6), (2, 1, 4, 2), (2, 2, 1, 0),
+             (2, 2, 2, 8)]
+    text = "".join(f"q u{u} s{s} {d} {r}\n" for u, s, d, r in three)
+    assert [row[1:] for row in rows(text.encode())] == [
+        ("1", "2"), ("3", "4"), ("3", "1"), ("4", "1"), ("2", "1")
+    ]
+
+
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("change", [
+    lambda text: text.replace(b" ", b"\t"),
+    lambda text: b"  " + text.replace(b" ", b" \t "),
+    lambda text: text.replace(b"\n", b" \r\n"),
+    lambda text: b"\n \n" + text.replace(b"\n", b"\n\n\t\n"),
+    lambda text: b"\xef\xbb\xbf" + text,
+    lambda text: b"\xef\xbb\xbf\n" + text,
+    lambda text: text.rstrip(b"\n"),
+    gzip.compress,
+])
+def test_white_space_and_packing_do_not_matter(text, change):
+    assert rows(change(text)) == rows(text)
+
+
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("block", [1, 20, 1000])
+def test_blocks_are_joined(text, block, monkeypatch):
+    expected = rows(text)
+    monkeypatch.setattr(_files, "BLOCK", block)
+    assert rows(text) == expected
+
+
+def test_paths_and_bars(tmp_path, capsys):
+    (tmp_path / "prefs").write_bytes(gzip.compress(SHOWN))
+    bunch = read_preferences(str(tmp_path / "prefs"), progress=True)
+    assert bunch.preferred.tolist() == ["d1", "d2", "d1"]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_ids_stay_the_text_of_the_file():
+    assert rows("007 7 +7\nNA 1.0 nan\né 日本 '#\n".encode()) == [
+        ("007", "7", "+7"), ("NA", "1.0", "nan"), ("é", "日本", "'#")
+    ]
+
+
+def test_what_is_read_goes_into_edrc_with_votes():
+    truth = read_preferences(io.BytesIO(LEVELS + b"31_1 eve 1 d1 1\n31_1 eve 1 d2 0\n"))
+    pairs = np.stack([truth.preferred, truth.other], axis=1)
+    scores = {"31_1": {"d1": 4, "d2": 3, "d3": 2, "d4": 1}}
+    values = sg.edrc_per_query(
+        pairs, scores, qid=truth.query, cycles="majority", items="judged", prior=1
+    )
+    assert values == {"31_1": 1.0}
+
+
+BAD = {
+    "few columns": (TRIPLES, b"32_1 d1\n", 4, "lines above have 3 columns, query preferred other"),
+    "many columns": (SHOWN, b"32_1 a 0 d1 1\n", 4, "4 columns, query document document preferred"),
+    "itself": (TRIPLES, b"\n32_1 d1 d1\n", 5, "document 'd1' is preferred to itself"),
+    "a third one": (SHOWN, b"32_1 d1 d2 d3\n", 4,
+                    "must name the preferred one of 'd1' and 'd2'; got 'd3'"),
+    "no number": (LEVELS, b"32_1 ann 1 d1 high\n", 10, "must be a finite number; got 'high'"),
+    "infinite": (LEVELS, b"32_1 ann 1 d1 inf\n", 10, "must be a finite number; got 'inf'"),
+    "underscore": (LEVELS, b"32_1 ann 1 d1 1_0\n", 10, "must be a finite number; got '1_0'"),
+    "two levels": (LEVELS, b"\n31_1 ann 2 d1 9\n", 11,
+                   "document 'd1' has level 9, and another on line 6, in the same subgroup '2'"),
+    "binary": (TRIPLES, b"\0\1\2\n", 4, "a NUL byte"),
+    "not UTF-8": (TRIPLES, b"32_1 d\xff d1\n", 4, "text must be UTF-8"),
+    "lone return": (TRIPLES, b"32_1 d1 d2\r32_1 d1 d3\n", 4, "a carriage return within the line"),
+}
+
+
+@pytest.mark.parametrize("block", [1, 1 << 24])
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_lines_are_named(kind, block, monkeypatch):
+    monkeypatch.setattr(_files, "BLOCK", block)
+    good, more, line, problem = BAD[kind]
+    with pytest.raises(ValueError, match=f"<file>: line {line}: .*{problem}"):
+        read_preferences(io.BytesIO(good + more))
+
+
+@pytest.mark.parametrize("text, problem", [
+    (b"\n1 2\n", "line 2: a file of preferences has 3 columns, query preferred other; 4 .*got 2"),
+    (b"1 Q0 d 1 0.5 bm25\n", "line 1: a file of preferences has .*got 6: '1 Q0 d 1 0.5 bm25'"),
+    (b"301 0 d1 2\n", "line 1: the last column must name the preferred one of '0' and 'd1'"),
+    (b"1 a 0 d1 2\n1 a 0 d2 2\n1 a 1 d3 5\n", "states no preference"),
+    (b"", "the file holds no row"),
+    (b"\n \t\n", "the file holds no row"),
+])
+def test_files_of_other_kinds_are_refused(text, problem):
+    with pytest.raises(ValueError, match=f"<file>: .*{problem}"):
+        read_preferences(io.BytesIO(text))
+
+
+def test_every_pair_of_a_large_subgroup():
+    text = "".join(f"q u s d{i} {i % 7}\n" for i in range(60))
+    expected = {
+        ("q", f"d{i}", f"d{j}") for i, j in itertools.permutations(range(60), 2) if i % 7 > j % 7
+    }
+    found = rows(text.encode())
+    assert set(found) == expected and len(found) == len(expected)

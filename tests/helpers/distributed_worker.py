@@ -1,0 +1,114 @@
+"""One worker of a distributed training, in a process of its own; see `test_distributed`.
+
+Called with a JSON of what it is to do; prints a JSON of what came of it.
+"""
+
+import gc
+import json
+import sys
+
+import numpy as np
+
+import skgraded as sg
+from skgraded.datasets import make_ranking
+
+ROUNDS = 3
+
+
+def part(rank):
+    """X, y and query ids of one worker: the first has five times the queries of the second."""
+    X, y, qid = make_ranking(n_queries=60, random_state=0)
+    mine = (qid < 50) == (rank == 0)
+    return X[mine], y[mine], qid[mine]
+
+
+def error_of(train):
+    """What a training raises, as text."""
+    try:
+        train()
+    except ValueError as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def of_lightgbm(rank, forms):
+    """Train in each of the forms, by the ports of the two workers for it."""
+    return {form: _train_lightgbm(rank, form, ports) for form, ports in forms.items()}
+
+
+def _train_lightgbm(rank, form, ports):
+    import lightgbm as lgb
+
+    from skgraded.lightgbm import eval_metric
+
+    X, y, qid = part(rank)
+    sizes = np.unique(qid, return_counts=True)[1]
+    metric = eval_metric("ndcng@10")
+    params = {"metric": "None", "verbose": -1, "num_threads": 1}
+    network = {
+        "machines": ",".join(f"127.0.0.1:{port}" for port in ports),
+        "local_listen_port": ports[rank],
+        "num_machines": 2,
+    }
+
+    def train():
+        data = lgb.Dataset(X, y, group=sizes)
+        ranking = params | {"objective": "lambdarank"}
+        if form == "train":
+            lgb.train(ranking | network, data, ROUNDS, valid_sets=[data], feval=metric)
+        elif form == "wrapped metric":
+            lgb.train(
+                ranking | network, data, ROUNDS, valid_sets=[data],
+                feval=lambda preds, dataset: metric(preds, dataset),
+            )
+        elif form == "set_network":
+            lgb.Booster(ranking, data).set_network(**network).eval_train(metric)
+        elif form == "ranker":
+            model = lgb.LGBMRanker(n_estimators=ROUNDS, **params | network)
+            model.fit(X, y, group=sizes, eval_set=[(X, y)], eval_group=[sizes], eval_metric=metric)
+        elif form == "QueryRanker":
+            model = lgb.LGBMRanker(n_estimators=ROUNDS, **params | network)
+            sg.QueryRanker(model, early_stopping=True).fit(X, y, qid=qid)
+        else:
+            assert form == "no metric"
+            assert lgb.train(ranking | network, data, ROUNDS).num_trees() == ROUNDS
+
+    error = error_of(train)
+    gc.collect()  # the Booster, whose end closes the network
+    return error
+
+
+def of_xgboost(rank, arguments):
+    import xgboost as xgb
+
+    from skgraded.xgboost import custom_metric
+
+    X, y, qid = part(rank)
+    params = {"objective": "rank:ndcg", "nthread": 1}
+    with xgb.collective.CommunicatorContext(**arguments):
+        data = xgb.DMatrix(X, y, qid=qid)
+
+        def train(metric):
+            history = {}
+            own = {"disable_default_eval_metric": 1} if metric else {"eval_metric": "ndcg@5"}
+            model = xgb.train(
+                params | own, data, ROUNDS, evals=[(data, "all")], custom_metric=metric,
+                evals_result=history, verbose_eval=False,
+            )
+            return model, history
+
+        def search():
+            ranker = sg.QueryRanker(xgb.XGBRanker(n_jobs=1), early_stopping=True)
+            ranker.fit(X, y, qid=qid)
+
+        errors = [error_of(lambda: train(custom_metric("ndcg@5"))), error_of(search)]
+        model, history = train(None)
+        xgboost_s = sg.NDCG(k=5, undefined=1.0, ties="ordinal")
+        values = xgboost_s.per_query(y, model.predict(data), qid=qid).tolist()
+    return {"errors": errors, "own": history["all"]["ndcg@5"][-1], "values": values}
+
+
+if __name__ == "__main__":
+    task = json.loads(sys.argv[1])
+    run = {"lightgbm": of_lightgbm, "xgboost": of_xgboost}[task.pop("library")]
+    print(json.dumps(run(**task)))

@@ -1,0 +1,239 @@
+"""Preferences that contradict each other, against the rules written out."""
+
+import itertools
+import math
+import time
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from preference_oracle import edrc, left_out, settled
+
+import skgraded as sg
+from skgraded.measures import preferences_left_out
+
+RULES = ["unknown", "majority"]
+ROUND = [("A", "B"), ("B", "C"), ("C", "A")]
+
+
+def quiet(function, *args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Left out as unknown")
+        return function(*args, **kwargs)
+
+
+def by_definition(true, predicted, cycles, **kwargs):
+    items = {item for pair in [*true, *predicted] for item in pair}
+    return edrc(settled(true, cycles), settled(predicted, cycles), extra=items, **kwargs)
+
+
+# The rules ----------------------------------------------------------------------------------------
+
+pairs = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1]),
+    min_size=1, max_size=14,
+)
+
+
+@pytest.mark.parametrize("cycles", RULES)
+@settings(max_examples=200, deadline=None)
+@given(true=pairs, predicted=pairs, prior=st.sampled_from([0.5, 0.0, 0.7]))
+def test_small_graphs_agree_with_the_rule_written_out(cycles, true, predicted, prior):
+    got = quiet(sg.edrc_score, true, predicted, prior=prior, cycles=cycles)
+    assert got == pytest.approx(by_definition(true, predicted, cycles, prior=prior), abs=1e-12)
+    counts = preferences_left_out(true, cycles, qid=[0] * len(true))[0]
+    expected = left_out(true, cycles)
+    assert tuple(counts) == tuple(len(found) for found in expected)
+    assert counts.n_unknown == len(expected[1]) + len(expected[2])
+
+
+@pytest.mark.parametrize("cycles", RULES)
+def test_larger_graphs_agree_with_the_rule_written_out(cycles):
+    rng = np.random.default_rng(3)
+    n_left = 0
+    for _ in range(60):
+        n = int(rng.integers(5, 14))
+        ends = [rng.choice(n, 2, replace=False).tolist() for _ in range(3 * n)]
+        true, predicted = [tuple(pair) for pair in ends[n:]], [tuple(pair) for pair in ends[:n]]
+        got = quiet(sg.edrc_score, true, predicted, cycles=cycles)
+        assert got == pytest.approx(by_definition(true, predicted, cycles), abs=1e-12)
+        n_left += 0 < len(settled(true, cycles)) < len(set(true))
+    assert n_left > 10
+
+
+@pytest.mark.parametrize("cycles", ["raise", *RULES])
+def test_preferences_without_a_cycle_are_untouched(cycles):
+    true = [("A", "B"), ("B", "C"), ("A", "B"), ("A", "D")]
+    predicted = [("B", "C"), ("C", "D")]
+    expected = edrc(true, predicted)
+    assert sg.edrc_score(true, predicted, cycles=cycles) == pytest.approx(expected, abs=1e-15)
+
+
+def test_a_pair_stated_both_ways_is_as_if_never_judged():
+    true = [("A", "B"), ("B", "A"), ("A", "C"), ("B", "C")]
+    # W(C) = {A, B}, both agreed on; A and B have rank 1
+    assert quiet(sg.edrc_score, true, {"A": 3, "B": 2, "C": 1}, cycles="unknown") == 1
+    assert quiet(sg.edrc_score, true, {"A": 3, "B": 2, "C": 2}, cycles="unknown") == 2 * 1.5 / 2 - 1
+
+
+def test_pairs_between_components_stay_and_those_within_imply_nothing():
+    true = [*ROUND, ("C", "D"), ("D", "E")]
+    # D: C agrees, A and B are unknown, for only C ≻ D was judged; E: C and D agree
+    expected = 2 * ((1 + 2 * 0.5) / 2 + (2 + 2 * 0.5) / 3) / (3 / 2 + 4 / 3) - 1
+    scores = {"A": 0, "B": 0, "C": 3, "D": 2, "E": 1}
+    assert quiet(sg.edrc_score, true, scores, cycles="unknown") == pytest.approx(expected)
+
+
+def test_items_of_pairs_left_out_are_still_items():
+    # W(Y) = {X, A, B}: of A and B nothing is known any more
+    true = [("A", "B"), ("B", "A"), ("X", "Y")]
+    assert quiet(sg.edrc_score, true, {"X": 1, "Y": 0}, prior=0.3, cycles="unknown") == (
+        pytest.approx(2 * (1 + 0.3 + 0.3) / 3 - 1)
+    )
+
+
+def test_the_majority_of_votes_decides_first():
+    votes = [("A", "B")] * 3 + [("B", "A")] * 2
+    assert sg.edrc_score(votes, {"A": 1, "B": 0}, cycles="majority") == 1
+    assert sg.edrc_score(votes, {"A": 0, "B": 1}, cycles="majority") == -1
+    assert math.isnan(
+        quiet(sg.edrc_score, votes, {"A": 1, "B": 0}, cycles="unknown", undefined=math.nan)
+    )
+
+
+def test_votes_can_break_a_cycle_and_ties_do_not():
+    scores = {"A": 3, "B": 2, "C": 1}
+    outvoted = [*ROUND, ("A", "C"), ("A", "C")]  # C ≻ A has one vote of three
+    assert sg.edrc_score(outvoted, scores, cycles="majority") == 1
+    even = [*ROUND, ("A", "C")]  # one vote each way: A, B and C stay in a cycle
+    assert preferences_left_out(even, "majority", qid=[1] * 4)[1] == (3, 1, 2)
+
+
+def test_a_graph_that_is_one_cycle_is_undefined():
+    for undefined in 0.0, 1.0, math.nan:
+        np.testing.assert_equal(
+            quiet(sg.edrc_score, ROUND, {"A": 1}, cycles="unknown", undefined=undefined), undefined
+        )
+
+
+def test_a_prediction_of_pairs_follows_the_same_rule():
+    true = [("A", "B"), ("C", "D")]
+    predicted = [("A", "B"), ("D", "C"), ("C", "D"), ("C", "D")]
+    # B: A agrees, C and D are unknown; D: C is silent, or by majority agrees
+    assert quiet(sg.edrc_score, true, predicted, cycles="unknown") == pytest.approx(
+        2 * ((1 + 1) / 2 + (0.5 + 1) / 2) / (3 / 2 + 3 / 2) - 1
+    )
+    assert sg.edrc_score(true, predicted, cycles="majority") == pytest.approx(
+        2 * ((1 + 1) / 2 + (1 + 1) / 2) / (3 / 2 + 3 / 2) - 1
+    )
+
+
+# Counts -------------------------------------------------------------------------------------------
+
+TRUE = [*ROUND, ("X", "Y"), ("Y", "X"), ("X", "Z"), ("A", "B")]
+QID = [1, 1, 1, 2, 2, 2, 3]
+PREDICTED = {1: {"A": 1}, 2: [("X", "Z"), ("Z", "X")], 3: [("A", "B")]}
+
+
+def test_one_warning_counts_both_sides():
+    with pytest.warns(UserWarning) as told:
+        values = sg.edrc_per_query(TRUE, PREDICTED, qid=QID, cycles="unknown")
+    assert [str(one.message) for one in told] == [
+        "Left out as unknown (cycles='unknown'): 4 of 6 pairs in true_pairs, 1 of them stated both "
+        "ways, in 2 of 3 queries; 1 of 2 pairs in predicted_pairs, 1 of them stated both ways, in "
+        "1 of 2 queries. skgraded.measures.preferences_left_out counts them by query."
+    ]
+    assert told[0].filename == __file__
+    # of Z ≻ X the prediction says nothing any more; of Y nothing is known
+    assert values == {1: 0.0, 2: 2 * (0.5 + 0.5) / 2 - 1, 3: 1.0}
+
+
+def test_the_score_of_all_queries_warns_too():
+    with pytest.warns(UserWarning, match="3 of 3 pairs in true_pairs, 0 of .* 1 of 1 q") as told:
+        sg.edrc_score(ROUND, {"A": 1}, cycles="unknown")
+    assert told[0].filename == __file__
+
+
+def test_counts_by_query():
+    counts = preferences_left_out(TRUE, qid=QID)
+    assert counts == {1: (3, 0, 3), 2: (2, 1, 0), 3: (1, 0, 0)}
+    assert list(counts) == [1, 2, 3]
+    assert [one.n_unknown for one in counts.values()] == [3, 1, 0]
+
+
+# Refusals -----------------------------------------------------------------------------------------
+
+def test_the_error_says_how_many_queries_have_cycles():
+    message = (
+        "true_pairs, query 1, has a cycle: .* or give cycles='unknown' or 'majority'. "
+        "Queries with cycles: 2 of 3."
+    )
+    with pytest.raises(ValueError, match=message):
+        sg.edrc_per_query(TRUE, dict.fromkeys([1, 2, 3], {"A": 1}), qid=QID)
+
+
+@pytest.mark.parametrize("cycles", ["ignore", None, True, ["unknown"]])
+def test_other_words_for_cycles_are_refused(cycles):
+    message = "cycles must be one of .*'raise', 'unknown', 'majority'.* got"
+    with pytest.raises(ValueError, match=message):
+        sg.edrc_score(ROUND, {"A": 1}, cycles=cycles)
+    with pytest.raises(ValueError, match=message):
+        preferences_left_out(ROUND, cycles, qid=[1, 1, 1])
+
+
+@pytest.mark.parametrize("change, error, message", [
+    ({"cycles": "raise"}, ValueError, '"raise" leaves nothing out'),
+    ({"qid": None}, ValueError, "qid is missing"),
+    ({"qid": [1]}, ValueError, "qid has 1 rows, but pairs has 3"),
+    ({"pairs": []}, ValueError, "pairs is empty"),
+    ({"pairs": set(ROUND)}, TypeError, "pairs is a set"),
+    ({"pairs": ["AB"]}, ValueError, "pairs must be pairs .* row 0 is 'AB'"),
+])
+def test_counts_refuse_what_the_measure_refuses(change, error, message):
+    with pytest.raises(error, match=message):
+        preferences_left_out(**{"pairs": ROUND, "qid": [1, 1, 1]} | change)
+
+
+# The judged items ---------------------------------------------------------------------------------
+
+def test_the_judged_items_are_those_of_the_true_pairs():
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        true = [tuple(sorted(rng.choice(8, 2, replace=False).tolist())) for _ in range(6)]
+        scores = dict(enumerate(rng.permutation(12).tolist()))
+        named = {item for pair in true for item in pair}
+        assert sg.edrc_score(true, scores, items="judged") == pytest.approx(
+            sg.edrc_score(true, scores, items=named), abs=1e-15
+        )
+    values = sg.edrc_per_query(
+        [("A", "B"), ("X", "Y")], {1: {"A": 2, "B": 1, "C": 3}, 2: [("Z", "X"), ("Y", "X")]},
+        qid=[1, 2], items="judged",
+    )
+    assert values == {1: 1.0, 2: -1.0}
+
+
+def test_judged_items_keep_those_whose_pairs_were_left_out():
+    true = [("A", "B"), ("B", "A"), ("X", "Y")]
+    got = quiet(sg.edrc_score, true, {"X": 1, "Y": 0, "Q": 5}, cycles="unknown", items="judged")
+    assert got == pytest.approx(2 * (1 + 0.5 + 0.5) / 3 - 1)
+
+
+# Size ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("cycles", RULES)
+def test_100000_items_in_cycles(cycles):
+    n = 100_000
+    start = time.perf_counter()
+    one_round = [(i, (i + 1) % n) for i in range(n)]
+    got = quiet(sg.edrc_score, one_round, {0: 1}, cycles=cycles, undefined=math.nan)
+    assert math.isnan(got)
+    # 25,000 rounds of 4, each before an item of its own
+    fours = np.arange(n).reshape(-1, 4)
+    true = list(itertools.chain.from_iterable(
+        [(a, b), (b, c), (c, d), (d, a), (d, -a - 1)] for a, b, c, d in fours.tolist()
+    ))
+    counts = preferences_left_out(true, cycles, qid=np.zeros(len(true)))[0]
+    assert counts == (5 * n // 4, 0, n)
+    assert time.perf_counter() - start < 30  # each a second or two; were it quadratic, hours
