@@ -67,7 +67,9 @@ def train_until_it_stops(best, train, valid):
     booster = lgb.train(
         params, train_set, num_boost_round=600, valid_sets=[valid_set],
         feval=eval_metric(MEASURES),
-        callbacks=[lgb.early_stopping(50, verbose=False), lgb.record_evaluation(history)],
+        # of several measures LightGBM stops on the first that stalls, unless told otherwise
+        callbacks=[lgb.early_stopping(50, first_metric_only=True, verbose=False),
+                   lgb.record_evaluation(history)],
     )
     return booster, len(history["valid_0"][MEASURES[0].name])
 

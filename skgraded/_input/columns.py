@@ -3,6 +3,7 @@
 import math
 import numbers
 from fractions import Fraction
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -31,6 +32,8 @@ def as_array(values, name):
         raise ValueError(
             f"{name} must be a 1-D array of numbers; got rows of different lengths."
         ) from None
+    if array.ndim == 0:
+        refuse_data_set(values, name)
     if array.ndim != 1:
         what = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
         hint = " Pass one column, or use .ravel()." if array.ndim == 2 else ""
@@ -50,6 +53,16 @@ def refuse_unordered(values, name):
     """Raise a TypeError about a set or a dict."""
     if isinstance(values, (set, frozenset, dict)):
         raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.")
+
+
+def refuse_data_set(values, name):
+    """Raise a TypeError about a data set of a library that has a door here."""
+    package = type(values).__module__.partition(".")[0]
+    if find_spec(f"skgraded.{package}") is not None:
+        raise TypeError(
+            f"{name} is a {type(values).__name__} of {package}, which calls metrics in a form of "
+            f"its own: give it what skgraded.{package} makes of the measure, not the measure."
+        )
 
 
 def unmasked(values):

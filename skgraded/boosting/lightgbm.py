@@ -120,7 +120,9 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 
 
     Give it to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``,
     together with ``metric="None"``: LightGBM puts its own metrics first, so that
-    ``first_metric_only`` would pick those.
+    ``first_metric_only`` would pick those. Of several measures LightGBM stops on any that stalls,
+    and keeps the best round of that one; ``lgb.early_stopping(…, first_metric_only=True)`` stops on
+    the first of the list.
 
     Parameters
     ----------
@@ -171,7 +173,8 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 
     >>> history = {}
     >>> booster = lgb.train(
     ...     params, train, valid_sets=[valid], feval=eval_metric(["ndcng@5", "mu_map"]),
-    ...     callbacks=[lgb.early_stopping(10, verbose=False), lgb.record_evaluation(history)],
+    ...     callbacks=[lgb.early_stopping(10, first_metric_only=True, verbose=False),
+    ...                lgb.record_evaluation(history)],
     ... )
     >>> list(history["valid_0"])
     ['NDCNG@5', 'MuAP']

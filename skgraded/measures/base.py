@@ -15,7 +15,14 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import number, one_of, refuse_nan_scores, score_column, whole_number
+from skgraded._input.columns import (
+    number,
+    one_of,
+    refuse_data_set,
+    refuse_nan_scores,
+    score_column,
+    whole_number,
+)
 from skgraded._input.docs import with_parameters
 from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, sum_queries, total
 from skgraded._kernels.threads import run_chunks
@@ -169,6 +176,8 @@ class Measure:
         ValueError, TypeError
             On bad input, before any work: which argument, which row, which value.
         """
+        if not hasattr(y_score, "__len__"):
+            refuse_data_set(y_score, "y_score")  # before the predictions are taken for grades
         judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
         return mean_scores([self], judgments, y_score)[0]
 

@@ -18,6 +18,10 @@ from skgraded._input.words import plain, plain_list
 class TornQueryWarning(UserWarning):
     """A fit or a score sees only a part of a query.
 
+    Halving searches with ``resource="n_samples"``, scikit-learn's learning_curve and every split by
+    rows tear queries, and where queries are a column of X or are given beside it only the scores
+    can show it: let another resource grow, and split by query.
+
     Either a ranker is scored on documents of a query of which it was fitted on other documents: the
     split tore queries apart, as KFold, ``cv=5`` and train_test_split do, and the score is better
     than it will be for new queries. Or the queries, a Series that is looked up by the row index of
@@ -37,6 +41,14 @@ TORN = (
     "for new queries; or both sets number different queries alike. Keep each query whole: "
     "cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
     "cv=GroupKFold(5).set_split_request(groups='qid')."
+)
+
+NUMBERED_ALIKE = (
+    "{shared} of the {scored} queries to score, such as {example!r}, have the ids of queries that "
+    "the ranker was fitted on. Both sets number their queries from {first}, as files do that are "
+    "read one by one: if they are other queries, give them other ids, such as qid + 1_000_000 or "
+    "('test', qid). If they are the same queries, the split tears them apart, and the score is "
+    "better than it will be for new ones: use cv=GroupKFold(5)."
 )
 
 PARTIAL = (
@@ -106,10 +118,14 @@ def warn_if_torn(estimator, X, judgments, source=None):
     of other estimators nothing is known. X is what it is about to be scored on, with the column of
     the queries or without it, `source` where in X they were found.
     """
-    shared = _known_queries(estimator, X, judgments)
+    fitted, shared = _known_queries(estimator, X, judgments)
     if shared:
-        message = TORN.format(
-            shared=len(shared), scored=judgments.n_queries, example=plain(shared[0])
+        ids = judgments.query_ids
+        # A split by rows leaves as many queries on both sides, or gaps.
+        alike = all(map(_is_numbering, (ids, fitted.ids))) and len(ids) != len(fitted.ids)
+        message = (NUMBERED_ALIKE if alike else TORN).format(
+            shared=len(shared), scored=len(ids), example=plain(shared[0]),
+            first=plain(ids.min()) if alike else "",
         )
         warnings.warn(message, TornQueryWarning, stacklevel=3)
     else:
@@ -117,7 +133,7 @@ def warn_if_torn(estimator, X, judgments, source=None):
 
 
 def _known_queries(estimator, X, judgments):
-    """Ids of the queries of which the estimator, if it is a ranker, was fitted on other rows."""
+    """What a ranker was fitted on, and ids of the queries of which it was on other rows."""
     while not hasattr(estimator, "_fitted_queries"):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
@@ -128,12 +144,19 @@ def _known_queries(estimator, X, judgments):
         else:  # a feature selection
             estimator = getattr(estimator, "estimator_", None)
         if estimator is None:
-            return []
+            return None, []
     fitted = estimator._fitted_queries
     if fitted is None:
-        return []
+        return None, []
     features = None if X is None else lambda: estimator._take_out(as_table(X))
-    return fitted.torn_in(judgments, features)
+    return fitted, fitted.torn_in(judgments, features)
+
+
+def _is_numbering(ids):
+    """Whether ids are 0, 1, 2, … or 1, 2, 3, … in any order."""
+    if ids.dtype.kind not in "iu":
+        return False
+    return ids.min() in (0, 1) and ids.max() - ids.min() == len(ids) - 1
 
 
 def warn_if_partial(X, source, verb, stacklevel=3):

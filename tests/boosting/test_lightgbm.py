@@ -268,6 +268,32 @@ def test_every_must_be_a_whole_number_from_1(every):
         eval_metric("ndcng", every=every)
 
 
+def test_of_two_measures_lightgbm_stops_on_any_unless_told_to_stop_on_the_first():
+    X, y, qid = sg.datasets.make_ranking(n_queries=80, random_state=0)
+    train, valid = (
+        lgb.Dataset(X[part], y[part], group=np.bincount(qid[part])[np.unique(qid[part])])
+        for part in (qid < 60, qid >= 60)
+    )
+    # The precision of the whole list is the same for every ranking, and stalls at once.
+    metric = eval_metric(["ndcng@10", "p"])
+
+    def best_round(first_metric_only):
+        history = {}
+        booster = lgb.train(
+            PARAMS | {"metric": "None"}, train, 100, valid_sets=[valid], feval=metric,
+            callbacks=[
+                lgb.early_stopping(5, first_metric_only=first_metric_only, verbose=False),
+                lgb.record_evaluation(history),
+            ],
+        )
+        return booster.best_iteration, history["valid_0"]
+
+    stopped, values = best_round(first_metric_only=True)
+    assert 1 < stopped == 1 + np.argmax(values["NDCNG@10"])
+    stopped, values = best_round(first_metric_only=False)
+    assert stopped == 1 < 1 + np.argmax(values["NDCNG@10"])
+
+
 # What is kept, and for how long ------------------------------------------------------------------
 
 def test_the_truth_is_laid_out_once_a_dataset_for_all_metrics(sets):
@@ -413,6 +439,11 @@ def test_a_threshold_too_small_for_32_bits_keeps_the_irrelevant_out():
 
 
 # Errors ------------------------------------------------------------------------------------------
+
+def test_a_bare_measure_as_feval_points_to_the_metric(sets):
+    with pytest.raises(TypeError, match="Dataset of lightgbm.*what skgraded.lightgbm makes of the"):
+        history_of(*sets, sg.NDCG())
+
 
 def test_nan_predictions_are_an_error_that_names_round_and_row(sets):
     metric, rounds = eval_metric("ndcng"), []

@@ -406,6 +406,11 @@ def test_every_must_be_a_whole_number_from_1(every):
 
 # What is kept, and for how long ------------------------------------------------------------------
 
+def test_a_bare_measure_as_custom_metric_points_to_the_metric(sets):
+    with pytest.raises(TypeError, match="DMatrix of xgboost.*what skgraded.xgboost makes of the"):
+        history_of(sets[0], sets, sg.NDCG(), 1)
+
+
 def test_the_truth_is_laid_out_once_a_dmatrix_for_all_metrics(sets):
     before, seen = set(map(id, all_judgments())), []
 

@@ -591,6 +591,19 @@ def test_the_memory_of_the_fit_is_a_few_numbers_a_query():
     assert len(pickle.dumps(ranker)) < 40 * n_queries
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_two_files_that_number_their_queries_alike_are_the_likely_cause(first):
+    X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
+    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid + first)
+    few = qid < 5
+    message = f"5 of the 5 queries to score.*number their queries from {first}, as files do"
+    with pytest.warns(sg.TornQueryWarning, match=message):
+        ranker.score(X[few] + 1, y[few], qid=qid[few] + first)
+    others = (qid >= 3) & (qid < 6)
+    with pytest.warns(sg.TornQueryWarning, match="the split tears queries apart, and"):
+        ranker.score(X[others] + 1, y[others], qid=qid[others] + first)
+
+
 def test_the_warning_is_a_user_warning():
     assert issubclass(sg.TornQueryWarning, UserWarning)
     with warnings.catch_warnings(record=True) as record:

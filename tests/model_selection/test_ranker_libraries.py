@@ -249,6 +249,12 @@ def test_xgboosts_ndcg_takes_whole_grades_only(ndcg_exp_gain):
         sg.QueryRanker(estimator).fit(X, y, qid=qid)
 
 
+def test_fractional_grades_with_xgboosts_default_are_told_what_takes_them():
+    X, y, qid = toy()
+    with pytest.raises(ValueError, match="ndcg_exp_gain=False, or objective='rank:pairwise'"):
+        sg.QueryRanker(XGBRanker()).fit(X, y / 8, qid=qid)
+
+
 @pytest.mark.parametrize(
     "parameters", [{"ndcg_exp_gain": False}, {"objective": "rank:pairwise"}]
 )
