@@ -14,6 +14,15 @@ from small_reports import HOSTILE, cross_evaluation, evaluation, systems
 
 import skgraded as sg
 
+BROWSERS = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
+BROWSER, CHROMEDRIVER = next(filter(None, BROWSERS), None), shutil.which("chromedriver")
+if BROWSER is None or CHROMEDRIVER is None:
+    pytest.skip(
+        f"NO PAGE WAS OPENED IN A BROWSER: chromium is {BROWSER or 'not found'}, chromedriver is "
+        f"{CHROMEDRIVER or 'not found'}; apt-get install chromium chromium-driver",
+        allow_module_level=True,
+    )
+
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -72,21 +81,13 @@ return found;
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    browsers = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
-    browser, chromedriver = next(filter(None, browsers), None), shutil.which("chromedriver")
-    if browser is None or chromedriver is None:
-        pytest.skip(
-            "NO PAGE WAS OPENED IN A BROWSER: "
-            f"chromium is {browser or 'not found'}, chromedriver is {chromedriver or 'not found'}; "
-            "apt-get install chromium chromium-driver"
-        )
     options = webdriver.ChromeOptions()
-    options.binary_location = browser
+    options.binary_location = BROWSER
     for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     # The driver is named, so that selenium looks for none and downloads none.
-    driver = webdriver.Chrome(options=options, service=Service(chromedriver))
+    driver = webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
     yield driver
     driver.quit()
 

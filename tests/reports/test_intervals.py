@@ -176,3 +176,16 @@ def test_intervals_cover_the_mean_about_as_often_as_they_say():
     hits = sum(low <= 1 / 2 <= high for low, high in found)
     # 5 standard deviations of a binomial around 95 %; benchmarks/intervals.py has 2,000 sets
     assert abs(hits - 0.95 * 300) <= 5 * (300 * 0.95 * 0.05) ** 0.5
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7, 0.9999999999999999])
+@pytest.mark.parametrize("method", ["bootstrap", "t"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_mean_of_identical_values_lies_in_its_own_interval(value, method, weighted):
+    for n in (2, 3, 7, 50):
+        weights = 0.1 + np.arange(n) % 3 if weighted else None
+        flags = {"AP": np.zeros(n, dtype=bool)}
+        ev = sg.Evaluation(np.arange(n), {"AP": np.full(n, value)}, flags, weights=weights)
+        low, high = ev.confidence_interval(method=method, rng=0)["AP"]
+        assert low <= ev.mean()["AP"] <= high
+        assert low == high == value

@@ -8,6 +8,12 @@ import pytest
 
 import skgraded as sg
 
+if shutil.which("pdflatex") is None:
+    pytest.skip(
+        "pdflatex is not installed: NO LATEX WAS COMPILED; it is in texlive-latex-base",
+        allow_module_level=True,
+    )
+
 PAGE = r"""\documentclass{article}
 \usepackage[a3paper,landscape,margin=1cm]{geometry}
 \usepackage[utf8]{inputenc}
@@ -32,8 +38,6 @@ def compiles(table, folder):
 
 @pytest.fixture(scope="module")
 def evaluations():
-    if shutil.which("pdflatex") is None:
-        pytest.skip("pdflatex is not installed: NO LATEX WAS COMPILED; it is in texlive-latex-base")
     rng = np.random.default_rng(0)
     ids = [NAMES[i % 5] + str(i) for i in range(8)]
     qid = np.repeat(ids, 5)
