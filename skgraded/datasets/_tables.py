@@ -120,8 +120,8 @@ def _read_csv(data, path, names):
 
 
 def _header(data, path):
-    """The separator and the names of the first line."""
-    line = re.split(rb"[\r\n]", data, maxsplit=1)[0]
+    """The separator and the names of the first row."""
+    line = io.BytesIO(data).readline().split(b"\r")[0].rstrip(b"\n")
     try:
         if b"\0" in data:
             line = data[: data.index(b"\0")]
@@ -134,9 +134,17 @@ def _header(data, path):
         ) from None
     separator = "\t" if "\t" in text and "," not in text else ","
     try:
-        return separator, next(csv.reader([text], delimiter=separator), [])
+        return separator, next(_rows(data, separator), [])
     except csv.Error as problem:
         raise ValueError(f"{path}: line 1: {problem}.") from None
+
+
+def _rows(data, separator):
+    """Rows by Python's csv module; other columns than those that are read may be no UTF-8."""
+    lines = io.TextIOWrapper(
+        io.BytesIO(data), encoding="utf-8", errors="surrogateescape", newline=""
+    )
+    return csv.reader(lines, delimiter=separator)
 
 
 def _all_at_once(data, separator, header, names):
@@ -189,12 +197,7 @@ def _outside_quotes(letters, separator):
 
 def _row_by_row(data, path, separator, names):
     """Read the columns by Python's csv module, or raise the error that names the first bad line."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}: line {line}: text must be UTF-8.") from None
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    rows = _rows(data, separator)
     found: dict = {name: [] for name in names.all}
     seen: dict = {}
     try:
@@ -221,6 +224,9 @@ def _problem(row, header, names, seen, line):
     if len(row) != len(header):
         return f"{len(row)} columns, but the first line names {len(header)}."
     cells = dict(zip(header, row, strict=True))
+    for name in names.all:
+        if any("\udc80" <= letter <= "\udcff" for letter in cells[name]):
+            return f"text must be UTF-8; {name} is not."
     if not cells[names.query]:
         return f"the query ({names.query}) is missing."
     for name in names.numbers:
