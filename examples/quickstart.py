@@ -14,7 +14,6 @@ import time
 import lightgbm as lgb
 import numpy as np
 import sklearn
-from sklearn.datasets import load_svmlight_file
 from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit
 
 import skgraded as sg
@@ -31,12 +30,8 @@ def load(train, group):
     """Features, grades and the query of each row."""
     if train is None:
         return sg.datasets.make_ranking(n_queries=400, n_documents=40, random_state=0)
-    if group is None:
-        data = sg.datasets.read_letor(train)
-        return data.X, data.y, data.qid
-    X, y = load_svmlight_file(train)
-    sizes = np.loadtxt(group, dtype=int, ndmin=1)
-    return X, y, np.repeat(np.arange(len(sizes)), sizes)
+    data = sg.datasets.read_letor(train, group=group)
+    return data.X, data.y, data.qid
 
 
 def split(X, y, qid, test_size, seed):

@@ -23,7 +23,6 @@ import lightgbm as lgb
 import numpy as np
 import optuna
 import sklearn
-from sklearn.datasets import load_svmlight_file
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, cross_val_score
 
 import skgraded as sg
@@ -38,12 +37,8 @@ def load(path, group):
     """Features, grades and the query of each row."""
     if path is None:
         return sg.datasets.make_ranking(n_queries=120, random_state=0)
-    if group is None:
-        data = sg.datasets.read_letor(path)
-        return data.X, data.y, data.qid
-    X, y = load_svmlight_file(path)
-    sizes = np.loadtxt(group, dtype=int, ndmin=1)
-    return X, y, np.repeat(np.arange(len(sizes)), sizes)
+    data = sg.datasets.read_letor(path, group=group)
+    return data.X, data.y, data.qid
 
 
 def split(X, y, qid, test_size, seed):

@@ -4,6 +4,7 @@ import numpy as np
 
 from skgraded._input.columns import (
     column,
+    is_finite_number,
     is_missing,
     refuse_other_length,
     refuse_unordered,
@@ -23,6 +24,12 @@ def query_codes(qid, n=None, expected="y_true", name="qid"):
     the one that has `n` rows.
     """
     array = _ids(qid, name)
+    if n is not None and _are_sizes(array, n):
+        raise ValueError(
+            f"{name} has {len(array)} rows, but {expected} has {n}. The numbers of {name} add up "
+            f"to {n}: sizes of queries go in group=, or become ids by "
+            "np.repeat(np.arange(len(sizes)), sizes)."
+        )
     refuse_other_length(array, name, n, expected)
     n = len(array)
     if n == 0:
@@ -106,6 +113,15 @@ def _ids(qid, name):
         if array.dtype.kind in "iu":
             return array
     return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # else pyarrow's own scalars
+
+
+def _are_sizes(ids, n):
+    """Whether ids are fewer than n and could be sizes: whole numbers ≥ 1 that add up to n."""
+    return (
+        0 < len(ids) < n
+        and all(is_finite_number(one) and one >= 1 and one == int(one) for one in ids)
+        and sum(map(int, ids)) == n
+    )
 
 
 def _hash_codes(values, name):

@@ -29,7 +29,8 @@ files:
                                 --grade-column and --score-column (once a system)
 
   Plain or gzip; - is standard input. Of a run, documents without a judgment have
-  grade 0, and judged documents that it lacks are not retrieved.
+  grade 0, and judged documents that it lacks are not retrieved. Queries that
+  either of the two lacks are left out, as trec_eval does, and a note counts them.
 
 examples:
   skgraded evaluate qrels.txt bm25.run lgbm.run -m ndcng@10 -m mu_map
@@ -91,8 +92,8 @@ def _report(args, note):
 def _settings(args):
     return Settings(
         measures=args.measures or ["ndcng@10", "mu_map"], ties=args.ties, complete=args.complete,
-        query=args.query_column, document=args.document_column, grade=args.grade_column,
-        scores=args.score_columns, progress=not args.quiet,
+        strict=args.strict, query=args.query_column, document=args.document_column,
+        grade=args.grade_column, scores=args.score_columns, progress=not args.quiet,
     )
 
 
@@ -170,6 +171,9 @@ def _add_common(command):
         "ndcg(gain='linear'))")
     add("-c", "--complete", action="store_true",
         help="judged queries that a run lacks count, with nothing retrieved")
+    add("--strict", action="store_true",
+        help="refuse a run of which queries would be left out: judged ones that it lacks, unless "
+        "-c counts them, or its own that have no judgments")
     add("--query-column", metavar="NAME", help="of a table (query)")
     add("--grade-column", metavar="NAME", help="of a table (grade)")
     add("--score-column", dest="score_columns", action="append", metavar="NAME",

@@ -28,6 +28,7 @@ class Settings:
     measures: list
     ties: str | None
     complete: bool
+    strict: bool
     query: str | None
     document: str | None
     grade: str | None
@@ -144,9 +145,15 @@ def _evaluate_trec(qrels_source, systems, settings, note):
 
 def _evaluate_run(qrels, judged, run, name, settings, note):
     """Evaluate a run by the judgments."""
-    joined = judged.join(run, settings.complete, True, settings.ties)
-    if joined.missing.any():
-        note(_lacking(qrels.query_ids, joined.missing, name, settings.complete))
+    joined = judged.join(run, settings.complete, settings.strict, settings.ties)
+    if joined.missing.any() and settings.strict and not settings.complete:
+        raise ValueError(
+            f"{run.source} lacks {joined.missing.sum()} of the {len(joined.missing)} queries of "
+            f"{qrels.source}, {qrels.query_ids[np.argmax(joined.missing)]!r} the first: leave out "
+            "--strict, or give -c to count them with nothing retrieved."
+        )
+    if joined.missing.any() or joined.unjudged.any():
+        note(_differing(qrels, run, joined, name, settings.complete))
     measured = joined.sizes > 0
     evaluation = evaluate(
         joined.grade, joined.score, group=joined.sizes[measured], measures=settings.measures
@@ -154,13 +161,19 @@ def _evaluate_run(qrels, judged, run, name, settings, note):
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def _lacking(query_ids, missing, name, complete):
-    """What is said of the judged queries that a run lacks."""
-    fate = "counted" if complete else "left out; -c counts them"
+def _differing(qrels, run, joined, name, complete):
+    """What is said of the queries that a run or its judgments lack."""
+    fate = "count with nothing retrieved" if complete else "are left out; -c counts them"
     return (
-        f"{name} lacks {missing.sum()} of {len(missing)} judged queries, "
-        f"{query_ids[np.argmax(missing)]!r} the first: {fate} with nothing retrieved."
+        f"{name}: of the judged queries, {_part(joined.missing, qrels.query_ids)} are not in the "
+        f"run and {fate}; of its queries, {_part(joined.unjudged, run.query_ids)} have no "
+        "judgments and are left out."
     )
+
+
+def _part(chosen, query_ids):
+    first = f" ({query_ids[np.argmax(chosen)]!r} the first)" if chosen.any() else ""
+    return f"{chosen.sum()} of {len(chosen)}{first}"
 
 
 # A LETOR file and scores -------------------------------------------------------------------------

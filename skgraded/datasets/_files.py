@@ -10,8 +10,10 @@ from importlib.util import find_spec
 import numpy as np
 
 from skgraded._input.progress import progress_bar
+from skgraded._input.words import plain
 
 BLOCK = 1 << 22  # bytes that are parsed at a time
+BOM = b"\xef\xbb\xbf"
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -87,6 +89,8 @@ def blocks(source, path, progress=False):
             text = b"".join(pieces)
             end = text.rfind(b"\n") + 1 if size >= BLOCK else len(text)
             text, rest = text[:end], text[end:]
+            if first == 1:
+                text = text.removeprefix(BOM)
             if text:
                 yield first, text
                 first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
@@ -109,27 +113,46 @@ def _bar(raw, path, progress):
         yield lambda: bar.update(raw.tell() - bar.n)
 
 
-def repeated(query, document, keys=None):
-    """A row whose query had its document before, and the row where it had; None if none is.
+def repeats(query, document, keys=None):
+    """Rows whose query had their document before, and the first row where it had.
 
     `keys` may be hashes of both, which show sooner that there is none. They end up sorted.
     """
     import pandas as pd
 
+    none = np.empty(0, dtype=np.intp)
     if document is None:
-        return None
+        return none, none
     if keys is not None:
         keys.sort()
         if (keys[1:] != keys[:-1]).all():
-            return None
+            return none, none
     # Two pairs may share a hash by chance: look at the pairs themselves.
     document = pd.Series(document, dtype=object)  # else pandas copies texts into its own kind
-    twice = pd.DataFrame({"query": query, "document": document}).duplicated().to_numpy()
-    if not twice.any():
-        return None
-    row = int(twice.argmax())
-    pair = query[row], document[row]
-    return row, next((i for i in range(row) if (query[i], document[i]) == pair), row)
+    pairs = pd.DataFrame({"query": query, "document": document})
+    first_of: dict = {}
+    found = [
+        (row, first)
+        for row in np.flatnonzero(pairs.duplicated(keep=False)).tolist()
+        if (first := first_of.setdefault((query[row], document[row]), row)) < row
+    ]
+    rows, firsts = np.array(found, dtype=np.intp).reshape(-1, 2).T
+    return rows, firsts
+
+
+def refuse_contradicting(table, query, rows, firsts):
+    """Raise if judgments that repeat others have another grade.
+
+    The table has `source`, `document`, `numbers` and `place`.
+    """
+    other = np.flatnonzero(table.numbers[rows] != table.numbers[firsts])
+    if len(other):
+        row, first = rows[other[0]], firsts[other[0]]
+        raise ValueError(
+            f"{table.source}: {table.place(row)}: query {plain(query[row])!r} has document "
+            f"{plain(table.document[row])!r} with grade {table.numbers[row]:g}, and with grade "
+            f"{table.numbers[first]:g} before ({table.place(first)}): keep one of them."
+        )
 
 
 def parsed(convert, word):

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 from skgraded._input.columns import check_grades, check_scores, one_of
 from skgraded._input.queries import query_codes, rows_by_query
 from skgraded._input.words import did_you_mean, object_array, plain, plain_list
-from skgraded.datasets._files import repeated
+from skgraded.datasets._files import refuse_contradicting, repeats
 
 
 def join_run(
@@ -30,7 +30,8 @@ def join_run(
     ----------
     qrels : Bunch, mapping or frame
         What `read_qrels` returns, or anything else with the columns ``query``, ``document`` and
-        ``grade``: a pandas or polars frame, a dict, an object with these attributes.
+        ``grade``: a pandas or polars frame, a dict, an object with these attributes. A judgment
+        may be repeated; with another grade it is an error.
     run : Bunch, mapping or frame
         What `read_run` returns, or the columns ``query``, ``document`` and ``score``. Scores rank
         a query's documents, the highest first; -inf: not retrieved.
@@ -64,11 +65,11 @@ def join_run(
     Raises
     ------
     ValueError
-        If a column is missing or of another length than its neighbours, a query has a document
-        twice, an id is missing, a grade is negative or not finite, a score is NaN, the two have
-        no query in common, the run has a query without judgments and ``unjudged="raise"``, or
-        `missing`, `unjudged` or `ties` is another word. It names the argument, the first row, from
-        0, and the value.
+        If a column is missing or of another length than its neighbours, a query of the run has a
+        document twice, or one of the qrels with different grades, an id is missing, a grade is
+        negative or not finite, a score is NaN, the two have no query in common, the run has a
+        query without judgments and ``unjudged="raise"``, or `missing`, `unjudged` or `ties` is
+        another word. It names the argument, the first row, from 0, and the value.
     TypeError
         If `qrels` or `run` has no columns at all, or a column holds what it cannot.
 
@@ -95,11 +96,6 @@ def join_run(
         one_of("ties", ("trec",))(ties)
     judgments, ranked = _rows(qrels, "qrels", "grade"), _rows(run, "run", "score")
     joined = Judged(judgments).join(ranked, missing == "count", unjudged == "raise", ties)
-    if joined.unjudged.all():
-        raise ValueError(
-            "qrels and run have no query in common: qrels has such as "
-            f"{plain(judgments.query_ids[0])!r}, run such as {plain(ranked.query_ids[0])!r}."
-        )
     document = np.concatenate([ranked.document, judgments.document])
     return Bunch(
         y_true=joined.grade,
@@ -136,15 +132,18 @@ def _rows(table, side, number):
     document_codes, document_ids = query_codes(document, n, name, f"{side}.document")
     check = check_grades if number == "grade" else check_scores
     numbers = check(numbers, name=f"{side}.{number}", n=n, expected=name)
-    twice = repeated(codes, document_codes, codes * len(document_ids) + document_codes)
-    if twice:
-        row, first = twice
-        raise ValueError(
-            f"{side}: row {row}: query {plain(ids[codes[row]])!r} has document "
-            f"{plain(document_ids[document_codes[row]])!r} twice, first in row {first}."
-        )
     documents = object_array(plain_list(document_ids))[document_codes]
-    return Rows(side, ids, codes, documents, numbers)
+    rows = Rows(side, ids, codes, documents, numbers)
+    twice, firsts = repeats(codes, document_codes, codes * len(document_ids) + document_codes)
+    if not len(twice):
+        return rows
+    if side == "qrels":
+        refuse_contradicting(rows, rows.query_ids[codes], twice, firsts)
+        return Rows(side, ids, *(np.delete(one, twice) for one in (codes, documents, numbers)))
+    raise ValueError(
+        f"{side}: row {twice[0]}: query {plain(ids[codes[twice[0]]])!r} has document "
+        f"{documents[twice[0]]!r} twice, first in row {firsts[0]}."
+    )
 
 
 def _column(table, side, name):
@@ -192,6 +191,12 @@ class Judged:
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
             self._refuse(run, int(np.argmax(unjudged)))
+        if unjudged.all():
+            raise ValueError(
+                f"{self._judgments.source} and {run.source} have no query in common: "
+                f"{self._judgments.source} has such as {plain(self._judgments.query_ids[0])!r}, "
+                f"{run.source} such as {plain(run.query_ids[0])!r}."
+            )
         query, document, score = numbers[run.query_codes], run.document, run.numbers
         judgment = self._find(query, document)
         if ties == "trec":

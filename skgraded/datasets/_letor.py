@@ -10,14 +10,20 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from skgraded._input.columns import whole_number
-from skgraded.datasets._files import check_path, parsed, parsed_blocks, shown
+from skgraded.datasets._files import check_path, number_in, parsed, parsed_blocks, shown
+from skgraded.datasets._words import numbers
 
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
+REPEAT = "sizes in memory become ids by np.repeat(np.arange(len(sizes)), sizes)"
+WITHOUT_QUERIES = f" Of a file without queries, give the file of their sizes, group=; {REPEAT}."
 LARGEST_INDEX = 2**31 - 1  # what scikit-learn's parser and LightGBM take
 
 
 def read_letor(
-    path: str | os.PathLike[str] | BinaryIO, n_features: int | None = None
+    path: str | os.PathLike[str] | BinaryIO,
+    n_features: int | None = None,
+    *,
+    group: str | os.PathLike[str] | BinaryIO | None = None,
 ) -> Bunch:
     r"""Read a LETOR file: svmlight lines with a query, and the document's id as a comment.
 
@@ -32,6 +38,9 @@ def read_letor(
     n_features : int, optional
         Number of columns of `X`; the highest index of the file if not given. Give it where
         several files must agree, as the parts of a fold do.
+    group : str, path-like or binary file, optional
+        For files without ``qid:``, as LightGBM has them: the file beside, often called
+        ``.query``, with the number of rows of each query, one a line.
 
     Returns
     -------
@@ -41,7 +50,8 @@ def read_letor(
         ``y`` : ndarray of shape (n,), float64
             Grades as in the file, negative ones too.
         ``qid`` : ndarray of shape (n,), object
-            Query of each row, the text as in the file: ``"007"`` is not ``"7"``.
+            Query of each row, the text as in the file: ``"007"`` is not ``"7"``. With `group` the
+            queries are 0, 1, 2, …, integers, in the order of the file.
         ``doc_id`` : ndarray of shape (n,), object
             Document ids, None where the comment has none.
 
@@ -52,7 +62,9 @@ def read_letor(
     ValueError
         If a line cannot be read (a grade that is not a finite number, no query, a feature that is
         not ``index:number``, indices that do not rise, start below 1 or pass `n_features`), the
-        file holds no row, or it is cut short or not text. The error names the file and the line.
+        file holds no row, or it is cut short or not text; if sizes in `group` are no whole numbers
+        ≥ 1 or do not add up to the rows, or the file has queries of its own. The error names the
+        file and the line.
     TypeError, OSError
         If `path` is not text, path-like or a file in binary mode, or cannot be opened.
 
@@ -76,21 +88,26 @@ def read_letor(
     >>> data.y, data.qid, data.doc_id
     (array([2., 0.]), array(['7', '7'], dtype=object), array(['a', 'b'], dtype=object))
     """
-    return read_rows(path, n_features)
+    return read_rows(path, n_features, group)
 
 
-def read_rows(source, n_features=None, negative=True):
+def read_rows(source, n_features=None, group=None, negative=True):
     """Read a LETOR file; see `read_letor`. Negative grades may be refused."""
     path = check_path(source)
+    if not (isinstance(group, (str, os.PathLike, type(None))) or hasattr(group, "read")):
+        raise TypeError(f"group must be the path of a file of sizes; {REPEAT}.")
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
     # Arrays that grow in place: a list of pieces would be in memory twice when they are joined.
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
     qid, doc_id = [], []
+    with_query = group is None
     for (X, y), names in parsed_blocks(
         source, path, "a LETOR file",
-        lambda text, _: (_numbers(text, n_features, negative), _names(text.split(b"\n"))),
-        lambda line: _problem(line, n_features, negative),
+        lambda text, _: (
+            _numbers(text, n_features, negative), _names(text.split(b"\n"), with_query)
+        ),
+        lambda line: _problem(line, n_features, negative, with_query),
     ):
         data.frombytes(X.data.tobytes())
         indices.frombytes(X.indices.astype(np.int32).tobytes())
@@ -98,17 +115,28 @@ def read_rows(source, n_features=None, negative=True):
         grades.frombytes(y.tobytes())
         qid += names[0]
         doc_id += names[1]
-    if not qid:
+    if not doc_id:
         raise ValueError(f"{path}: the file holds no row: it is empty, or all comments.")
     columns = np.frombuffer(indices, np.int32)
     indptr = np.append(0, np.cumsum(row_sizes))
-    shape = (len(qid), n_features or int(columns.max(initial=-1)) + 1)
+    shape = (len(doc_id), n_features or int(columns.max(initial=-1)) + 1)
     return Bunch(
         X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
         y=np.frombuffer(grades),
-        qid=np.array(qid, dtype=object),
+        qid=np.array(qid, dtype=object) if group is None else _repeated(group, len(doc_id), path),
         doc_id=np.array(doc_id, dtype=object),
     )
+
+
+def _repeated(group, n, path):
+    """The query of each of n rows, by a file of sizes."""
+    sizes = read_sizes(group)
+    if sizes.sum() != n:
+        raise ValueError(
+            f"{check_path(group)}: the sizes of {len(sizes)} queries add up to {sizes.sum():.0f} "
+            f"rows, but {path} has {n}."
+        )
+    return np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
 
 
 def _numbers(text, n_features, negative):
@@ -122,8 +150,8 @@ def _numbers(text, n_features, negative):
     return X, y
 
 
-def _names(lines):
-    """Queries and document ids of some lines."""
+def _names(lines, with_query):
+    """Queries, if lines have one, and document ids of some lines."""
     qid, doc_id = [], []
     last = text = None
     for line in lines:
@@ -132,39 +160,51 @@ def _names(lines):
         if not words:
             continue
         query = words[1] if len(words) > 1 else b""
-        if query != last:  # rows come query by query, and may share one text
+        if not with_query:
+            if query.startswith(b"qid") or b"_" in body:
+                raise ValueError("a query, or a number such as 1_0")
+        elif query != last:  # rows come query by query, and may share one text
             if not query.startswith(b"qid:") or query == b"qid:":
                 raise ValueError("no query")
             last, text = query, query[4:].decode()
+        if b"_" in body and (b"_" in words[0] or b"_" in b"".join(words[2:])):
+            raise ValueError("a number such as 1_0")
         qid.append(text)
         found = DOC_ID.match(comment)
         doc_id.append(found[1].decode() if found else None)
     return qid, doc_id
 
 
-def _problem(line, n_features, negative):
+def _problem(line, n_features, negative, with_query):
     """Say what is wrong with a line; None if nothing is."""
     body, _, comment = line.partition(b"#")
     words = body.split()
     if not words:
         return None
-    grade = parsed(float, words[0])
+    grade = number_in(words[0])
     if grade is None or not np.isfinite(grade):
         return f"the grade must be a finite number; got {shown(words[0])}."
     if grade < 0 and not negative:
         return f"the grade {grade:g} is negative: subtract the irrelevant level from all grades."
     query = words[1] if len(words) > 1 else b""
-    if not query.startswith(b"qid:") or query == b"qid:":
-        return f"'qid:' and the query must follow the grade; got {shown(query)}."
+    if not with_query and query.startswith(b"qid:"):
+        return f"the file has queries of its own, {shown(query)}: leave out group=."
+    if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
+        advice = "" if query.startswith(b"qid") else WITHOUT_QUERIES
+        return f"'qid:' and the query must follow the grade; got {shown(query)}.{advice}"
     found = DOC_ID.match(comment)
     for word in (query, found[1] if found else b""):
         if parsed(bytes.decode, word) is None:
             return f"query and document id must be UTF-8; got {shown(word)}."
+    return _problem_of_features(words[1 + with_query :], n_features)
+
+
+def _problem_of_features(words, n_features):
     before = 0
-    for word in words[2:]:
+    for word in words:
         index, colon, value = word.partition(b":")
         index = parsed(int, index)
-        if not colon or index is None or parsed(float, value) is None:
+        if not colon or index is None or parsed(float, value) is None or b"_" in word:
             return f"a feature must be index:number; got {shown(word)}."
         if not 1 <= index <= (n_features or LARGEST_INDEX):
             most = f"n_features={n_features}" if n_features else LARGEST_INDEX
@@ -175,29 +215,51 @@ def _problem(line, n_features, negative):
     return None
 
 
-# Scores of the rows ------------------------------------------------------------------------------
+# Files of one number a line ----------------------------------------------------------------------
+
+def read_sizes(source):
+    """Read the numbers of rows of consecutive queries."""
+    return _read_column(source, "a list of sizes", "size", _is_size, _problem_of_size)
+
 
 def read_scores(source, progress=False):
-    """Read numbers, one a line: the scores of a LETOR file's rows."""
-    path = check_path(source)
-    found = list(
-        parsed_blocks(source, path, "a list of scores", _scores, _problem_of_score, progress)
+    """Read the scores of a LETOR file's rows."""
+    return _read_column(
+        source, "a list of scores", "score", lambda found: found == found, _problem_of_score,
+        progress,
     )
+
+
+def _read_column(source, kind, what, is_good, problem_of, progress=False):
+    """Read numbers, one a line, all of them good."""
+    path = check_path(source)
+
+    def parse(text, _):
+        text = text.removesuffix(b"\n") + b"\n"
+        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+        found = numbers(text, np.append(0, ends[:-1] + 1), ends)
+        if not is_good(found).all():
+            raise ValueError("a number that cannot be")
+        return found
+
+    found = list(parsed_blocks(source, path, kind, parse, problem_of, progress))
     if not found:
-        raise ValueError(f"{path}: the file holds no score: it is empty.")
+        raise ValueError(f"{path}: the file holds no {what}: it is empty.")
     return np.concatenate(found)
 
 
-def _scores(text, _):
-    scores = np.array([float(line) for line in text.removesuffix(b"\n").split(b"\n")])
-    if np.isnan(scores).any():
-        raise ValueError("a score is NaN")
-    return scores
+def _is_size(number):
+    return (number >= 1) & (number == np.floor(number)) & (number < np.inf)
 
 
 def _problem_of_score(line):
-    score = parsed(float, line)
-    if score is None or np.isnan(score):
-        word = ascii(line.decode(errors="replace").strip()[:40])
-        return f"the score must be a number, one a line; got {word}."
+    if number_in(line) is None:
+        return f"the score must be a number, one a line; got {shown(line.strip())}."
+    return None
+
+
+def _problem_of_size(line):
+    size = number_in(line)
+    if size is None or not _is_size(size):
+        return f"the size of a query must be a whole number ≥ 1; got {shown(line.strip())}."
     return None

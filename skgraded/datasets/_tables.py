@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-import warnings
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +12,9 @@ from sklearn.utils import Bunch
 
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import query_codes
-from skgraded.datasets._files import blocks, check_path, number_in, repeated, shown
+from skgraded._input.words import object_array
+from skgraded.datasets._files import blocks, check_path, number_in, repeats, shown
+from skgraded.datasets._words import exact_floats
 
 PARQUET = b"PAR1"
 
@@ -64,14 +66,16 @@ def _refuse_missing(path, place, names, known):
                 f"{path}: {place}there is no column {name!r}; there are "
                 f"{', '.join(map(repr, known[:20]))}.{names.advice}"
             )
+        if known.count(name) > 1:
+            raise ValueError(f"{path}: {place}there are {known.count(name)} columns {name!r}.")
 
 
-def _columns(frame, names):
+def _columns(table, names):
     return Bunch(
-        query=frame[names.query].to_numpy(),
-        grade=check_grades(frame[names.grade], f"column {names.grade!r}"),
-        scores={name: column(frame[name], f"column {name!r}") for name in names.scores},
-        document=frame[names.document].to_numpy() if names.document else None,
+        query=np.asarray(table[names.query]),
+        grade=check_grades(table[names.grade], f"column {names.grade!r}"),
+        scores={name: column(table[name], f"column {name!r}") for name in names.scores},
+        document=np.asarray(table[names.document]) if names.document else None,
     )
 
 
@@ -98,8 +102,8 @@ def _read_parquet(data, path, names):
         if np.isnan(values).any():
             row = int(np.argmax(np.isnan(values)))
             raise ValueError(f"{path}: column {name!r} must not be missing or NaN: row {row} is.")
-    twice = repeated(found.query, found.document)
-    if twice:
+    twice, _ = repeats(found.query, found.document)
+    if len(twice):
         raise ValueError(f"{path}: row {twice[0]}: the query has the document twice.")
     return found
 
@@ -110,77 +114,109 @@ def _read_csv(data, path, names):
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
     try:
-        frame = _frame(data, separator, header, names)
-        if frame.empty:
-            raise ValueError("line 2: the table has no row.")
-        found = _columns(frame, names)
-        if (frame[names.texts] == "").any(axis=None) or frame[names.numbers].isna().any(axis=None):
-            raise ValueError("a value is missing")
-        if repeated(found.query, found.document):
-            raise ValueError("a query has a document twice")
-    except ValueError as error:
-        raise _located(data, path, separator, names, error) from None
-    return found
+        return _all_at_once(data, separator, header, names)
+    except ValueError:  # an error, or quotes in odd places
+        return _row_by_row(data, path, separator, names)
 
 
-def _frame(data, separator, header, names):
-    """Parse the columns by pandas; a ValueError if a row is not as it should be."""
+def _header(data, path):
+    """The separator and the names of the first row."""
+    line = io.BytesIO(data).readline().split(b"\r")[0].rstrip(b"\n")
+    try:
+        if b"\0" in data:
+            line = data[: data.index(b"\0")]
+            raise ValueError("not text")
+        text = line.decode()
+    except ValueError:
+        number = line.count(b"\n") + 1
+        raise ValueError(
+            f"{path}: line {number}: neither text in UTF-8 nor a Parquet file."
+        ) from None
+    separator = "\t" if "\t" in text and "," not in text else ","
+    try:
+        return separator, next(_rows(data, separator), [])
+    except csv.Error as problem:
+        raise ValueError(f"{path}: line 1: {problem}.") from None
+
+
+def _rows(data, separator):
+    """Rows by Python's csv module; other columns than those that are read may be no UTF-8."""
+    lines = io.TextIOWrapper(
+        io.BytesIO(data), encoding="utf-8", errors="surrogateescape", newline=""
+    )
+    return csv.reader(lines, delimiter=separator)
+
+
+def _all_at_once(data, separator, header, names):
+    """Read the columns by pandas; a ValueError if a row is not as it should be."""
     import pandas as pd
 
-    quoted = b'"' in data
-    if not quoted:
-        _refuse_uneven(data, separator, len(header))
-    try:
-        with warnings.catch_warnings():
-            # pandas only warns of rows that are too long
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                # With usecols pandas passes over what a row has too many of.
-                io.BytesIO(data), sep=separator, usecols=None if quoted else names.all,
-                dtype=dict.fromkeys(names.texts, object) | dict.fromkeys(names.numbers, float),
-                index_col=False, na_filter=False, low_memory=False,
-            )
-    except pd.errors.ParserWarning as warning:
-        raise ValueError(str(warning)) from None
+    _refuse_uneven(data, separator, len(header))
+    frame = pd.read_csv(
+        io.BytesIO(data), sep=separator, usecols=names.all,
+        dtype=dict.fromkeys(names.texts, object) | dict.fromkeys(names.numbers, float),
+        index_col=False, na_filter=False, low_memory=False, **exact_floats(),
+    )
+    table = _columns(frame, names)
+    if (frame[names.texts] == "").any(axis=None) or frame[names.numbers].isna().any(axis=None):
+        raise ValueError("a value is missing")
+    for name in names.numbers:  # pandas makes 1 and 0 of a column of True and False
+        if frame[name].isin((0, 1)).all() and re.search(rb"true|false", data, re.IGNORECASE):
+            raise ValueError("a column may be of True and False")
+    if len(repeats(table.query, table.document)[0]):
+        raise ValueError("a query has a document twice")
+    return table
 
 
 def _refuse_uneven(data, separator, n_columns):
-    """Raise if a line without quotes is neither blank nor of as many columns as the first."""
+    """Raise if a line is neither blank nor of as many columns as the first."""
     letters = np.frombuffer(data, np.uint8)
+    if b'"' in data:
+        letters = _outside_quotes(letters, separator)
     starts = np.append(0, np.flatnonzero(letters[:-1] == ord("\n")) + 1)
     found = np.add.reduceat(letters == ord(separator), starts, dtype=np.int32)
     if not np.isin(found, (0, n_columns - 1)).all():
         raise ValueError("a row has more or fewer columns than the first")
 
 
-def _header(data, path):
-    """The separator and the names of the first line."""
-    try:
-        line = io.BytesIO(data).readline().decode("utf-8-sig").strip("\r\n")
-    except UnicodeDecodeError:
-        line = "\0"
-    if "\0" in line:
-        raise ValueError(f"{path}: line 1: neither text in UTF-8 nor a Parquet file.")
-    separator = "\t" if "\t" in line and "," not in line else ","
-    return separator, next(csv.reader([line], delimiter=separator), [])
+def _outside_quotes(letters, separator):
+    """The letters, those in quotes 0; an error unless quotes stand around cells, or doubled."""
+    quotes = np.flatnonzero(letters == ord('"'))
+    opening, closing = quotes[::2], quotes[1::2]
+    around = np.zeros(256, dtype=bool)
+    around[[ord(letter) for letter in f'{separator}\n\r"']] = True
+    opening, closing = opening[opening > 0], closing[closing < len(letters) - 1]
+    if len(quotes) % 2 or not (
+        around[letters[opening - 1]].all() and around[letters[closing + 1]].all()
+    ):
+        raise ValueError("quotes in odd places")
+    inside = np.cumsum(letters == ord('"'), dtype=np.uint8)  # wraps around, and stays odd
+    inside &= 1
+    return letters * (1 - inside)
 
 
-def _located(data, path, separator, names, error):
-    """Make the error that names the first bad line."""
-    lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
-    rows = csv.reader(lines, delimiter=separator)
+def _row_by_row(data, path, separator, names):
+    """Read the columns by Python's csv module, or raise the error that names the first bad line."""
+    rows = _rows(data, separator)
+    found: dict = {name: [] for name in names.all}
     seen: dict = {}
     try:
         header = next(rows)
-        for row in filter(None, rows):
+        for row in rows:
+            if len(row) < 2 and not "".join(row).strip():
+                continue
             problem = _problem(row, header, names, seen, rows.line_num)
             if problem:
-                return ValueError(f"{path}: line {rows.line_num}: {problem}")
-    except UnicodeDecodeError:
-        return ValueError(f"{path}: near line {rows.line_num + 1}: text must be UTF-8.")
-    except csv.Error as problem:
-        return ValueError(f"{path}: line {rows.line_num}: {problem}.")
-    return ValueError(f"{path}: {error}")
+                raise ValueError(f"{path}: line {rows.line_num}: {problem}")
+            for name in names.all:
+                found[name].append(row[header.index(name)])
+    except csv.Error as error:
+        raise ValueError(f"{path}: line {rows.line_num}: {error}.") from None
+    if not found[names.query]:
+        raise ValueError(f"{path}: line 2: the table has no row.")
+    for name, cells in found.items():
+        found[name] = object_array(cells) if name in names.texts else list(map(float, cells))
+    return _columns(found, names)
 
 
 def _problem(row, header, names, seen, line):
@@ -188,6 +224,9 @@ def _problem(row, header, names, seen, line):
     if len(row) != len(header):
         return f"{len(row)} columns, but the first line names {len(header)}."
     cells = dict(zip(header, row, strict=True))
+    for name in names.all:
+        if any("\udc80" <= letter <= "\udcff" for letter in cells[name]):
+            return f"text must be UTF-8; {name} is not."
     if not cells[names.query]:
         return f"the query ({names.query}) is missing."
     for name in names.numbers:

@@ -1,17 +1,25 @@
 """Readers of TREC files: judgments (qrels) and runs."""
 
-import io
 import math
 import os
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from skgraded.datasets._files import check_path, number_in, parsed, parsed_blocks, repeated, shown
+from skgraded.datasets._files import (
+    check_path,
+    number_in,
+    parsed,
+    parsed_blocks,
+    refuse_contradicting,
+    repeats,
+    shown,
+)
+from skgraded.datasets._words import first_of_runs, hashes, numbers, texts
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
             Grades ≥ 0. Negative ones, by which trec_eval marks what was pooled and not judged, or
             spam, are 0, and a warning says how many there were.
 
-        Rows are in the order of the file.
+        Rows are in the order of the file. Lines that repeat an earlier query, document and grade
+        are left out.
 
     Warns
     -----
@@ -58,8 +67,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     Raises
     ------
     ValueError
-        If a line cannot be read, a query has a document twice, the file holds no row, or it is
-        cut short or not text. The error names the file and the line.
+        If a line cannot be read, a query has a document with different grades, the file holds no
+        row, or it is cut short or not text. The error names the file and the line.
     TypeError, OSError
         If `path` is not text, path-like or a file in binary mode, or cannot be opened.
 
@@ -99,7 +108,7 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     Raises
     ------
     ValueError, TypeError, OSError
-        As `read_qrels`; also if a score is NaN.
+        As `read_qrels`; also if a query has a document twice, or a score is NaN.
 
     Examples
     --------
@@ -126,7 +135,7 @@ class Table:
     numbers: np.ndarray
     names: np.ndarray
     name_codes: np.ndarray | None
-    blank_lines: np.ndarray
+    no_rows: np.ndarray  # lines that became no row: blank ones, and judgments that are repeated
 
     @property
     def query(self):
@@ -139,9 +148,13 @@ class Table:
         return self.names[self.name_codes]
 
     def place(self, row):
-        """The line of the file, from 1, that a row, from 0, was on."""
-        n_rows_before = self.blank_lines - np.arange(len(self.blank_lines)) - 1  # each blank line
-        return f"line {row + 1 + np.searchsorted(n_rows_before, row, side='right')}"
+        """Where a row, from 0, stood in the file."""
+        return f"line {self.line(row)}"
+
+    def line(self, row):
+        """The lines of the file, from 1, that rows, from 0, were on."""
+        n_rows_before = self.no_rows - np.arange(len(self.no_rows)) - 1
+        return row + 1 + np.searchsorted(n_rows_before, row, side="right")
 
 
 def read_judgments(path, progress):
@@ -162,35 +175,33 @@ def read_table(path, form, progress=False):
     """Read a TREC file block by block; see `Table`."""
     source, path = path, check_path(path)
     queries, names = _Codes(), _Codes()
-    numbers, keys, blanks = [], [], []
+    documents, found, keys, blanks = [], [], [], []
 
-    def parse(text, first):  # to the documents; the other columns are gathered
+    def parse(text, first):
         tidy, blank = _tidied(text, first)
         blanks.append(blank)
         if not tidy:
-            return None
-        starts, ends = _documents(tidy, form)
-        frame = _frame(tidy, form, len(starts))
-        texts = _texts(tidy, starts, ends)
-        queries.add(frame["query"].to_numpy(object))
-        keys.append(_keys(tidy, starts, ends, queries.pieces[-1]))
-        numbers.append(frame[form.number].to_numpy())
+            return
+        places = _places(tidy, form)
+        starts, ends = places["document"]
+        documents.append(texts(tidy, starts, ends))
+        found.append(_numbers(tidy, places[form.number], form))
+        queries.add(tidy, *places["query"])
+        keys.append(hashes(tidy, starts, ends, queries.pieces[-1]))
         if form is RUN:
-            names.add(frame["name"].to_numpy(object))
-        return texts
+            names.add(tidy, *places["name"])
 
-    found = parsed_blocks(
+    for _ in parsed_blocks(
         source, path, form.kind, parse, lambda line: _problem(line, form), progress
-    )
-    documents = [texts for texts in found if texts is not None]
+    ):
+        pass
     if not documents:
         raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
     table = Table(
-        path, queries.texts, queries.joined(), _joined(documents), _joined(numbers),
+        path, queries.texts, queries.joined(), _joined(documents), _joined(found),
         names.texts, names.joined(), np.concatenate(blanks),
     )
-    _refuse_duplicates(table, _joined(keys))
-    return table
+    return _without_repeats(table, form, _joined(keys))
 
 
 class _Codes:
@@ -200,12 +211,13 @@ class _Codes:
         self.known = {}
         self.pieces = []
 
-    def add(self, texts):
+    def add(self, text, starts, ends):
         # Only the first row of each run is looked at closer: rows mostly come query by query.
-        heads = np.flatnonzero(np.append(True, texts[1:] != texts[:-1]))
-        numbers = [self.known.setdefault(text, len(self.known)) for text in texts[heads].tolist()]
+        heads = first_of_runs(text, starts, ends)
+        words = texts(text, starts[heads], ends[heads]).tolist()
+        codes = [self.known.setdefault(word, len(self.known)) for word in words]
         self.pieces.append(
-            np.repeat(np.array(numbers, dtype=np.int32), np.diff(heads, append=len(texts)))
+            np.repeat(np.array(codes, dtype=np.int32), np.diff(heads, append=len(starts)))
         )
 
     @property
@@ -225,15 +237,15 @@ def _joined(pieces):
 
 def _tidied(text, first):
     """Lines with single blanks between their words and none around; the numbers of blank lines."""
-    if first == 1:
-        text = text.removeprefix(b"\xef\xbb\xbf")
     if not text.endswith(b"\n"):
         text += b"\n"
     blank = np.empty(0, dtype=np.intp)
     white = np.frombuffer(text, np.uint8) <= ord(" ")
     if not (white[0] or (white[1:] & white[:-1]).any()):  # as most files are
+        _refuse_return(text)
         return text.replace(b"\t", b" "), blank
     text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+    _refuse_return(text)
     while b"  " in text:
         text = text.replace(b"  ", b" ")
     text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
@@ -246,62 +258,33 @@ def _tidied(text, first):
     return text, blank
 
 
-def _documents(text, form):
-    """Where the document of each tidy line starts and ends, if every line has all columns."""
+def _refuse_return(text):
+    if b"\r" in text:
+        raise ValueError("a carriage return within a line")
+
+
+def _places(text, form):
+    """Where the words of each column start and end, if every tidy line has all columns."""
     letters = np.frombuffer(text, np.uint8)
     new_line = letters == ord("\n")
-    ends = np.flatnonzero(new_line | (letters == ord(" ")))  # of words
+    ends = np.flatnonzero(new_line | (letters == ord(" ")))
     n_columns = len(form.columns)
-    line_ends = ends[n_columns - 1 :: n_columns]
     even = len(ends) == np.count_nonzero(new_line) * n_columns
-    if not even or not new_line[line_ends].all():
+    if not even or not new_line[ends[n_columns - 1 :: n_columns]].all():
         raise ValueError("a line has more or fewer columns")
-    column = form.columns.index("document")
-    return ends[column - 1 :: n_columns] + 1, ends[column::n_columns]
+    starts = np.append(0, ends[:-1] + 1)
+    return {
+        name: (starts[i::n_columns], ends[i::n_columns]) for i, name in enumerate(form.columns)
+    }
 
 
-def _frame(text, form, n_rows):
-    """Parse queries, numbers and names by pandas; a ValueError if one is not as it should be."""
-    import pandas as pd
-
-    types = {"query": object, form.number: float}
-    if form is RUN:
-        types["name"] = object
-    frame = pd.read_csv(
-        io.BytesIO(text), sep=" ", header=None, names=list(form.columns), usecols=list(types),
-        dtype=types, quoting=3, na_filter=False, low_memory=False,
-    )
-    numbers = frame[form.number].to_numpy()
-    bad = np.isnan(numbers) if form is RUN else ~np.isfinite(numbers)
-    if len(frame) != n_rows or bad.any():
-        raise ValueError("a line cannot be read")
-    return frame
-
-
-def _texts(text, starts, ends):
-    """The documents as texts. pandas is slower: it looks for equal ones, and there are none."""
-    # Cut out with the blank after each, by which they are split.
-    bounds = np.stack([starts, ends + 1], axis=1).ravel()
-    chosen = np.tile([False, True], len(starts))
-    letters = np.frombuffer(text, np.uint8, bounds[-1])
-    cut = letters[np.repeat(chosen, np.diff(bounds, prepend=0))].tobytes()
-    return np.array(cut.decode().split(" ")[:-1], dtype=object)
-
-
-def _keys(text, starts, ends, query_codes):
-    """A hash of the query and the document of each row."""
-    text += bytes(7)
-    words = np.ndarray(len(text) - 7, "<u8", text, strides=(1,))  # of 8 bytes, from each byte on
-    keys = query_codes.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
-    rows, key, at, left = np.arange(len(starts)), keys, starts, ends - starts
-    while len(rows):
-        beyond = np.maximum(8 - left, 0).astype(np.uint64)  # bytes that are not the document's
-        key = (key ^ (words[at] << (beyond * np.uint64(8)))) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(32)
-        keys[rows] = key
-        longer = left > 8
-        rows, key, at, left = rows[longer], key[longer], at[longer] + 8, left[longer] - 8
-    return keys
+def _numbers(text, places, form):
+    """Scores, which may be infinite, or grades."""
+    found = numbers(text, *places)
+    bad = np.isnan(found) if form is RUN else ~np.isfinite(found)
+    if bad.any():
+        raise ValueError("a number is NaN, or a grade infinite")
+    return found
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -310,7 +293,7 @@ def _problem(line, form):
     """Say what is wrong with a line; None if nothing is."""
     if b"\r" in line[:-1]:
         return "a carriage return within the line; lines must end with a line feed."
-    words = re.split(rb"[ \t]+", line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r"))
+    words = re.split(rb"[ \t]+", line.strip(b" \t\r"))
     if words == [b""]:
         return None
     for word in words:
@@ -330,12 +313,25 @@ def _problem(line, form):
     return None
 
 
-def _refuse_duplicates(table, keys):
-    """Raise if a query has a document twice. `keys` are hashes of both."""
-    twice = repeated(table.query_codes, table.document, keys)
-    if twice:
-        row, first = twice
-        raise ValueError(
-            f"{table.source}: {table.place(row)}: query {table.query[row]!r} has document "
-            f"{table.document[row]!r} twice, first on {table.place(first)}."
+# Repeated lines ----------------------------------------------------------------------------------
+
+def _without_repeats(table, form, keys):
+    """The table, without judgments that repeat an earlier one; a run may repeat nothing.
+
+    `keys` are hashes of queries and documents.
+    """
+    rows, firsts = repeats(table.query_codes, table.document, keys)
+    if not len(rows):
+        return table
+    if form is QRELS:
+        refuse_contradicting(table, table.query_ids[table.query_codes], rows, firsts)
+        left = np.delete(np.arange(len(table.numbers)), rows)
+        return replace(
+            table, query_codes=table.query_codes[left], document=table.document[left],
+            numbers=table.numbers[left], no_rows=np.union1d(table.no_rows, table.line(rows)),
         )
+    row, first = rows[0], firsts[0]
+    raise ValueError(
+        f"{table.source}: {table.place(row)}: query {table.query[row]!r} has document "
+        f"{table.document[row]!r} twice, first on {table.place(first)}."
+    )

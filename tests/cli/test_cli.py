@@ -11,11 +11,13 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from doubles import doubles
 
 import skgraded as sg
 from skgraded import cli
 from skgraded.cli import main
 from skgraded.cli._systems import Settings, evaluate_files
+from skgraded.datasets._tables import Names, read_columns
 
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n"
 # q1: c, x, a; q2: d and y tied; q3 lacks
@@ -87,15 +89,40 @@ def test_queries_that_a_run_lacks_are_left_out_or_count_as_nothing_retrieved(fil
     assert found["n_undefined"] == {"AP": 0}
 
 
-def test_what_a_run_lacks_is_said_unless_quiet(files, capsys):
-    lines = run(capsys, "evaluate", "qrels", "a.run").err
-    assert lines == (
-        "skgraded: note: a.run lacks 1 of 3 judged queries, 'q3' the first: left out; -c counts "
-        "them with nothing retrieved.\n"
+def test_what_either_side_lacks_is_said_unless_quiet(files, capsys):
+    assert run(capsys, "evaluate", "qrels", "a.run").err == (
+        "skgraded: note: a.run: of the judged queries, 1 of 3 ('q3' the first) are not in the run "
+        "and are left out; -c counts them; of its queries, 0 of 2 have no judgments and are left "
+        "out.\n"
     )
-    assert "counted with nothing" in run(capsys, "evaluate", "qrels", "a.run", "-c").err
+    assert "and count with nothing" in run(capsys, "evaluate", "qrels", "a.run", "-c").err
     assert run(capsys, "evaluate", "qrels", "a.run", "--quiet").err == ""
     assert run(capsys, "evaluate", "qrels", "b.run").err == ""
+
+
+def test_queries_without_judgments_are_left_out_in_the_same_note(files, capsys):
+    (files / "more.run").write_text("q8 Q0 a 1 1 s\n" + RUN + "q9 Q0 a 1 1 s\n")
+    for option in ([], ["-c"]):
+        more = report(capsys, "evaluate", "qrels", "more.run", "--per-query", *option)
+        assert more["more.run"] == report(
+            capsys, "evaluate", "qrels", "a.run", "--per-query", *option
+        )["a.run"]
+    (line,) = run(capsys, "compare", "qrels", "a.run", "more.run").err.splitlines()[1:]
+    assert "('q3' the first)" in line and "2 of 4 ('q8' the first) have no judgments" in line
+
+
+def test_strict_refuses_what_would_be_left_out(files, capsys):
+    (files / "more.run").write_text(OTHER + "\nq9 Q0 a 1 1 s\n")
+    number = OTHER.count("\n") + 2
+    for command in (["evaluate", "qrels", "more.run"], ["compare", "qrels", "b.run", "more.run"]):
+        assert f"more.run: line {number}: query 'q9' has no judgments in qrels" in refused(
+            capsys, *command, "--strict"
+        )
+    error = refused(capsys, "evaluate", "qrels", "a.run", "--strict")
+    assert "a.run lacks 1 of the 3 queries of qrels, 'q3' the first" in error
+    counted = report(capsys, "evaluate", "qrels", "a.run", "--strict", "-c")["a.run"]
+    assert counted["n_queries"] == 3
+    assert run(capsys, "evaluate", "qrels", "b.run", "--strict").err == ""
 
 
 def test_warnings_of_the_reader_are_notes_and_not_errors(files, capsys):
@@ -104,14 +131,6 @@ def test_warnings_of_the_reader_are_notes_and_not_errors(files, capsys):
     assert [line[:15] for line in found.err.splitlines()] == ["skgraded: note:"] * 2
     (files / "bad").write_text("x")
     assert "bad: line 1" in refused(capsys, "evaluate", "qrels", "bad")
-
-
-def test_a_query_without_judgments_is_an_error_that_names_its_line(files, capsys):
-    (files / "more.run").write_text(OTHER + "\nq9 Q0 a 1 1 s\n")
-    line = OTHER.count("\n") + 2
-    for command in (["evaluate", "qrels", "more.run"], ["compare", "qrels", "a.run", "more.run"]):
-        expected = f"more.run: line {line}: query 'q9' has no judgments in qrels"
-        assert expected in refused(capsys, *command)
 
 
 def test_negative_grades_are_counted_aloud(files, capsys):
@@ -176,8 +195,8 @@ def test_queries_of_a_parquet_table_may_be_dates(files, unit):
     frame = pd.DataFrame({"query": days, "grade": [0, 1, 2], "score": [2.0, 1.0, 5.0]})
     frame.to_parquet("t.parquet")
     settings = Settings(
-        measures=["rr"], ties=None, complete=False, query=None, document=None, grade=None,
-        scores=None, progress=False,
+        measures=["rr"], ties=None, complete=False, strict=False, query=None, document=None,
+        grade=None, scores=None, progress=False,
     )
     evaluation = evaluate_files(["t.parquet"], settings, print)["score"]
     np.testing.assert_array_equal(evaluation.query_ids, days[[0, 2]])
@@ -333,6 +352,7 @@ def test_a_letor_file_and_scores(files, capsys):
         (LETOR, "1\n2\n3\n4\n", "scores: line 4: there are 4 scores for the 3 rows"),
         (LETOR, "1\n\n3\n", "scores: line 2: the score must be a number, one a line; got ''"),
         (LETOR, "1\nnan\n3\n", "scores: line 2: the score must be a number, one a line; got 'nan'"),
+        (LETOR, "1\n1_0\n3\n", "scores: line 2: the score must be a number, .*; got '1_0'"),
         (LETOR, "1\n2 3\n3\n", "scores: line 2: .*got '2 3'"),
         (LETOR, "", "scores: the file holds no score"),
         (LETOR.replace("1 qid:7", "-1 qid:7"), "1\n2\n3\n", "test.letor: line 5: the grade -1 is"),
@@ -424,6 +444,66 @@ def test_bad_lines_of_tables_are_named(files, capsys, old, new, problem):
     assert re.match(f"skgraded: t.csv: {problem}", error)
 
 
+def scores_of(path):
+    return read_columns(path, Names("query", "grade", ["score"])).scores["score"].tolist()
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_scores_of_a_table_are_the_numbers_that_were_written(tmp_path, quote):
+    values = doubles(24_000)
+    lines = [f"{quote}q{quote},1,{quote}{value!r}{quote}\n" for value in values]
+    (tmp_path / "t.csv").write_text("query,grade,score\n" + "".join(lines))
+    assert scores_of(tmp_path / "t.csv") == values
+
+
+def test_numbers_of_a_table_are_read_as_python_reads_them(tmp_path):
+    words = ["1e400", "-1e400", "Infinity", "+1", " 2 ", ".5", "5.", "1e-400", "00012"]
+    lines = [f"q,1,{word}\n" for word in words]
+    (tmp_path / "t.csv").write_text("query,grade,score\n" + "".join(lines))
+    assert scores_of(tmp_path / "t.csv") == [float(word) for word in words]
+
+
+@pytest.mark.parametrize("word", ["True", "FALSE", "0x10", "1_0", "1d5", "１", "nan(1)", "1 2"])
+def test_a_column_of_what_is_no_number(files, capsys, word):
+    (files / "t.csv").write_text(f"query,grade,score\nq,1,{word}\nq,0,{word}\n")
+    assert refused(capsys, "evaluate", "t.csv").startswith(
+        f"skgraded: t.csv: line 2: score must be a number; got {word!r}"
+    )
+
+
+def test_documents_may_be_called_true_beside_numbers_of_0_and_1(files, capsys):
+    (files / "t.csv").write_text("query,grade,score,document\nq,1,1,True\nq,0,0,false\n")
+    assert report(capsys, "evaluate", "t.csv", "-m", "rr")["score"]["mean"] == {"RR": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'query,document,grade,score\n"a,b","x ""y""",1,2\n"a,b","line\nfeed",0,1\n',
+        'query,document,grade,score\r\n"a,b","x ""y""",1,2\r\n\r\n"a,b","line\nfeed",0,1',
+        '\ufeffquery,document,grade,score\n"a,b","x ""y""",1,2\n  \n"a,b","line\nfeed",0,1\n',
+    ],
+)
+def test_quoted_cells_blank_lines_and_a_bom(tmp_path, text):
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    table = read_columns(tmp_path / "t.csv", Names("query", "grade", ["score"], "document"))
+    assert table.query.tolist() == ["a,b"] * 2
+    assert table.document.tolist() == ['x "y"', "line\nfeed"]
+    assert table.grade.tolist() == [1, 0] and table.scores["score"].tolist() == [2, 1]
+
+
+def test_a_quoted_row_that_is_short_is_an_error(files, capsys):
+    (files / "t.csv").write_text('query,grade,score,note\n"q",1,2,x\n"q",0,1\n')
+    assert "t.csv: line 3: 3 columns, but the first line names 4" in refused(
+        capsys, "evaluate", "t.csv"
+    )
+
+
+def test_a_name_that_stands_twice_in_the_first_line(files, capsys):
+    (files / "t.csv").write_text("query,grade,score,score\nq,1,2,3\n")
+    assert "t.csv: line 1: there are 2 columns 'score'" in refused(capsys, "evaluate", "t.csv")
+
+
 def test_bad_tables(files, capsys):
     (files / "t.csv").write_text("")
     assert "t.csv: line 1: the file is empty" in refused(capsys, "evaluate", "t.csv")
@@ -460,7 +540,7 @@ def test_bad_tables(files, capsys):
         (OTHER.replace("2 4 t", "2 four t"), "bad: line 3: the score must be a number; got 'four'"),
         (OTHER.replace("2 4 t", "2 nan t"), "bad: line 3: the score must be a number; got 'nan'"),
         (OTHER + "q1 Q0 a 1 2 t", "bad: line 5: query 'q1' has document 'a' twice, .* line 1"),
-        ("\nx Q0 a 1 2 t", "bad: line 2: query 'x' has no judgments in qrels; judged are such"),
+        ("\nx Q0 a 1 2 t", "qrels and bad have no query in common: qrels has such as 'q1'"),
         ("", "bad: the file holds no row"),
         ("\x00\x01\x02", "bad: line 1: a NUL byte"),
     ],

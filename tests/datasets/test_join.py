@@ -136,6 +136,11 @@ def test_what_is_handed_in_stays_as_it_was():
     join_run(qrels, run, ties="trec")
 
 
+def test_a_judgment_that_is_repeated_is_one():
+    repeated = {name: [*values, values[1], values[1]] for name, values in QRELS.items()}
+    assert rows(join_run(repeated, RUN)) == rows(join_run(QRELS, RUN))
+
+
 # ------------------------------------------------------------------------------ trec_eval
 
 
@@ -248,7 +253,7 @@ def test_ids_may_be_tuples_and_of_several_kinds():
     "side, change, problem",
     [
         ("qrels", {"document": ["a", "b", "b", "d", "e"], "query": ["q1"] * 5},
-         "qrels: row 2: query 'q1' has document 'b' twice, first in row 1"),
+         r"qrels: row 2: query 'q1' has document 'b' with grade 1, .* grade 2 before \(row 1\)"),
         ("run", {"document": ["b", "d", "b", "a", "d"]},
          "run: row 2: query 'q1' has document 'b' twice, first in row 0"),
         ("qrels", {"grade": [0, 1, -2, 1, 1]}, r"qrels.grade must hold grades ≥ 0: row 2 is -2"),

@@ -1,9 +1,11 @@
 """The reader of LETOR files."""
 
 import gzip
+import io
 
 import numpy as np
 import pytest
+from doubles import doubles
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
@@ -185,6 +187,10 @@ GOOD = "1 qid:1 1:1 2:2 #docid = a\n"
         ("1 qid:1 :3", "a feature must be index:number; got ':3'"),
         ("1 qid:1 1.5:3", "a feature must be index:number; got '1.5:3'"),
         ("1 qid:1 1:2:3", "a feature must be index:number; got '1:2:3'"),
+        ("1_0 qid:1 1:1", "the grade must be a finite number; got '1_0'"),
+        ("1 qid:1_0 1:1_0", "a feature must be index:number; got '1:1_0'"),
+        ("1 qid:1 1_0:1 #docid = a_b", "a feature must be index:number; got '1_0:1'"),
+        ("1 qid:1 1:0x10", "a feature must be index:number; got '1:0x10'"),
         ("1 qid:1 qid:2 1:3", "a feature must be index:number; got 'qid:2'"),
         ("1 qid:1 1: 3", "a feature must be index:number; got '1:'"),
         ("1 qid:1 0:3 1:1", "a feature's index must be from 1 to 2147483647; got '0:3'"),
@@ -198,7 +204,6 @@ GOOD = "1 qid:1 1:1 2:2 #docid = a\n"
         (b"1 qid:1 1:1 #docid = \xe9", r"query and document id must be UTF-8; got '\\\\xe9'"),
         (b"1 qid:1 1:1 #\0", "a NUL byte"),
         (b"\xff\xfe1\0 \0", "a NUL byte"),
-        (b"\xef\xbb\xbf1 qid:1 1:1", "the grade must be a finite number"),
         (b"\x89PNG\r", r"the grade must be a finite number; got '\\\\x89PNG'"),
     ],
 )
@@ -295,6 +300,68 @@ def test_trec_news(data_dir, part, n_queries, n_rows):
     assert read_letor(str(path)).X.shape == (n_rows, 5)
 
 
+def test_numbers_are_those_that_were_written(write):
+    values = [value for value in doubles(2000) if value]
+    lines = [f"{value!r} qid:1_0 1:{value!r} #docid = 1_0\n" for value in values]
+    data = read_letor(write("".join(lines)))
+    assert data.y.tolist() == values and data.X.toarray().ravel().tolist() == values
+
+
+def test_a_bom_is_passed_over(write):
+    data = read_letor(write(b"\xef\xbb\xbf2 qid:7 1:1\n"))
+    assert data.y.tolist() == [2] and data.qid.tolist() == ["7"]
+    with pytest.raises(ValueError, match="line 2: the grade must be a finite number"):
+        read_letor(write(b"2 qid:7 1:1\n\xef\xbb\xbf2 qid:7 1:1\n"))
+
+
+# -------------------------------------------------------------------- sizes of queries beside
+
+
+def test_lightgbm_s_own_files(data_dir):
+    path = data_dir / "lightgbm-lambdarank" / "rank.train"
+    data = read_letor(path, group=f"{path}.query")
+    X, y = load_svmlight_file(path, zero_based=False)
+    sizes = np.loadtxt(f"{path}.query", dtype=int)
+    assert (data.X != X).nnz == 0 and data.doc_id.tolist() == [None] * len(y)
+    np.testing.assert_array_equal(data.y, y)
+    np.testing.assert_array_equal(data.qid, np.repeat(np.arange(len(sizes)), sizes))
+
+
+def test_sizes_become_numbers_of_queries(write):
+    path = write("2 1:1\n# between\n1 #docid = b\n\n0 2:3\n")
+    data = read_letor(path, group=io.BytesIO(gzip.compress(b"\xef\xbb\xbf1\r\n 2 \r\n")))
+    assert data.qid.dtype.kind == "i" and data.qid.tolist() == [0, 1, 1]
+    assert data.doc_id.tolist() == [None, "b", None] and data.y.tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "text, sizes, problem",
+    [
+        ("2 1:1\n1 1:2\n", "1\n2\n", r"sizes: the sizes of 2 queries add up to 3 rows, but .*"
+         r"data.txt has 2"),
+        ("2 1:1\n1 1:2\n", "2\n0\n", "sizes: line 2: the size of a query must be a whole"),
+        ("2 1:1\n1 1:2\n", "1.5\n", "sizes: line 1: the size .*; got '1.5'"),
+        ("2 1:1\n1 1:2\n", "1\ninf\n", "sizes: line 2: the size .*; got 'inf'"),
+        ("2 1:1\n1 1:2\n", "1\n\n1\n", "sizes: line 2: the size .*; got ''"),
+        ("2 1:1\n1 1:2\n", "1 1\n", "sizes: line 1: the size .*; got '1 1'"),
+        ("2 1:1\n1 1:2\n", "", "sizes: the file holds no size"),
+        ("2 1:1\n1 qid:3 1:2\n", "2\n", "line 2: the file has queries of its own, 'qid:3'"),
+        ("2 1:1\n1 qidx:3 1:2\n", "2\n", "data.txt: line 2: a feature must be .* 'qidx:3'"),
+        ("2 1:1\n1_0 1:2\n", "2\n", "data.txt: line 2: the grade must be .* '1_0'"),
+        ("2 1:1\n1 1:1_0\n", "2\n", "data.txt: line 2: a feature must be .* '1:1_0'"),
+    ],
+)
+def test_sizes_that_do_not_fit(write, text, sizes, problem):
+    with pytest.raises(ValueError, match=problem):
+        read_letor(write(text), group=write(sizes, "sizes"))
+
+
+def test_sizes_in_memory_are_told_what_to_become(write):
+    with pytest.raises(TypeError, match=r"group must be the path .*np\.repeat"):
+        read_letor(write("1 1:1\n"), group=[1])
+
+
 def test_files_without_queries_say_so(data_dir):
-    with pytest.raises(ValueError, match="rank.test: line 1: 'qid:' and the query must follow"):
+    problem = r"rank.test: line 1: 'qid:' and the query must follow .*group=; .*np\.repeat"
+    with pytest.raises(ValueError, match=problem):
         read_letor(data_dir / "lightgbm-lambdarank" / "rank.test")

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from doubles import doubles
 from trec_eval import NAMES, expected_values
 
 from skgraded.cli import main
@@ -95,6 +96,55 @@ def test_scores_may_be_infinite():
     assert run.score.tolist() == [np.inf, -np.inf, -np.inf]
 
 
+@pytest.mark.parametrize("more", [[], [np.inf]], ids=["plain", "with inf"])
+@pytest.mark.parametrize("form", [repr, "{:.25e}".format], ids=["repr", "long"])
+def test_scores_are_the_numbers_that_were_written(form, more):
+    values = doubles(24_000) + more
+    text = "".join(f"1 Q0 {i} 1 {form(value)} s\n" for i, value in enumerate(values))
+    found = read_run(io.BytesIO(text.encode())).score.tolist()
+    assert found == values
+    assert [str(value) for value in found] == [str(value) for value in values]  # -0.0, too
+
+
+def test_grades_are_the_numbers_that_were_written():
+    values = [abs(value) for value in doubles(1000)]
+    text = "".join(f"1 0 {i} {value!r}\n" for i, value in enumerate(values))
+    assert read_qrels(io.BytesIO(text.encode())).grade.tolist() == values
+
+
+def test_scores_beyond_the_largest_number_are_infinite_and_grades_an_error():
+    run = read_run(io.BytesIO(b"1 Q0 a 1 1e400 s\n1 Q0 b 2 1e-400 s\n1 Q0 c 2 -1e400 s\n"))
+    assert run.score.tolist() == [np.inf, 0, -np.inf]
+    with pytest.raises(ValueError, match="line 1: the grade must be finite; got '1e400'"):
+        read_qrels(io.BytesIO(b"1 0 a 1e400\n"))
+
+
+@pytest.mark.parametrize(
+    "word", ["True", "false", "1_0", "0x10", "1,5", "1d5", "nan(1)", ".", "1e", "１", "--1"]
+)
+@pytest.mark.parametrize("read, line", [(read_qrels, "1 0 {} {}"), (read_run, "1 Q0 {} 1 {} s")])
+def test_what_is_no_number(read, line, word):
+    text = "\n".join(line.format(name, word) for name in "ab")
+    with pytest.raises(ValueError, match="<file>: line 1: the .* must be a number; got"):
+        read(io.BytesIO(text.encode()))
+
+
+def test_identical_judgments_are_one():
+    text = b"1 0 a 2\n\n1 0 b 1\n1 7 a 2.0\n2 0 a 0\n1 0 b 1\n2 0 a -1\n"
+    assert columns(read_qrels(io.BytesIO(text[: text.rindex(b"2 0 a")]))) == {
+        "query": ["1", "1", "2"], "document": ["a", "b", "a"], "grade": [2, 1, 0],
+    }
+    with pytest.raises(
+        ValueError, match=r"line 7: query '2' has document 'a' with grade -1, .* 0 before \(line 5"
+    ):
+        read_qrels(io.BytesIO(text))
+
+
+def test_lines_are_counted_where_judgments_were_repeated():
+    table = _trec.read_judgments(io.BytesIO(b"1 0 a 2\n1 0 a 2\n\n1 0 b 1\n1 0 a 2\n1 0 c 0"), 0)
+    assert [table.place(row) for row in range(3)] == ["line 1", "line 4", "line 6"]
+
+
 def test_a_progress_bar_is_silent_where_there_is_no_terminal(tmp_path, capsys):
     (tmp_path / "run").write_bytes(RUN)
     expected = columns(read_run(io.BytesIO(RUN)))
@@ -141,7 +191,8 @@ def test_bad_lines_of_runs_are_named(kind, block, monkeypatch):
         (b"302 0 d2\n", "qrels has 4 columns, query iteration document grade; got 3"),
         (b"302 0 d2 high\n", "the grade must be a number; got 'high'"),
         (b"302 0 d2 inf\n", "the grade must be finite; got 'inf'"),
-        (b"302 0 d1 0\n", "query '302' has document 'd1' twice, first on line 3"),
+        (b"302 0 d1 0\n", r"query '302' has document 'd1' with grade 0, and with grade 1 before "
+         r"\(line 3\): keep one of them"),
     ],
 )
 def test_bad_lines_of_qrels_are_named(more, problem):
@@ -181,8 +232,9 @@ def test_a_duplicate_is_known_by_every_letter(length):
     ids = ["x" * i + letter + "x" * (length - i - 1) for i in range(length) for letter in "yzé"]
     text = "".join(f"1 0 {name} 1\n" for name in ids)
     assert read_qrels(io.BytesIO(text.encode())).document.tolist() == ids
-    with pytest.raises(ValueError, match=f"line {len(ids) + 1}: .*first on line {len(ids)}"):
-        read_qrels(io.BytesIO(f"{text}1 0 {ids[-1]} 1\n".encode()))
+    twice = f"line {len(ids) + 1}: .*with grade 1 before .line {len(ids)}"
+    with pytest.raises(ValueError, match=twice):
+        read_qrels(io.BytesIO(f"{text}1 0 {ids[-1]} 2\n".encode()))
 
 
 def test_hashes_that_meet_by_chance_are_no_duplicates():
@@ -191,7 +243,8 @@ def test_hashes_that_meet_by_chance_are_no_duplicates():
         "run", np.array(["1"], dtype=object), np.zeros(2, np.int32), document, np.ones(2),
         np.array([], dtype=object), None, np.array([], dtype=np.intp),
     )
-    _trec._refuse_duplicates(table, np.array([7, 7], dtype=np.uint64))
+    keys = np.array([7, 7], dtype=np.uint64)
+    assert _trec._without_repeats(table, _trec.RUN, keys) is table
 
 
 # -------------------------------------------------------------------------- trec_eval's output

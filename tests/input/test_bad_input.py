@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from registry import REGISTRY
+from sklearn.linear_model import Ridge
 
 import skgraded as sg
 
@@ -480,3 +481,21 @@ def test_the_first_of_several_faults_is_reported():
 def test_the_first_bad_row_is_named(values, message):
     with pytest.raises((TypeError, ValueError), match=message):
         sg.AP()(values, range(len(values)))
+
+
+@pytest.mark.parametrize("sizes", [[2, 3], np.array([2, 3]), np.array([2.0, 3.0]), (1, 1, 3)])
+def test_sizes_given_as_ids_are_told_where_they_go(sizes):
+    X, y = np.zeros((5, 1)), [0, 1, 0, 1, 2]
+    advice = r"y_true has 5. The numbers of qid add up to 5: sizes .* group=, or .*np\.repeat"
+    with pytest.raises(ValueError, match=advice):
+        sg.NDCG()(y, y, qid=sizes)
+    with pytest.raises(ValueError, match=advice):
+        sg.evaluate(y, y, qid=sizes, measures="ap")
+    with pytest.raises(ValueError, match="add up to 5: sizes of queries go in group="):
+        sg.QueryRanker(Ridge()).fit(X, y, qid=sizes)
+
+
+@pytest.mark.parametrize("ids", [[2, 2], [5, 0], [2.5, 2.5], ["2", "3"], [("a", 1), 2], [np.inf]])
+def test_other_ids_that_are_too_few_are_only_that(ids):
+    with pytest.raises(ValueError, match=f"qid has {len(ids)} rows, but y_true has 5.$"):
+        sg.NDCG()([0, 1, 0, 1, 2], [0, 1, 0, 1, 2], qid=ids)

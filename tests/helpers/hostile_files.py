@@ -1,0 +1,247 @@
+"""Files that readers should survive, and what plain Python makes of them."""
+
+import csv
+import gzip
+import io
+import math
+import re
+import zlib
+
+from skgraded.datasets import read_letor, read_qrels, read_run
+from skgraded.datasets._tables import Names, read_columns
+
+NUMBERS = (
+    b"1 0 2 -1 0.5 -0.0 1e5 1E-5 +1 .5 5. 00012 0.00010008711588209878 5e-324 1e400 -1e400 1e-400"
+    b" 12345678901234567890123 inf -inf +Inf Infinity"
+).split()
+HOSTILE = [
+    *b"nan NaN -nan nan(1) infinit 1_0 0x10 1,5 1;5 1d5 1e 1e+ e5 . -- +-1 True False TRUE"
+    b" None NULL NA # qid:1 qid: qid 1: :1 1:x 3:3 -1:1 2147483648:1 \" \"\" \"a\" a\"b".split(),
+    "１".encode(), "é".encode(), b"\xff", b"\xe9a", b"\xc2\xa01", b"\x00", b"\x0b", b"\x0c1",
+    b"1\x0b2", b"\x1c", b"", b" ", b"\t", b"\r", b"\n", b"\r\n", b"\xef\xbb\xbf", b"x" * 70,
+    b'"a,b"', b'"a\nb"', b'"1"', b'" 1"', b"1 ", b" 1", b"9" * 400, b"0." + b"3" * 60,
+]
+
+
+class Bad(Exception):
+    """Plain Python would not read it."""
+
+
+# Made files --------------------------------------------------------------------------------------
+
+def hostile_file(rng, kind):
+    """Bytes of a file of a kind, by a `random.Random`: good, somewhat bad or nothing like it."""
+    if rng.random() < 0.05:
+        data = rng.randbytes(rng.randrange(60))
+    else:
+        ends = [rng.choice([b"\n", b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b" \n"])]
+        ends = ends if rng.random() < 0.8 else [b"\n", b"\r\n", b"\n \n", b""]
+        spoil = rng.choice([0, 0, 0.02, 0.1])
+        lines = [LINES[kind](rng, row) for row in range(rng.randrange(1, 8))]
+        blanks, glue = (b",", b",") if kind == "csv" else (rng.choice([b" ", b"\t", b"  "]), b" ")
+        if kind == "csv":
+            blanks = rng.choice([b",", b",", b"\t"])
+            lines.insert(0, [b"query", b"grade", b"score", b"document", b"note"])
+        data = b"".join(
+            (blanks if rng.random() < 0.99 else glue).join(
+                rng.choice(HOSTILE) if rng.random() < spoil else word for word in line
+            ) + rng.choice(ends)
+            for line in lines
+        )
+    if rng.random() < 0.1:
+        data = b"\xef\xbb\xbf" + data
+    if rng.random() < 0.1:
+        data = data[: rng.randrange(len(data) + 1)]
+    if rng.random() < 0.15:
+        data = gzip.compress(data, mtime=0)
+        if rng.random() < 0.5:
+            data = data[: rng.randrange(2, len(data))]
+        elif rng.random() < 0.5:
+            at = rng.randrange(2, len(data))
+            data = data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+    return data
+
+
+def _id(rng, row):
+    return rng.choice([b"q", b"007", b"7", b"\xc3\xa9", b"True", b"a_b"]) + b"%d" % (row // 2)
+
+
+def _letor_line(rng, row):
+    index = sorted(rng.sample(range(1, 9), rng.randrange(4)))
+    features = [b"%d:%s" % (i, rng.choice(NUMBERS)) for i in index]
+    comment = rng.choice([[], [b"#docid = d%d" % row], [b"#", b"c"], [b"#docid=a_b"]])
+    return [rng.choice(NUMBERS[:15]), b"qid:" + _id(rng, row), *features, *comment]
+
+
+def _qrels_line(rng, row):
+    return [_id(rng, row), b"0", b"d%d" % rng.choice([row, row, row, 0]), rng.choice(NUMBERS[:15])]
+
+
+def _run_line(rng, row):
+    document = b"d%d" % rng.choice([row] * 9 + [0])
+    return [_id(rng, row), b"Q0", document, b"1", rng.choice(NUMBERS), b"s"]
+
+
+def _csv_line(rng, row):
+    document = rng.choice([b"d%d", b"d%d", b'"d%d"', b'"d ""%d"""', b'"d,\n%d"']) % row
+    note = rng.choice([b"", b"n", b'"n, m"', b"true", b"\xff"] if rng.random() < 0.3 else [b"n"])
+    grade = rng.choice(NUMBERS[:3] + NUMBERS[4:5])
+    return [_id(rng, row), grade, rng.choice(NUMBERS), document, note]
+
+
+LINES = {"letor": _letor_line, "qrels": _qrels_line, "run": _run_line, "csv": _csv_line}
+
+
+# What plain Python makes of them -----------------------------------------------------------------
+
+def plainly(data, kind):
+    """A list of rows, or Bad."""
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, OSError, zlib.error):
+            raise Bad from None
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\0" in data:
+        raise Bad
+    try:
+        rows = PLAINLY[kind](data)
+    except ValueError:
+        raise Bad from None
+    if not rows:
+        raise Bad
+    return rows
+
+
+def _good(condition):
+    if not condition:
+        raise Bad
+
+
+def _number(word):
+    _good(b"_" not in word)
+    return float(word)
+
+
+def _letor(data):
+    rows = []
+    for line in data.split(b"\n"):
+        body, _, comment = line.partition(b"#")
+        words = body.split()
+        if not words:
+            continue
+        grade = _number(words[0])
+        _good(math.isfinite(grade) and len(words) > 1)
+        _good(words[1].startswith(b"qid:") and words[1] != b"qid:")
+        features, before = {}, 0
+        for word in words[2:]:
+            index, value = word.split(b":")
+            _good(b"_" not in index and before < int(index) < 2**31)
+            before = int(index)
+            features[before] = _number(value)
+        found = re.match(rb"\s*docid\s*=\s*(\S+)", comment)
+        rows.append((grade, words[1][4:].decode(), found and found[1].decode(), features))
+    return rows
+
+
+def _trec(data, n_columns):
+    data = data if data.endswith(b"\n") else data + b"\n"
+    data = data.replace(b"\r\n", b"\n")
+    _good(b"\r" not in data)
+    lines = [re.findall(rb"[^ \t]+", line) for line in data.split(b"\n")]
+    lines = [words for words in lines if words]
+    _good(all(len(words) == n_columns for words in lines))
+    return lines
+
+
+def _run(data):
+    rows = [
+        (words[0].decode(), words[2].decode(), _number(words[4]), words[5].decode())
+        for words in _trec(data, 6)
+    ]
+    _good(len({row[:2] for row in rows}) == len(rows))
+    _good(all(row[2] == row[2] for row in rows))
+    return rows
+
+
+def _qrels(data):
+    grades: dict = {}
+    for words in _trec(data, 4):
+        grade = _number(words[3])
+        _good(math.isfinite(grade))
+        _good(grades.setdefault((words[0].decode(), words[2].decode()), grade) == grade)
+    return [(*pair, max(grade, 0.0)) for pair, grade in grades.items()]
+
+
+def _csv(data):
+    first = re.split(rb"[\r\n]", data)[0].decode()
+    separator = "\t" if "\t" in first and "," not in first else ","
+    text = data.decode(errors="surrogateescape")
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    except csv.Error:
+        raise Bad from None
+    header = rows[0] if rows else []
+    _good(all(header.count(name) == 1 for name in ("query", "grade", "score", "document")))
+    found: dict = {}
+    for row in rows[1:]:
+        if len(row) < 2 and not "".join(row).strip():
+            continue
+        _good(len(row) == len(header))
+        cells = dict(zip(header, row, strict=True))
+        query, document = cells["query"], cells["document"]
+        grade, score = (_number(cells[name].encode()) for name in ("grade", "score"))
+        query.encode(), document.encode()  # a ValueError where they are not UTF-8
+        _good(query and 0 <= grade < math.inf and score == score)
+        _good((query, document) not in found)
+        found[query, document] = (query, document, grade, score)
+    return list(found.values())
+
+
+PLAINLY = {"letor": _letor, "qrels": _qrels, "run": _run, "csv": _csv}
+
+
+# What the readers make of them -------------------------------------------------------------------
+
+def read(data, kind):
+    """A list of rows, as `plainly`, by the package's reader."""
+    file = io.BytesIO(data)
+    if kind == "letor":
+        found = read_letor(file)
+        X = found.X
+        features = [
+            dict(zip((X.indices[a:b] + 1).tolist(), X.data[a:b].tolist(), strict=True))
+            for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        ]
+        columns = [found.y.tolist(), found.qid, found.doc_id, features]
+    elif kind == "qrels":
+        found = read_qrels(file)
+        columns = [found.query, found.document, found.grade.tolist()]
+    elif kind == "run":
+        found = read_run(file)
+        columns = [found.query, found.document, found.score.tolist(), found.name]
+    else:
+        found = read_columns(file, Names("query", "grade", ["score"], "document"))
+        columns = [found.query, found.document, found.grade.tolist(),
+                   found.scores["score"].tolist()]
+    return list(zip(*columns, strict=True))
+
+
+def check(data, kind):
+    """Compare the two; True if there is a table. Errors must name the file and, or none, a line."""
+    try:
+        expected = plainly(data, kind)
+    except Bad:
+        expected = None
+    try:
+        found = read(data, kind)
+    except ValueError as error:
+        assert expected is None, f"{data!r} is refused: {error}"
+        named = r"<file>: (lines? \d+|the file holds no|the Parquet)"
+        assert type(error) is ValueError and re.match(named, str(error)), f"{data!r}: {error!r}"
+        assert not re.match(r"<file>: lines", str(error)), f"{data!r}: {error!r}"
+        return False
+    assert expected is not None, f"{data!r} is read as {found!r}"
+    # As texts, for NaN is not itself and -0.0 is not 0.
+    assert repr(found) == repr(expected), f"{data!r}: {found!r} != {expected!r}"
+    return True
