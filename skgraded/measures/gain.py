@@ -143,16 +143,18 @@ class NDCNG(_CumulatedGain):
 
     def _gained_grades(self, judgments):
         normalized = normalized_levels(judgments, self.max_grade)
-        small = judgments.top_grades > 0
-        small &= normalized[judgments.level_starts[1:] - 1] < SMALL
+        tops = normalized[judgments.level_starts[1:] - 1]
+        small = (judgments.top_grades > 0) & (tops < SMALL)
         if not small.any():
+            return normalized
+        if callable(self.gain) and (tops[small] >= np.finfo(float).tiny).all():
             return normalized
         if callable(self.gain):
             raise ValueError(
                 f"max_grade is {self.max_grade}, beside which y_true has grades that vanish: give "
                 "the top of the data set's scale."
             )
-        # Their gains are as good as linear, so that only ratios count.
+        # Gains of so small grades are as good as linear, so that only ratios count.
         own = SMALL * normalized_levels(judgments, None)
         return np.where(judgments.by_level(small), own, normalized)
 
