@@ -271,6 +271,6 @@ def test_weights_of_any_size_scale_away():
     y, scores, qid = [1, 0, 0, 1], [2, 1, 2, 1], [1, 1, 2, 2]
     weights = np.array([1.0, 0.5, 0.25, 0.25])
     expected = sg.RR()(y, scores, qid=qid, sample_weight=weights)
-    for scale in (1e-300, 1e308):
+    for scale in (1e-300, 1e308, 1.7e308):  # a query's sum is beyond the doubles, and that of both
         found = sg.RR()(y, scores, qid=qid, sample_weight=weights * scale)
         assert found == pytest.approx(expected, rel=1e-12)

@@ -13,6 +13,7 @@ TABLES = {
     "float32": lambda rows: np.asarray(rows, dtype=np.float32),
     "sparse": sparse.csr_matrix,
     "pandas": lambda rows: pd.DataFrame(rows),
+    "pandas, names that repeat": lambda rows: pd.DataFrame(rows, columns=list("aab")),
     "polars": lambda rows: pl.DataFrame(rows, orient="row"),
 }
 every_table = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

@@ -87,7 +87,7 @@ STARTS = np.arange(0, 10 * ROWS_A_THREAD + 1, 1000)  # rows for up to ten thread
 
 @pytest.mark.parametrize(
     ("setting", "expected"),
-    [("3", 3), ("2,1", 2), ("0", 1), ("-1", 1), ("many", None), ("", None), (None, None)],
+    [("3", 3), ("3,1", 3), ("0", 1), ("-1", 1), ("many", None), ("", None), (None, None)],
 )
 def test_there_are_as_many_threads_as_omp_num_threads_says(setting, expected, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS")
