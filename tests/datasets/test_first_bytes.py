@@ -1,11 +1,10 @@
-"""A byte-order mark is no part of a file, and long ids are told apart beyond their first bytes."""
+"""A byte-order mark is no part of a file."""
 
 import io
 
-import numpy as np
 import pytest
 
-from skgraded.datasets import _trec, read_qrels, read_run
+from skgraded.datasets import read_qrels, read_run
 from skgraded.datasets._tables import Names, read_columns
 
 BOM = b"\xef\xbb\xbf"
@@ -35,12 +34,3 @@ def test_a_table_may_begin_with_a_byte_order_mark():
     assert quoted.query.tolist() == ["q1", "q2"]
     with pytest.raises(ValueError, match="line 4: score must be a number; got 'high'"):
         read_columns(io.BytesIO(BOM + TABLE + b"q2,c,0,high\n"), NAMES)
-
-
-@pytest.mark.parametrize("length", [1, 7, 8, 9, 15, 16, 17, 40])
-def test_ids_that_share_all_but_their_last_bytes_have_hashes_of_their_own(length):
-    ids = [b"x" * (length - 1) + b"%c" % letter for letter in b"abcdefgh"]
-    text = b"".join(b"1 0 " + name + b" 1\n" for name in ids)
-    starts, ends = _trec._documents(text, _trec.QRELS)
-    keys = _trec._keys(text, starts, ends, np.zeros(len(ids), dtype=np.int32))
-    assert len(set(keys.tolist())) == len(ids)
