@@ -7,6 +7,7 @@ refused whatever the measure. Nothing here comes from the package under test.
 import datetime
 import math
 import uuid
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -77,7 +78,21 @@ def _days(ids):
     return days
 
 
-# Where a kind cannot hold the values, the list that they came in is handed in.
+IMPOSSIBLE = (
+    ValueError, TypeError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError
+)
+
+
+def made(kind, values, instead):
+    """A container of the kind, or something else where it cannot hold the values."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return kind(values)
+    except IMPOSSIBLE:
+        return instead
+
+
 NUMBERS = [
     list, tuple, _of_objects, _masked, _strided, _frozen, _decimals, _fractions,
     lambda values: memoryview(np.array(values, dtype=float)),
@@ -127,18 +142,9 @@ def numbers(draw, n, pool=PLAIN):
     one = st.sampled_from(pool + BAD * spoilt)
     values = draw(st.lists(one, min_size=n, max_size=n))
     if n and draw(st.integers(0, 25)) == 25:
-        try:
-            return Column(draw(st.sampled_from(NO_COLUMN))(values), None)
-        except (ValueError, TypeError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError):
-            return Column(set(), None)
-    kind = draw(st.sampled_from(NUMBERS))
-    try:
-        with np.errstate(all="ignore"):
-            given = kind(values)
-    except (ValueError, TypeError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError):
-        given = values
-    meant = read(given)
-    return Column(given, meant or None)
+        return Column(made(draw(st.sampled_from(NO_COLUMN)), values, instead=set()), None)
+    given = made(draw(st.sampled_from(NUMBERS)), values, instead=values)
+    return Column(given, read(given) or None)
 
 
 # Ids ---------------------------------------------------------------------------------------------
@@ -188,13 +194,9 @@ def ids(draw, n, distinct=False):
         values = draw(st.permutations(list(dict.fromkeys(sum(GOOD_IDS, ())))))[:n]
     if draw(st.integers(0, 25)) == 25:
         return Column(draw(st.sampled_from(NO_IDS))(list(map(str, values))), None)
-    kind = draw(st.sampled_from(ID_KINDS))
-    try:
-        given = kind(values)
-        if len(np.shape(given)) != 1 and not isinstance(given, (list, tuple)):
-            given = values
-    except (ValueError, TypeError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError):
-        given = values
+    given = made(draw(st.sampled_from(ID_KINDS)), values, instead=values)
+    if not isinstance(given, (list, tuple)) and len(np.shape(given)) != 1:
+        given = values  # an array of tuples' elements
     if np.ma.isMaskedArray(given):
         read = given.tolist()
     elif hasattr(given, "dtype") and isinstance(given.dtype, np.dtype):
