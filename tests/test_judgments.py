@@ -306,6 +306,26 @@ def test_weights_of_any_size_scale_away():
     y, scores, qid = [1, 0, 0, 1], [2, 1, 2, 1], [1, 1, 2, 2]
     weights = np.array([1.0, 0.5, 0.25, 0.25])
     expected = sg.RR()(y, scores, qid=qid, sample_weight=weights)
-    for scale in (1e-300, 1e308):
+    for scale in (1e-300, 1e308, 1.7e308):  # a query's sum is beyond the doubles, and that of both
         found = sg.RR()(y, scores, qid=qid, sample_weight=weights * scale)
         assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_sum_of_all_weights_may_be_beyond_the_doubles():
+    y, scores, qid = [1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], [1, 1, 2, 2, 3, 3]
+    weights = np.array([1, 1, 1, 1, 0.5, 0.5]) * 1.7e308
+    expected = (1 * 1 + 1 / 2 + 0.5 / 2) / 2.5
+    assert sg.RR()(y, scores, qid=qid, sample_weight=weights) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("sign", ["", "u"])
+@pytest.mark.parametrize("library", ["numpy", "pandas", "polars"])
+def test_whole_query_ids_stay_numbers(library, sign, bits):
+    ids = np.array([3, 3, 1, 7], dtype=f"{sign}int{bits}")
+    if library == "pandas":
+        ids = pandas_series(ids, dtype=f"{sign}int{bits}".replace("i", "I", 1).replace("uI", "UI"))
+    elif library == "polars":
+        ids = polars_series(ids)
+    found = sg.Judgments([1, 2, 3, 4], qid=ids).query_ids
+    assert found.dtype == f"{sign}int{bits}" and found.tolist() == [3, 1, 7]

@@ -77,7 +77,8 @@ def hash_rows(table):
     n_columns = table.shape[1]
     some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
     if is_pandas_frame(table):
-        part = table.iloc[:, some]
+        # 0.0 for -0.0, which pandas 2 hashes otherwise
+        part = table.iloc[:, some].transform(lambda x: x + 0.0 if x.dtype.kind == "f" else x)
         return sys.modules["pandas"].util.hash_pandas_object(part, index=False).to_numpy()
     if is_polars_frame(table):
         return table[:, some.tolist()].hash_rows().to_numpy()

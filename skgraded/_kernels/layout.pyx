@@ -24,16 +24,18 @@ def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_
     Returns the number of each value, and the row where each number first appears.
     """
     cdef Py_ssize_t row, number, n = values.shape[0]
+    cdef size_t at  # unsigned: ids of 64 bits without a sign wrap around on both sides
     cdef vector[Py_ssize_t] number_of = vector[Py_ssize_t](span, -1)
     cdef vector[Py_ssize_t] rows
     codes_array = np.empty(n, dtype=np.intp)
     cdef Py_ssize_t[::1] codes = codes_array
     with nogil:
         for row in range(n):
-            number = number_of[values[row] - low]
+            at = <size_t>values[row] - <size_t>low
+            number = number_of[at]
             if number < 0:
                 number = <Py_ssize_t>rows.size()
-                number_of[values[row] - low] = number
+                number_of[at] = number
                 rows.push_back(row)
             codes[row] = number
     return codes_array, np.array(rows, dtype=np.intp)

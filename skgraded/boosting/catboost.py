@@ -68,8 +68,8 @@ class Library(BoosterAdapter):
         if not sparse.issparse(X):
             return super().readable(X)
         X = sparse.csr_matrix(X)
-        indices = X.indices.astype(np.int32, copy=False)
-        return sparse.csr_matrix((X.data, indices, X.indptr.astype(np.int32)), shape=X.shape)
+        # put together anew, it has indices no wider than they must be
+        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
 
     def copy(self):
         """An unfitted copy of the estimator."""

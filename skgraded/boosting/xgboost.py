@@ -84,12 +84,15 @@ class Library(BoosterAdapter):
             enable_categorical=model.enable_categorical,
         )
         own = {"callbacks": model.callbacks, "early_stopping_rounds": model.early_stopping_rounds}
-        # once one has stopped, the next are not called
         callbacks = [_Stop(progress, data), *(model.callbacks or ())]
         model.set_params(callbacks=callbacks, early_stopping_rounds=None)
         model.fit(training.X, training.grades, **fit_params | self.fit_arguments(training))
         vars(model).update(own)  # set_params would hand all to the trained booster
-        model.get_booster().set_attr(
+        booster = model.get_booster()
+        # Once a callback has stopped it, the next are not called; up to 2.1 they have no order.
+        if progress.n_rounds < booster.num_boosted_rounds():
+            progress.see(booster.predict(data))
+        booster.set_attr(
             best_iteration=str(progress.best_round - 1), best_score=str(progress.best_score)
         )
         return model

@@ -56,6 +56,23 @@ def means_by_threads(settings):
     return found
 
 
+def threads_where(setting):
+    """How many threads a call has in this process, with OMP_NUM_THREADS set."""
+    import os
+
+    from skgraded._kernels.threads import n_threads
+
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = setting
+    try:
+        return n_threads()
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+
+
 def digests_after_fork():
     """Digests computed in a forked child, after this process has used its threads."""
     import multiprocessing

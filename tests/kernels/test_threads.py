@@ -8,6 +8,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import joblib
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import skgraded as sg
+from skgraded._kernels.threads import ROWS_A_THREAD, n_threads, run_chunks
 
 
 @cache
@@ -85,3 +87,74 @@ def test_one_judgments_serves_several_threads_at_once():
         with ThreadPoolExecutor(len(measures)) as pool:
             for measure, values in zip(measures, pool.map(score, measures), strict=True):
                 np.testing.assert_array_equal(values, alone[measure])
+
+
+# How many threads, and what they do ---------------------------------------------------------------
+
+STARTS = np.arange(0, 10 * ROWS_A_THREAD + 1, 1000)  # rows for up to ten threads
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [("3", 3), ("3,1", 3), ("0", 1), ("-1", 1), ("many", None), ("", None), (None, None)],
+)
+def test_there_are_as_many_threads_as_omp_num_threads_says(setting, expected, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    if setting is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", setting)
+    has_affinity = hasattr(os, "sched_getaffinity")
+    allowed = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
+    assert n_threads() == (allowed if expected is None else expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
+def test_a_process_on_one_processor_has_one_thread(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert n_threads() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def test_a_worker_of_a_thread_pool_has_one_thread(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    with ThreadPool(1) as pool:
+        assert pool.apply(n_threads) == 1
+    assert n_threads() == 3
+
+
+def test_a_worker_process_has_one_thread_whatever_omp_num_threads_says():
+    jobs = [joblib.delayed(manyrows.threads_where)("3")] * 2
+    assert joblib.Parallel(n_jobs=2, backend="loky")(jobs) == [1, 1]
+    assert manyrows.threads_where("3") == 3
+
+
+def test_all_threads_work_at_once_and_every_query_is_worked_on_once(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    together = threading.Barrier(3, timeout=30)
+    waited = threading.local()
+
+    def work(first, last):
+        if not hasattr(waited, "here"):  # a thread's first chunk waits for those of the others
+            waited.here = together.wait()
+        return range(first, last)
+
+    queries = [query for chunk in run_chunks(work, STARTS) for query in chunk]
+    assert sorted(queries) == list(range(len(STARTS) - 1))
+
+
+@pytest.mark.parametrize("where", ["the calling thread", "another"])
+def test_an_error_in_a_thread_is_raised_by_the_call(where, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    caller, failed = threading.get_ident(), threading.Event()
+
+    def work(first, last):
+        if (threading.get_ident() == caller) == (where == "the calling thread"):
+            failed.set()
+            raise MemoryError(where)
+        assert failed.wait(timeout=30)
+
+    with pytest.raises(MemoryError, match=where):
+        run_chunks(work, STARTS)

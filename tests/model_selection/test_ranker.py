@@ -290,6 +290,31 @@ def test_a_fractional_grade_for_a_ranker_of_whole_grades_names_the_regressors(ob
     assert "QueryRanker(HistGradientBoostingRegressor())" in str(error.value)
 
 
+WHOLE = ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
+
+
+@pytest.mark.parametrize(
+    ("given", "is_whole"),
+    [({"objective": name}, True) for name in WHOLE]
+    + [({alias: "xendcg"}, True) for alias in ("objective_type", "app", "application", "loss")]
+    + [({alias: "l2"}, False) for alias in ("objective_type", "app", "application", "loss")]
+    + [({"objective": "xendcg", "loss": "l2"}, False)]
+    + [({"objective": "l2", "app": "xendcg"}, True)],
+)
+def test_the_objective_goes_by_all_names_that_lightgbm_knows(given, is_whole):
+    X, y, qid = toy_data()
+    y[7] = 2.5
+    ranker = sg.QueryRanker(LGBMRanker(n_estimators=1, verbose=-1, **given))
+    if is_whole:
+        with pytest.raises(ValueError, match="grade 2.5 in row 7, but LGBMRanker takes whole"):
+            ranker.fit(X, y, qid=qid)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # LightGBM's, of two names for one parameter
+            model = ranker.fit(X, y, qid=qid).estimator_.booster_
+        assert "objective=regression" in model.model_to_string()
+
+
 def test_a_ranker_with_a_regression_objective_takes_fractional_grades():
     X, y, qid = toy_data()
     y[7] = 2.5
@@ -534,6 +559,15 @@ def test_the_very_rows_in_any_order_do_not_warn():
     ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
     order = np.random.default_rng(0).permutation(len(X))
     ranker.score(X[order], y[order], qid=qid[order])
+
+
+def test_minus_zero_is_the_same_grade_and_the_same_value():
+    X, y, qid = toy_data()
+    X = np.round(X)
+    y = y.astype(float)
+    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
+    assert (X == 0).any() and (y == 0).any()
+    ranker.score(np.where(X == 0, -0.0, X), np.where(y == 0, -0.0, y), qid=qid)
 
 
 def test_the_same_queries_with_other_grades_or_fewer_rows_are_other_rows():

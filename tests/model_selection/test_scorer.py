@@ -318,6 +318,21 @@ def test_classes_that_are_no_grades_have_no_expected_grade():
         sg.make_ranking_scorer(NDCNG)(Texts(), as_column(SCORES), GRADES, qid=QID)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_columns", [1, 4])
+def test_a_probability_for_each_class_is_needed(n_classes, n_columns):
+    class OfOtherClasses(ClassifierMixin, BaseEstimator):
+        classes_ = np.arange(n_classes)
+
+        def predict_proba(self, X):
+            return np.full((len(X), n_columns), 1 / n_columns)
+
+    scorer = sg.make_ranking_scorer(NDCNG)
+    message = rf"OfOtherClasses has the classes .* of shape \({len(QID)}, {n_columns}\)"
+    with pytest.raises(ValueError, match=message):
+        scorer(OfOtherClasses(), as_column(SCORES), GRADES, qid=QID)
+
+
 @pytest.mark.parametrize("response_method", ["score", ["predict", "transform"], []])
 def test_an_unknown_response_method_is_refused_when_the_scorer_is_made(response_method):
     with pytest.raises(ValueError, match="response_method"):

@@ -344,12 +344,13 @@ def cells_of(line, by=r"\|"):
     return [cell.strip() for cell in re.split(rf"(?<!\\){by}", line.strip("| "))]
 
 
-AWKWARD = ["a|b", "50%", "x_1", "R&D <b>", "{$#~^}\\", "007", "two\nlines", "_x_"]
+AWKWARD = ["a|b", "50%", "x_1", "R&D <b>", "{$#~^}\\", "007", "two\nlines", "_x_",
+           "[3mm]"]
 
 
 @pytest.fixture
 def awkward():
-    values = np.array([1, 0.5, 1 / 3, np.nan, 1e-9, 0, 0.25, 1])
+    values = np.array([1, 0.5, 1 / 3, np.nan, 1e-9, 0, 0.25, 1, 0.5])
     none = np.isnan(values)
     return sg.Evaluation(np.array(AWKWARD, dtype=object), {"AP": values}, {"AP": none})
 
@@ -361,7 +362,7 @@ def test_markdown_is_a_table_whatever_the_ids_are(awkward):
     assert [cells_of(line) for line in lines[2:]] == [
         [r"a\|b", "1.0000"], ["50%", "0.5000"], ["x_1", "0.3333"],
         ["R&amp;D &lt;b&gt;", "nan"], [r"{\$#\~^}" + r"\\", "1.0e-09"], ["007", "0.0000"],
-        ["two lines", "0.2500"], [r"\_x\_", "1.0000"],
+        ["two lines", "0.2500"], [r"\_x\_", "1.0000"], [r"\[3mm\]", "0.5000"],
     ]
 
 
@@ -374,6 +375,7 @@ def test_latex_is_a_table_whatever_the_ids_are(awkward):
         [r"R\&D \textless{}b\textgreater{}", "nan"],
         [r"\{\$\#\textasciitilde{}\textasciicircum{}\}\textbackslash{}", "1.0e-09"],
         ["007", "0.0000"], ["two lines", "0.2500"], [r"\_x\_", "1.0000"],
+        ["{[}3mm{]}", "0.5000"],  # after the end of a row, [3mm] would be an option of LaTeX
     ]
 
 

@@ -104,8 +104,17 @@ class TestBothMethods:
         values = VALUES["spread"]
         weights = np.random.default_rng(9).random(60)
         expected = interval(values, weights, method=method, rng=0)
-        for factor in (2.0**-900, 2.0**1000):
+        for factor in (2.0**-900, 2.0**1023):  # their sum is beyond the doubles
             assert interval(values, weights * factor, method=method, rng=0) == expected
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_the_scale_of_values_is_that_of_the_interval(self, method, weighted):
+        values = VALUES["spread"]  # whose squares, and cubes, would vanish or overflow
+        weights = np.random.default_rng(9).random(60) if weighted else None
+        low, high = interval(values, weights, method=method, rng=0)
+        for factor in (2.0**-400, 2.0**400):
+            scaled = interval(values * factor, weights, method=method, rng=0)
+            assert scaled == (low * factor, high * factor)
 
     def test_equal_weights_are_none(self, method):
         values = VALUES["skewed"]

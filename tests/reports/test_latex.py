@@ -22,7 +22,8 @@ PAGE = r"""\documentclass{article}
 %s
 \end{document}
 """
-NAMES = ["50 % & more", "a_b^c", r"back\\slash {braces}", "#1 ~ $x$", "<b> \"quoted\" | bar"]
+NAMES = ["50 % & more", "a_b^c", r"back\\slash {braces}", "#1 ~ $x$", "<b> \"quoted\" | bar",
+         "[3mm] [x]"]
 
 
 def compiles(table, folder):
@@ -39,7 +40,7 @@ def compiles(table, folder):
 @pytest.fixture(scope="module")
 def evaluations():
     rng = np.random.default_rng(0)
-    ids = [NAMES[i % 5] + str(i) for i in range(8)]
+    ids = [NAMES[i % 6] + str(i) for i in range(8)]
     qid = np.repeat(ids, 5)
     y = rng.integers(0, 3, 40)
     return {

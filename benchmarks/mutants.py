@@ -1,0 +1,152 @@
+"""How many small faults, put into the code one at a time, its own room's tests notice.
+
+A fault is a comparison, an operator or a number that is another, `and` for `or`, a `not` that is
+gone, a condition turned round, or None returned. Annotations and what is raised are left alone.
+Each is written into a copy of the package and the tests are run until one fails; those that end in
+time without a failure are printed. (mutmut runs here too, but changes the texts of errors as well
+and draws no sample.)
+
+    python benchmarks/mutants.py                          # 60 of all, some minutes
+    python benchmarks/mutants.py --sample 20 --seed 3 skgraded/_input/queries.py
+"""
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = {
+    # without those of the kernel's many cases, which take longest
+    "measures": ["tests/measures", "--ignore=tests/measures/test_long_queries.py", "tests/input"],
+    "reports": ["tests/reports", "tests/display"],
+    "_input": [
+        "tests/input", "tests/test_judgments.py", "tests/model_selection/test_scorer.py",
+        "tests/model_selection/test_ranker.py", "tests/model_selection/test_torn_queries.py",
+        "tests/datasets", "tests/measures/test_common.py", "tests/measures/test_texts.py",
+        "tests/test_inspection.py", "tests/test_docs.py", "tests/cli",
+    ],
+}
+OTHER = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.And: ast.Or, ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div,
+    ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd,
+}
+
+
+def faults_of(node):
+    """Yield what the node may be instead."""
+    if isinstance(node, ast.Compare):
+        for i, operator in enumerate(node.ops):
+            other = copy.deepcopy(node)
+            other.ops[i] = OTHER[type(operator)]()
+            yield other
+    elif isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in OTHER:
+        texts = [n for n in ast.walk(node) if isinstance(n, ast.JoinedStr)] + [
+            n for n in ast.iter_child_nodes(node) if isinstance(getattr(n, "value", 0), str)
+        ]
+        if not texts:
+            other = copy.deepcopy(node)
+            other.op = OTHER[type(node.op)]()
+            yield other
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.operand
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        is_bool = isinstance(node.value, bool)
+        yield ast.Constant(not node.value if is_bool else node.value + 1)
+    elif isinstance(node, ast.Return) and not isinstance(node.value, ast.Constant | None):
+        yield ast.Return(ast.Constant(None))
+    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        if isinstance(node.test, ast.Name | ast.Attribute | ast.Call):
+            turned = ast.UnaryOp(ast.Not(), node.test)
+            yield node.test, turned
+
+
+def walk(node):
+    """Yield the nodes that stand for what is done."""
+    left_alone = {"annotation", "returns", "decorator_list"}
+    if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
+        return
+    yield node
+    for field, value in ast.iter_fields(node):
+        if field not in left_alone:
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from walk(child)
+
+
+def mutants_of(path):
+    """Yield the line, the code and what it becomes, and the whole file with the fault."""
+    source = path.read_bytes()
+    lines = source.splitlines(keepends=True)
+    begins = [sum(map(len, lines[:i])) for i in range(len(lines))]
+    for node in walk(ast.parse(source)):
+        for fault in faults_of(node):
+            old, new = fault if isinstance(fault, tuple) else (node, fault)
+            start = begins[old.lineno - 1] + old.col_offset
+            end = begins[old.end_lineno - 1] + old.end_col_offset
+            text = ast.unparse(ast.fix_missing_locations(new))
+            if isinstance(new, ast.expr):
+                text = f"({text})"
+            changed = source[:start] + text.encode() + source[end:]
+            yield old.lineno, source[start:end].decode(), text, changed
+
+
+def is_noticed(folder, path, changed, tests, timeout):
+    """Run the tests in a copy of the package with the changed file."""
+    target = folder / path
+    original = target.read_bytes()
+    target.write_bytes(changed)
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command + tests, cwd=folder, env=environment, capture_output=True, timeout=timeout
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        target.write_bytes(original)
+    return done.returncode != 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("paths", nargs="*", default=[f"skgraded/{room}" for room in TESTS])
+    parser.add_argument("--sample", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=300, help="seconds a fault")
+    options = parser.parse_args()
+    files = [file for path in options.paths for file in sorted((ROOT / path).rglob("*.py"))
+             or [ROOT / path]]
+    found = [(file.relative_to(ROOT), *mutant) for file in files for mutant in mutants_of(file)]
+    chosen = random.Random(options.seed).sample(found, min(options.sample, len(found)))
+    start, survivors = time.time(), 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in ("skgraded", "tests", "docs", "setup.cfg", "README.md", "CHANGELOG.md"):
+            copied = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copied(ROOT / part, folder / part)
+        for room, path in {path.parts[1]: path for path, *_ in chosen}.items():
+            if is_noticed(folder, path, (ROOT / path).read_bytes(), TESTS[room], None):
+                sys.exit(f"The tests of {room} fail without any fault: run them by hand first.")
+        for path, line, old, new, changed in chosen:
+            if not is_noticed(folder, path, changed, TESTS[path.parts[1]], options.timeout):
+                survivors += 1
+                print(f"{path}:{line}: {old!r} -> {new!r}", flush=True)
+    noticed = len(chosen) - survivors
+    print(f"{noticed} of {len(chosen)} noticed ({noticed / len(chosen):.1%}), of {len(found)} "
+          f"possible; seed {options.seed}, {time.time() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,324 @@
+"""Whatever is handed in: an answer that the oracle confirms, or an error of our own.
+
+A good input must have its answer, and a bad one its error; none of the errors may come from
+inside, and the whole suite runs with warnings as errors. SKGRADED_EXAMPLES=20000 tries as many
+inputs a test, new ones each time, in place of the same few.
+"""
+
+import math
+import os
+import traceback
+from pathlib import Path
+
+import containers
+import numpy as np
+import oracle
+import pytest
+from containers import HUGE_AND_TINY, PLAIN, SCORES
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from registry import ALL_SETTINGS, REGISTRY, SCALE_INVARIANT, build, tie_rules, with_ties
+
+import skgraded as sg
+from skgraded.datasets import join_run
+from skgraded.measures import cutoff_curve, threshold_curve
+from skgraded.measures.base import fields_of
+from skgraded.measures.preferences import edrc_score
+
+EXAMPLES = os.environ.get("SKGRADED_EXAMPLES")
+fuzz = settings(
+    max_examples=int(EXAMPLES or 100), derandomize=EXAMPLES is None, database=None, deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+PACKAGE = str(Path(sg.__file__).parent)
+REFUSED = object()
+
+
+def answer(call, *args, **kwargs):
+    """What a call gives, or REFUSED if it raises an error of our own."""
+    try:
+        return call(*args, **kwargs)
+    except (ValueError, TypeError) as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        ours = frame.filename.startswith(PACKAGE) and (frame.line or "").startswith("raise")
+        assert ours and str(error), (frame, error)
+        return REFUSED
+
+
+# What is handed in, and what it means ------------------------------------------------------------
+
+@st.composite
+def rows(draw, extreme=False):
+    """Arguments of a call of a measure, and the queries that they mean; None if they are bad."""
+    n = draw(st.integers(1, 8))
+    y_true = draw(containers.numbers(n, PLAIN + HUGE_AND_TINY * extreme))
+    y_score = draw(containers.numbers(n, SCORES))
+    arguments, meant = {}, {}
+    queries = draw(st.sampled_from([None, "qid", "group"]))
+    if queries == "qid":
+        arguments["qid"], meant["qid"] = draw(containers.ids(n))
+    elif queries == "group":
+        cut = draw(st.integers(0, n))
+        sizes = [size for size in (cut, n - cut) if size or draw(st.integers(0, 9)) == 0]
+        arguments["group"] = draw(st.sampled_from([list, tuple, np.array]))(sizes)
+        meant["group"] = sizes
+    if draw(st.booleans()):
+        weights = draw(containers.numbers(n, (*PLAIN, 1, 1, 2.0**1023, 2.0**-1022)))
+        if weights.given is not None:
+            arguments["sample_weight"], meant["sample_weight"] = weights
+    return y_true, y_score, arguments, meant
+
+
+def truth_of(y_true, arguments, meant):
+    """(rows, weights) of the queries by id, in order of appearance; None if the truth is bad."""
+    grades = y_true.meant
+    if grades is None or not all(math.isnan(g) or 0 <= g < math.inf for g in grades):
+        return None
+    n = len(grades)
+    qid = [0] * n
+    if "group" in arguments:
+        sizes = meant["group"]
+        if not sizes or min(sizes) < 1 or sum(sizes) != n:
+            return None
+        qid = np.repeat(range(len(sizes)), sizes).tolist()
+    elif arguments.get("qid") is not None:
+        qid = meant["qid"]
+    weights = meant.get("sample_weight", [1.0] * n)
+    if qid is None or weights is None or len(qid) != n or len(weights) != n:
+        return None
+    if not all(0 <= w < math.inf for w in weights) or max(weights) == 0:
+        return None
+    of_query: dict = {}
+    for row, query in enumerate(qid):
+        of_query.setdefault(query, []).append(row)
+    top = max(weights)
+    return list(of_query.values()), [
+        sum(weights[row] / top for row in own) / len(own) for own in of_query.values()
+    ]
+
+
+def is_bad(scores, n):
+    return scores is None or len(scores) != n or any(map(math.isnan, scores))
+
+
+def one_value(name, setting, ties, grades, scores):
+    """The oracle's value of a query; None: undefined."""
+    entry = REGISTRY[name]
+    if ties in (None, "average"):
+        return entry.on_average(grades, scores, **setting)
+    ranked = oracle.one_order(grades, scores, ties, entry.unretrieved_last)
+    return oracle.over_ties(entry.of_orders(ranked, grades, **setting), "ordinal")
+
+
+def expected_values(name, setting, ties, grades, scores, queries):
+    return [
+        one_value(name, setting, ties, [grades[r] for r in own], [scores[r] for r in own])
+        for own in queries
+    ]
+
+
+def mean_of(values, weights, undefined):
+    values = [undefined if value is None else value for value in values]
+    kept = [(w, v) for w, v in zip(weights, values, strict=True) if not math.isnan(v)]
+    total = sum(w for w, _ in kept)
+    return sum(w * v for w, v in kept) / total if total > 0 else math.nan
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+SETTINGS = st.tuples(
+    st.sampled_from(ALL_SETTINGS), st.integers(0, 3), st.sampled_from([0.0, 1.0, math.nan])
+)
+
+
+# The tests ---------------------------------------------------------------------------------------
+
+@given(rows(), st.lists(SETTINGS, min_size=3, max_size=3))
+@fuzz
+def test_measures(case, chosen):
+    y_true, y_score, arguments, meant = case
+    truth = truth_of(y_true, arguments, meant)
+    for (name, setting), rule, undefined in chosen:
+        rules = REGISTRY[name].tie_rules
+        ties = rules[rule % len(rules)]
+        measure = build(name, setting, ties=ties, undefined=undefined)
+        found = answer(measure, y_true.given, y_score.given, **arguments)
+        queries = {key: arguments[key] for key in arguments if key != "sample_weight"}
+        by_query = answer(measure.per_query, y_true.given, y_score.given, **queries)
+        unknown = truth is not None and any(map(math.isnan, y_true.meant)) and name != "EDRC"
+        if truth is None or unknown or is_bad(y_score.meant, len(y_true.meant)):
+            assert found is REFUSED, (measure, found)
+            continue
+        if setting.get("max_grade") is not None and max(y_true.meant) > setting["max_grade"]:
+            assert found is REFUSED and by_query is REFUSED
+            continue
+        assert found is not REFUSED and by_query is not REFUSED, measure
+        values = expected_values(name, setting, ties, y_true.meant, y_score.meant, truth[0])
+        if name == "Precision":  # every query has one
+            undefined = 0.0
+        close(by_query, [undefined if value is None else value for value in values])
+        close(found, mean_of(values, truth[1], undefined))
+        assert answer(measure.n_undefined, y_true.given, **queries) == values.count(None)
+
+
+@given(rows(extreme=True), st.sampled_from(SCALE_INVARIANT), st.integers(0, 3))
+@fuzz
+def test_measures_of_huge_and_tiny_grades(case, measure, rule):
+    y_true, y_score, arguments, meant = case
+    arguments.pop("sample_weight", None)
+    meant.pop("sample_weight", None)
+    truth = truth_of(y_true, arguments, meant)
+    name = type(measure).__name__
+    ties = tie_rules(measure)[rule % len(tie_rules(measure))]
+    measure = with_ties(measure, ties)
+    found = answer(measure.per_query, y_true.given, y_score.given, **arguments)
+    if truth is None or is_bad(y_score.meant, len(y_true.meant)):
+        assert found is REFUSED
+        return
+    if found is REFUSED:
+        assert has_nan(y_true) and name != "EDRC"
+        return
+    setting = {key: getattr(measure, key) for key in fields_of(measure)}
+    setting = {key: setting[key] for key in setting if key not in ("ties", "undefined")}
+    for own, value in zip(truth[0], found.tolist(), strict=True):
+        grades, scores = [y_true.meant[r] for r in own], [y_score.meant[r] for r in own]
+        # The scale changes nothing, and the oracle is exact where the top grade is near 1.
+        exponent = int(np.frexp(np.nanmax([0.0, *grades]))[1])
+        scaled = [math.ldexp(grade, -exponent) for grade in grades]
+        if [math.ldexp(grade, exponent) for grade in scaled] != grades:
+            assert has_nan(y_true) or REGISTRY[name].lowest <= value <= 1
+            continue
+        expected = one_value(name, setting, ties, scaled, scores)
+        close(value, 0.0 if expected is None else expected)
+
+
+@given(rows())
+@fuzz
+def test_judgments(case):
+    y_true, _, arguments, meant = case
+    truth = truth_of(y_true, arguments, meant)
+    found = answer(sg.Judgments, y_true.given, **arguments)
+    if truth is None:
+        assert found is REFUSED
+        return
+    assert found.sizes.tolist() == [len(own) for own in truth[0]]
+    np.testing.assert_array_equal(found.grades, y_true.meant)
+    assert len(found.query_ids) == found.n_queries == len(truth[0])
+    if "sample_weight" in arguments:
+        close(found.weights / max(meant["sample_weight"]), truth[1])
+
+
+@given(rows(), rows())
+@fuzz
+def test_evaluate_and_compare(case, other):
+    y_true, y_score, arguments, meant = case
+    truth = truth_of(y_true, arguments, meant)
+    measures = ["ndcg", "ap(undefined=nan)@2"]
+    first, second = (
+        answer(sg.evaluate, y_true.given, scores.given, measures=measures, **arguments)
+        for scores in (y_score, other[1])
+    )
+    for found, scores in ((first, y_score), (second, other[1])):
+        if truth is None or is_bad(scores.meant, len(y_true.meant)) or has_nan(y_true):
+            assert found is REFUSED
+            continue
+        ndcg = expected_values("NDCG", {}, "average", y_true.meant, scores.meant, truth[0])
+        ap = expected_values("AP", {"k": 2}, "average", y_true.meant, scores.meant, truth[0])
+        close(found.per_query["NDCG"], [value or 0.0 for value in ndcg])
+        close(found.mean()["NDCG"], mean_of(ndcg, truth[1], 0.0))
+        close(found.mean()["AP(undefined=nan)@2"], mean_of(ap, truth[1], math.nan))
+    if first is REFUSED or second is REFUSED:
+        return
+    compared = answer(sg.compare, {"a": first, "b": second}, n_resamples=100, rng=0)
+    if compared is not REFUSED:
+        row = compared.to_frame().iloc[0]
+        close(abs(row["difference"]), abs(second.mean()["NDCG"] - first.mean()["NDCG"]))
+
+
+def has_nan(y_true):
+    return any(map(math.isnan, y_true.meant))
+
+
+@given(rows(), st.sampled_from(["average", "best", "worst"]))
+@fuzz
+def test_curves(case, ties):
+    y_true, y_score, arguments, meant = case
+    truth = truth_of(y_true, arguments, meant)
+    by_threshold = answer(threshold_curve, y_true.given, y_score.given, ties=ties, **arguments)
+    by_cutoff = answer(
+        cutoff_curve, y_true.given, y_score.given, ties=ties, measures="ndcg", **arguments
+    )
+    if truth is None or has_nan(y_true) or is_bad(y_score.meant, len(y_true.meant)):
+        assert by_threshold is REFUSED and by_cutoff is REFUSED
+        return
+    widths = np.diff(by_threshold.thresholds, prepend=0.0)
+    mu_ap = expected_values("MuAP", {}, ties, y_true.meant, y_score.meant, truth[0])
+    close(widths @ by_threshold.average_precision, mean_of(mu_ap, truth[1], 0.0))
+    for n, value in zip(by_cutoff.cutoffs.tolist(), by_cutoff.values[0], strict=True):
+        ndcg = expected_values("NDCG", {"k": n}, ties, y_true.meant, y_score.meant, truth[0])
+        close(value, mean_of(ndcg, truth[1], 0.0))
+
+
+@st.composite
+def preferences(draw):
+    """Pairs of any things, or scores of them, in any container."""
+    items = draw(st.sampled_from(containers.IDS)) + ("A", "B", "C", "D")
+    place = st.integers(0, len(items) - 1)
+    pairs = draw(st.lists(st.tuples(place, place), max_size=6))
+    if draw(st.integers(0, 5)) < 5:  # no cycle
+        pairs = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
+    pairs = [(items[a], items[b]) for a, b in pairs]
+    kinds = [list, list, list, tuple, iter, lambda pairs: [list(pair) for pair in pairs],
+             lambda pairs: np.array(pairs), lambda pairs: [(*pair, 1) for pair in pairs],
+             lambda pairs: {item: 1 for pair in pairs for item in pair}, lambda pairs: None,
+             lambda pairs: {pair[0]: value for pair, value in zip(pairs, SCORES, strict=False)}]
+    try:
+        return draw(st.sampled_from(kinds))(pairs)
+    except (ValueError, TypeError):  # no hash, or of no one shape
+        return pairs
+
+
+@given(preferences(), preferences(), st.sampled_from([0, 0.5, 1, 2, math.nan, "x", None]))
+@fuzz
+def test_edrc_of_preferences(true_pairs, predicted_pairs, prior):
+    found = answer(edrc_score, true_pairs, predicted_pairs, prior=prior)
+    if found is not REFUSED:
+        assert prior in (0, 0.5, 1) and -1 - 1e-12 <= found <= 1 + 1e-12
+
+
+@st.composite
+def tables(draw, name, pool):
+    n = draw(st.integers(1, 6))
+    return {
+        "query": draw(containers.ids(n)), "document": draw(containers.ids(n, distinct=True)),
+        name: draw(containers.numbers(n, pool)),
+    }
+
+
+@given(tables("grade", PLAIN), tables("score", SCORES), st.sampled_from([None, "trec"]))
+@fuzz
+def test_a_run_joined_with_its_judgments(qrels, run, ties):
+    given_qrels, given_run = (
+        {name: column.given for name, column in table.items()} for table in (qrels, run)
+    )
+    found = answer(join_run, given_qrels, given_run, ties=ties)
+    columns = [column.meant for table in (qrels, run) for column in table.values()]
+    if any(column is None for column in columns):
+        assert found is REFUSED
+    elif found is not REFUSED:
+        judged = set(zip(qrels["query"].meant, qrels["document"].meant, strict=True))
+        ranked = set(zip(run["query"].meant, run["document"].meant, strict=True))
+        both = {query for query, _ in judged} & {query for query, _ in ranked}
+        kept = {pair for pair in judged | ranked if pair[0] in both}
+        assert len(found.y_true) == len(found.y_score) == len(found.qid) == len(kept)
+        assert len(set(found.qid.tolist())) == len(both)
+
+
+@pytest.mark.parametrize("bad", [object(), lambda: 1, b"x", math.nan, np.zeros((2, 2, 2))])
+def test_no_column_at_all(bad):
+    assert answer(sg.NDCG(), bad, [1, 2]) is REFUSED
+    assert answer(sg.NDCG(), [1, 2], bad) is REFUSED
+    assert answer(sg.NDCG(), [1, 2], [1, 2], qid=bad) is REFUSED
+    assert answer(sg.NDCG(), [1, 2], [1, 2], group=bad) is REFUSED

@@ -1,0 +1,54 @@
+"""What measures ask of the grades: functions of users, the top of a scale."""
+
+import numpy as np
+import pytest
+
+import skgraded as sg
+
+GRADES, SCORES = [2, 0, 1, 3], [4, 3, 2, 1]
+
+
+def doubled(values):
+    return 2 * values
+
+
+def doubled_in_place(values):
+    values *= 2
+    return values
+
+
+def halved_in_place(values):
+    np.divide(1, values, out=values)
+    return values
+
+
+def reciprocal(values):
+    return 1 / values
+
+
+@pytest.mark.parametrize("measure", [sg.NDCG, sg.NDCNG, sg.GAP, sg.QMeasure])
+def test_a_gain_may_change_its_argument(measure):
+    judgments = sg.Judgments(GRADES)
+    expected = measure(gain=doubled)(GRADES, SCORES)
+    assert measure(gain=doubled_in_place)(judgments, SCORES) == expected
+    assert judgments.levels.tolist() == [0, 1, 2, 3]
+    assert measure(gain=doubled_in_place)(judgments, SCORES) == expected
+
+
+def test_a_discount_may_change_its_argument():
+    expected = sg.NDCG(discount=reciprocal)(GRADES, SCORES)
+    assert sg.NDCG(discount=halved_in_place)(GRADES, SCORES) == expected
+    expected = sg.EDRC(discount=doubled)(GRADES, SCORES)
+    assert sg.EDRC(discount=doubled_in_place)(GRADES, SCORES) == expected
+
+
+@pytest.mark.parametrize("measure", [sg.NDCNG, sg.GeneralizedPrecision, sg.ERR, sg.NERR, sg.RBP])
+@pytest.mark.parametrize("top", [0.1, 0.7])  # as 32-bit floats one is above itself, one below
+def test_the_top_of_the_scale_may_be_a_32_bit_grade(measure, top):
+    grades = np.array([top, 0, 0.05], dtype=np.float32)
+    expected = measure(max_grade=top)([top, 0, 0.05], SCORES[:3])
+    assert measure(max_grade=top)(grades, SCORES[:3]) == pytest.approx(expected, rel=1e-6)
+    assert measure(max_grade=top).n_undefined(grades) == 0
+    above = np.nextafter(np.nextafter(grades, np.float32(1)), np.float32(1))
+    with pytest.raises(ValueError, match=rf"max_grade is {top}, but y_true has {top} in row 0"):
+        measure(max_grade=top)(above, SCORES[:3])
