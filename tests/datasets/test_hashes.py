@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skgraded.datasets._trec import _keys as hashes
+from skgraded.datasets._words import hashes
 
 
 @pytest.mark.parametrize("length", [1, 7, 8, 9, 15, 16, 17, 40])
