@@ -112,6 +112,8 @@ def _ids(qid, name):
         array = np.asarray(qid)
         if array.dtype.kind in "iu":
             return array
+        if array.dtype.kind == "O" and not any(map(is_missing, array)):  # of pandas 2
+            return array.astype(str(dtype).lower())
     return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # else pyarrow's own scalars
 
 

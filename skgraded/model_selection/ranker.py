@@ -244,9 +244,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self._fit_parted(adapter, training, stopped_on, measures, fit_params)
         if self.early_stopping and self.refit:
             everything = self._in_order(adapter, rows, queries)
+            everything.X = adapter.readable(everything.X)
             if validation is not None:
                 everything = everything.joined(validation)
-            everything.X = adapter.readable(everything.X)
             self.estimator_ = adapter.fit_rounds(everything, self.best_iteration_, fit_params)
         return self
 
