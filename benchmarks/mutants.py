@@ -25,7 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = {
     # without those of the kernel's many cases, which take longest
-    "measures": ["tests/measures", "--ignore=tests/measures/test_long_queries.py", "tests/input"],
+    "measures": ["tests/measures", "--ignore=tests/measures/test_long_queries.py", "tests/input",
+                 "tests/test_judgments.py"],
     "reports": ["tests/reports", "tests/display"],
     "_input": [
         "tests/input", "tests/test_judgments.py", "tests/model_selection/test_scorer.py",
