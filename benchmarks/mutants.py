@@ -25,8 +25,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = {
     # without those of the kernel's many cases, which take longest
-    "measures": ["tests/measures", "--ignore=tests/measures/test_long_queries.py", "tests/input"],
-    "reports": ["tests/reports", "tests/display"],
+    "measures": ["tests/measures", "--ignore=tests/measures/test_long_queries.py", "tests/input",
+                 "tests/test_judgments.py"],
+    "reports": [
+        "tests/reports", "tests/display", "tests/model_selection/test_cross_evaluate.py",
+        "tests/test_import.py",
+    ],
     "_input": [
         "tests/input", "tests/test_judgments.py", "tests/model_selection/test_scorer.py",
         "tests/model_selection/test_ranker.py", "tests/model_selection/test_torn_queries.py",

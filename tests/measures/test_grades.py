@@ -35,6 +35,19 @@ def test_a_gain_may_change_its_argument(measure):
     assert measure(gain=doubled_in_place)(judgments, SCORES) == expected
 
 
+def above_1(grades):
+    return np.maximum(grades - 1, 0)
+
+
+@pytest.mark.parametrize("measure", [sg.NDCG, sg.GAP])
+def test_a_query_whose_grades_gain_nothing_is_undefined(measure):
+    judgments = sg.Judgments([1, 0, 2, 0, 0, 0], qid=[1, 1, 2, 2, 3, 3])
+    found = measure(gain=above_1, undefined=np.nan)
+    np.testing.assert_array_equal(found.per_query(judgments, [2, 1] * 3), [np.nan, 1, np.nan])
+    assert found.n_undefined(judgments) == 2
+    assert measure().n_undefined(judgments) == 1
+
+
 def test_a_discount_may_change_its_argument():
     expected = sg.NDCG(discount=reciprocal)(GRADES, SCORES)
     assert sg.NDCG(discount=halved_in_place)(GRADES, SCORES) == expected

@@ -398,6 +398,18 @@ def test_the_axis_has_round_numbers_that_span_the_intervals_and_zero(low, high, 
     assert 0 < first <= mark["low"] <= mark["at"] <= mark["high"] <= last < 100
 
 
+def test_marks_lie_in_percent_of_a_line_with_a_margin_on_both_sides():
+    chart = forest("AP", [row(0.5, -1, 1)])
+    width = 2 + 2 * 0.08 * 2
+    mark = chart["rows"][0]["mark"]
+    assert mark["zero"] == 50 and mark["at"] == round(50 + 100 * 0.5 / width, 2)
+    assert mark["low"] == round(50 - 100 / width, 2)
+    assert mark["high"] == round(50 + 100 / width, 2)
+    assert [at for at, _ in chart["ticks"]] == [
+        round(50 + 100 * tick / width, 2) for tick in (-1, -0.5, 0, 0.5, 1)
+    ]
+
+
 def test_a_hollow_point_is_an_interval_that_holds_zero():
     chart = forest("AP", [row(0.1, 0.05, 0.2), row(0.1, -0.05, 0.2), row(0, 0, 0)])
     assert [shown["mark"]["open"] for shown in chart["rows"]] == [False, True, True]

@@ -69,10 +69,10 @@ def test_the_t_interval_is_that_of_scipy(name, level):
 
 
 def test_the_weighted_t_interval_has_the_linearised_standard_error():
-    v, w = [0.2, 0.5, 1.0], [1, 3, 4]
-    mean = (1 * 0.2 + 3 * 0.5 + 4 * 1.0) / 8
-    squares = (1 * (0.2 - mean)) ** 2 + (3 * (0.5 - mean)) ** 2 + (4 * (1.0 - mean)) ** 2
-    error = (3 / 2 * squares / 8**2) ** 0.5
+    v, w = [0.2, 0.5, 1.0], [1, 3, 5]
+    mean = (1 * 0.2 + 3 * 0.5 + 5 * 1.0) / 9
+    squares = (1 * (0.2 - mean)) ** 2 + (3 * (0.5 - mean)) ** 2 + (5 * (1.0 - mean)) ** 2
+    error = (3 / 2 * squares / 9**2) ** 0.5
     expected = stats.t.interval(0.9, df=2, loc=mean, scale=error)
     np.testing.assert_allclose(interval(v, np.array(w), 0.9, method="t"), expected, rtol=1e-12)
 
