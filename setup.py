@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy
 from setuptools import Extension, setup
 
 # No -march=native and no -ffast-math: one wheel serves every machine, and NaN and infinity
@@ -19,6 +20,9 @@ setup(
             [path.as_posix()],
             language="c++",
             extra_compile_args=optimize,
+            depends=["skgraded/_kernels/loops.h"],
+            include_dirs=[numpy.get_include()],  # of 2.x: what is built runs on 1.26 too
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_22_API_VERSION")],
         )
         for path in sorted(Path("skgraded/_kernels").glob("*.pyx"))
     ]

@@ -16,6 +16,8 @@ from calls import IN_LIGHTGBM, JUDGED
 from memory import measure_memory
 from timing import measure_times
 
+from skgraded._kernels import sort
+
 PACKAGES = (
     "skgraded", "numpy", "scikit-learn", "lightgbm", "xgboost", "xgboost-cpu", "ranx",
     "pytrec_eval", "pytrec_eval-terrier",
@@ -86,7 +88,7 @@ def print_setting():
             pass
     print(f"- {', '.join(versions)}")
     busy = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
-    print(f"- {processor()}, {os.cpu_count()} processors{busy}")
+    print(f"- {processor()}, {os.cpu_count()} processors{busy}; keys sorted by: {sort.fastest()}")
 
 
 def processor():

@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import as_decimals, check_grades, check_weights, grade_type
-from skgraded._input.queries import group_codes, mean_weights, query_codes, rows_by_query
+from skgraded._input.columns import (
+    as_decimals,
+    check_weights,
+    grade_column,
+    grade_type,
+    refuse_bad_grades,
+)
+from skgraded._input.queries import group_sizes, mean_weights, queries_of
 from skgraded._kernels.layout import lay_out
+from skgraded._kernels.threads import run_chunks
 
 MOST_REMEMBERED = 32  # what measures have laid out; a plan may hold a number a row
 
@@ -74,28 +81,38 @@ class Judgments:
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ):
-        grades = check_grades(y_true, "y_true", allow_nan=True)
+        grades = grade_column(y_true, "y_true")
         self.grade_type = grade_type(y_true)
         n = self.n_rows = len(grades)
-        codes, self.query_ids = _queries(qid, group, n)
+        self.query_ids, self.order, self.starts = _queries(qid, group, n)
         row_weights = None
         if sample_weight is not None:
             row_weights = check_weights(sample_weight, n, "y_true")
-        unknown = np.isnan(grades)
-        self.n_unknown = int(unknown.sum())
-        self.first_unknown = int(np.argmax(unknown))  # where there is one
-        del unknown
         self.n_queries = len(self.query_ids)
-        self.order, self.starts = rows_by_query(codes, self.n_queries)
         self.sizes = np.diff(self.starts)
+        self._lay_out(grades)
         self.weights = None
         if row_weights is not None:
-            self.weights = mean_weights(row_weights, codes, self.sizes)
-        del codes
-        self.codes, self.levels, self.counts, self.level_starts = lay_out(
-            grades, self.order, self.starts
-        )
+            self.weights = mean_weights(row_weights, self.query_of_row, self.sizes)
         self._memory: OrderedDict = OrderedDict()
+
+    def _lay_out(self, grades):
+        """Codes of the documents and levels of the queries, which no bad grade gets."""
+        self.codes = np.empty(self.n_rows, dtype=np.int32)
+        chunks = run_chunks(
+            lambda first, last: (
+                first, *lay_out(grades, self.order, self.starts, self.codes, first, last)
+            ),
+            self.starts,
+        )
+        chunks.sort(key=lambda chunk: chunk[0])
+        _, levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
+        if not all(is_good):
+            refuse_bad_grades(grades, "y_true", allow_nan=True)
+        self.levels, self.counts = np.concatenate(levels), np.concatenate(counts)
+        self.level_starts = np.append(0, np.cumsum(np.concatenate(n_levels), dtype=np.intp))
+        self.n_unknown = sum(n_unknown)
+        self.first_unknown = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
 
     def __getstate__(self):
         return self.__dict__ | {"_memory": OrderedDict()}
@@ -171,10 +188,9 @@ def _queries(qid, group, n):
     if qid is not None and group is not None:
         raise ValueError("Give the queries by qid or by group, not by both.")
     if qid is not None:
-        return query_codes(qid, n)
-    if group is not None:
-        return group_codes(group, n)
-    return np.zeros(n, dtype=np.intp), np.zeros(1, dtype=np.intp)
+        return queries_of(qid, n)
+    sizes = np.array([n]) if group is None else group_sizes(group, n)
+    return np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes))
 
 
 def check_judgments(y_true, *, qid=None, group=None, sample_weight=None):

@@ -329,3 +329,118 @@ def test_whole_query_ids_stay_numbers(library, sign, bits):
         ids = polars_series(ids)
     found = sg.Judgments([1, 2, 3, 4], qid=ids).query_ids
     assert found.dtype == f"{sign}int{bits}" and found.tolist() == [3, 1, 7]
+
+
+# Columns that come with codes, and runs of equal ids ----------------------------------------------
+
+def _pandas_of(dtype):
+    def make(ids):
+        pandas = pytest.importorskip("pandas")
+        return pandas.Series(ids, dtype=dtype)
+    return make
+
+
+def _arrow(kind):
+    def make(ids):
+        arrow = pytest.importorskip("pyarrow")
+        array = arrow.array(ids, type=arrow.string())
+        return {
+            "array": lambda: array,
+            "dictionary": array.dictionary_encode,
+            "chunks": lambda: arrow.chunked_array([array[:2], array[2:]]),
+            "chunks of dictionaries": lambda: arrow.chunked_array(
+                [array[:2].dictionary_encode(), array[2:].dictionary_encode()]
+            ),
+        }[kind]()
+    return make
+
+
+def _polars(dtype):
+    def make(ids):
+        polars = pytest.importorskip("polars")
+        return polars.Series(ids, dtype=getattr(polars, dtype))
+    return make
+
+
+CODED = {
+    "pandas string": _pandas_of("string"),
+    "pandas category": _pandas_of("category"),
+    "arrow array": _arrow("array"),
+    "arrow dictionary": _arrow("dictionary"),
+    "arrow chunks": _arrow("chunks"),
+    "arrow chunks of dictionaries": _arrow("chunks of dictionaries"),
+    "polars String": _polars("String"),
+    "polars Categorical": _polars("Categorical"),
+}
+
+
+@pytest.mark.parametrize("kind", CODED)
+@pytest.mark.parametrize(
+    "ids", [list("zzzaaabbb"), list("bazbazzab"), ["é", "", "é", "a" * 40, "", "é"]]
+)
+def test_columns_of_texts_are_grouped_as_lists_are(kind, ids):
+    y_true = np.arange(len(ids))
+    found, expected = (sg.Judgments(y_true, qid=qid) for qid in (CODED[kind](ids), ids))
+    assert found.query_ids.tolist() == expected.query_ids.tolist() == list(dict.fromkeys(ids))
+    assert all(type(one) is str for one in found.query_ids)
+    np.testing.assert_array_equal(found.query_of_row, expected.query_of_row)
+    np.testing.assert_array_equal(found.grades, y_true)
+
+
+@pytest.mark.parametrize("kind", CODED)
+def test_a_missing_text_is_an_error_that_names_its_row(kind):
+    with pytest.raises(ValueError, match="qid is missing in row 2"):
+        sg.Judgments([1, 0, 1], qid=CODED[kind](["a", "a", None]))
+
+
+def test_categories_that_no_row_has_are_no_queries():
+    pandas = pytest.importorskip("pandas")
+    qid = pandas.Series(["b", "a", "b"]).astype(pandas.CategoricalDtype(["x", "a", "b", "y"]))
+    judgments = sg.Judgments([1, 2, 3], qid=qid)
+    assert judgments.query_ids.tolist() == ["b", "a"] and judgments.sizes.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("dtype", [int, np.uint64, float, "datetime64[D]", object])
+@pytest.mark.parametrize("come_back", [False, True])
+def test_runs_of_equal_ids_are_one_query_also_where_they_come_back(dtype, come_back):
+    ids = np.array([7, 3, 5, 7 if come_back else 9]).astype(dtype)
+    qid = np.repeat(ids, 10)
+    judgments = sg.Judgments(np.arange(40), qid=qid)
+    assert judgments.query_ids.tolist() == list(dict.fromkeys(ids.tolist()))
+    assert (judgments.order is None) == (not come_back)
+    assert judgments.sizes.tolist() == ([20, 10, 10] if come_back else [10] * 4)
+    np.testing.assert_array_equal(judgments.query_ids[judgments.query_of_row], qid)
+
+
+def test_a_missing_id_among_runs_is_named_by_its_own_row():
+    for qid in (np.repeat([1.0, np.nan], 10), np.repeat(np.array(["a", None]), 10)):
+        with pytest.raises(ValueError, match="qid is missing in row 10"):
+            sg.Judgments(np.zeros(20), qid=qid)
+
+
+def test_a_bad_grade_in_any_query_is_an_error_whatever_the_threads(monkeypatch):
+    for threads in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        for row in (0, 123_456, 399_999):
+            for bad in (-1.0, np.inf, -np.inf):
+                grades = np.zeros(400_000)
+                grades[row] = bad
+                with pytest.raises(ValueError, match=f"y_true must .* row {row} is {bad:g}"):
+                    sg.Judgments(grades, group=[100] * 4000)
+
+
+def test_the_layout_does_not_depend_on_the_threads(monkeypatch):
+    rng = np.random.default_rng(0)
+    grades = rng.choice([0, 0, 1, 2, 63, 64, 0.5, np.nan, -0.0, 1e300], 400_000)
+    qid = np.minimum(rng.integers(0, 4000, 400_000), rng.integers(0, 8000, 400_000))
+    found = []
+    for threads in ("1", "2", "7"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        judgments = sg.Judgments(grades, qid=qid)
+        state = judgments.__getstate__()
+        found.append(b"".join(
+            value.tobytes() for value in state.values() if isinstance(value, np.ndarray)
+        ))
+        assert judgments.n_unknown == np.isnan(grades).sum()
+        np.testing.assert_array_equal(judgments.grades, grades)
+    assert found[0] == found[1] == found[2]

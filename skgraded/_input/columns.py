@@ -133,21 +133,30 @@ def as_decimals(floats):
 
 def check_grades(y, name, n=None, expected="X", allow_nan=False):
     """Check a column of grades: finite and ≥ 0, or NaN where that is allowed; float64."""
-    grades = column(y, name, n, expected)
-    if grade_type(y).itemsize < 8:
-        grades = as_decimals(grades.astype(grade_type(y)))
+    grades = grade_column(y, name, n, expected)
     if np.fmin.reduce(grades) < 0 or not np.isfinite(grades.max()):
-        good = (grades >= 0) & (grades < np.inf)
-        good |= np.isnan(grades) & allow_nan
-        if not good.all():
-            row = int(np.argmin(good))
-            if grades[row] < 0:
-                raise ValueError(
-                    f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
-                    "irrelevant level from all grades, so that irrelevant documents have grade 0."
-                )
-            raise ValueError(f"{name} must be finite: row {row} is {grades[row]}.")
+        refuse_bad_grades(grades, name, allow_nan)
     return grades
+
+
+def grade_column(y, name, n=None, expected="X"):
+    """A column of grades as float64, not checked; of fewer bits the decimals they stand for."""
+    grades = column(y, name, n, expected)
+    return grades if grade_type(y).itemsize == 8 else as_decimals(grades.astype(grade_type(y)))
+
+
+def refuse_bad_grades(grades, name, allow_nan):
+    """Raise a ValueError that names the first row whose grade is no finite number ≥ 0."""
+    good = (grades >= 0) & (grades < np.inf)
+    good |= np.isnan(grades) & allow_nan
+    if not good.all():
+        row = int(np.argmin(good))
+        if grades[row] < 0:
+            raise ValueError(
+                f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
+                "irrelevant level from all grades, so that irrelevant documents have grade 0."
+            )
+        raise ValueError(f"{name} must be finite: row {row} is {grades[row]}.")
 
 
 def check_weights(sample_weight, n, expected):

@@ -1,5 +1,8 @@
 """Query ids, sizes of groups, and the rows of each query."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from skgraded._input.columns import (
@@ -11,7 +14,7 @@ from skgraded._input.columns import (
     unmasked,
 )
 from skgraded._input.words import object_array
-from skgraded._kernels.layout import number_by_appearance, order_by_code
+from skgraded._kernels.layout import heads_of_objects, number_by_appearance, order_by_code
 
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
@@ -23,7 +26,32 @@ def query_codes(qid, n=None, expected="y_true", name="qid"):
     unless they are numbers or dates. `name` is the argument's, for errors, and `expected` that of
     the one that has `n` rows.
     """
-    array = _ids(qid, name)
+    return _codes(_checked_ids(qid, n, expected, name), name)
+
+
+def queries_of(qid, n, expected="y_true"):
+    """Ids in order of first appearance, and of `rows_by_query` the order and the starts."""
+    ids = _checked_ids(qid, n, expected, "qid")
+    heads = _heads(ids)
+    if heads is None or 2 * len(heads) > n:  # rows come in another order
+        codes, queries = _codes(ids, "qid")
+        return queries, *rows_by_query(codes, len(queries))
+    try:
+        codes, queries = _codes(ids[heads], "qid")
+    except (ValueError, TypeError):
+        _codes(ids, "qid")  # raises the same about the row
+        raise
+    if len(queries) == len(heads):
+        return queries, None, np.append(heads, n)
+    codes = np.repeat(codes, np.diff(heads, append=n))
+    return queries, *rows_by_query(codes, len(queries))
+
+
+def _checked_ids(qid, n, expected, name):
+    """Ids as `_ids` or `_Coded` gives them, as many as they must be."""
+    array = _coded(qid)
+    if array is None:
+        array = _ids(qid, name)
     if n is not None and _are_sizes(array, n):
         raise ValueError(
             f"{name} has {len(array)} rows, but {expected} has {n}. The numbers of {name} add up "
@@ -31,9 +59,16 @@ def query_codes(qid, n=None, expected="y_true", name="qid"):
             "np.repeat(np.arange(len(sizes)), sizes)."
         )
     refuse_other_length(array, name, n, expected)
-    n = len(array)
-    if n == 0:
+    if len(array) == 0:
         raise ValueError(f"{name} is empty: there is no id.")
+    return array
+
+
+def _codes(array, name):
+    """Numbers of the rows, and the ids, of checked ids."""
+    n = len(array)
+    if isinstance(array, _Coded):
+        return array.numbered(name)
     if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
         return _hash_codes(array, name)
     if array.dtype.kind in "iu":
@@ -59,8 +94,8 @@ def query_codes(qid, n=None, expected="y_true", name="qid"):
     return codes, ids[by_appearance]
 
 
-def group_codes(group, n, expected="y_true"):
-    """Number the queries of consecutive rows by their sizes; see `query_codes`."""
+def group_sizes(group, n, expected="y_true"):
+    """Check sizes of consecutive queries, which must add up to n rows."""
     sizes = column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
     if bad.any():
@@ -70,8 +105,7 @@ def group_codes(group, n, expected="y_true"):
         total = sizes.sum()
     if total != n:
         raise ValueError(f"group sizes add up to {total:.0f} rows, but {expected} has {n}.")
-    ids = np.arange(len(sizes))
-    return np.repeat(ids, sizes.astype(np.intp)), ids
+    return sizes.astype(np.intp)
 
 
 def rows_by_query(codes, n_queries):
@@ -91,6 +125,61 @@ def mean_weights(weights, codes, sizes):
     # those of others.
     scale = 2.0 ** (np.frexp(weights.max())[1] - 1)
     return np.bincount(codes, weights / scale, minlength=len(sizes)) / sizes * scale
+
+
+def _heads(ids):
+    """First rows of the runs of equal ids; None of a sequence that is no array."""
+    if isinstance(ids, _Coded):
+        ids = ids.codes
+    if not isinstance(ids, np.ndarray):
+        return None
+    if ids.dtype.kind == "O":
+        return heads_of_objects(ids)
+    return np.append(0, np.flatnonzero(ids[1:] != ids[:-1]) + 1)
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """Ids that come as whole numbers, -1 where one is missing, and what these stand for."""
+
+    codes: np.ndarray
+    categories: Any
+
+    def __len__(self):
+        return len(self.codes)
+
+    def __iter__(self):
+        return iter(())  # sizes of groups are not text
+
+    def __getitem__(self, rows):
+        return _Coded(self.codes[rows], self.categories)
+
+    def numbered(self, name):
+        """Numbers in order of first appearance, and the ids."""
+        if self.codes.min() < 0:
+            row = int(np.argmin(self.codes))
+            raise ValueError(f"{name} is missing in row {row} (None): give every row its id.")
+        codes, first = number_by_appearance(self.codes, 0, len(self.categories))
+        return codes, object_array([self.categories[i] for i in self.codes[first].tolist()])
+
+
+def _coded(qid):
+    """Codes that a column of categories or of Arrow's or pandas' texts has; None of any other."""
+    dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
+    if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
+        codes, categories = qid.factorize()
+        return _Coded(np.ascontiguousarray(codes, dtype=np.intp), categories.tolist())
+    if dtype.startswith(("String", "Categorical", "Enum")) and hasattr(qid, "to_arrow"):
+        qid = qid.to_arrow()
+        dtype = str(qid.type)
+    if not hasattr(qid, "dictionary_encode") or "string" not in dtype:
+        return None
+    if hasattr(qid, "combine_chunks"):
+        qid = qid.combine_chunks()
+    if not dtype.startswith("dictionary"):
+        qid = qid.dictionary_encode()
+    codes = qid.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    return _Coded(np.ascontiguousarray(codes, dtype=np.intp), qid.dictionary.to_pylist())
 
 
 def _ids(qid, name):

@@ -7,13 +7,25 @@ A query's documents carry a *code*: 0 for grade 0, else 1, 2, … for the grades
 uses, ascending. Each code of a query is one of its *levels*.
 """
 
-from libc.math cimport isnan
+cimport numpy as cnp
+from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, uint64_t
+from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 import numpy as np
 
 from skgraded._kernels.sort cimport ascending_bits, exact_run, position_mask, sort_in_place
+
+
+cnp.import_array()
+
+cdef extern from "loops.h" nogil:
+    uint64_t set_of_whole_grades(const double* grades, Py_ssize_t n)
+    void count_codes(const int32_t* codes, Py_ssize_t n, int32_t top, int32_t* counts)
+    void code_whole_grades(
+        const double* grades, const int32_t* code_of, int32_t* codes, Py_ssize_t n
+    )
 
 
 # Numbering the queries --------------------------------------------------------------------------
@@ -55,28 +67,25 @@ def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
     return order_array
 
 
+def heads_of_objects(values):
+    """Rows whose object is another than that of the row before, and the first row."""
+    cdef cnp.ndarray array = np.ascontiguousarray(values)
+    cdef void** objects = <void**>cnp.PyArray_DATA(array)
+    cdef Py_ssize_t row
+    cdef vector[Py_ssize_t] heads
+    heads.push_back(0)
+    for row in range(1, array.shape[0]):
+        if objects[row] != objects[row - 1]:
+            heads.push_back(row)
+    return np.array(heads, dtype=np.intp)
+
+
 # Coding the grades -----------------------------------------------------------------------------
-
-cdef int32_t code_whole_grades(
-    const double* grades, uint64_t present, int32_t* codes, Py_ssize_t n
-) noexcept nogil:
-    """Codes of whole grades below 64, whose set is the bits of `present`."""
-    cdef int32_t code_of[64]
-    cdef int32_t g, code = 0
-    cdef Py_ssize_t i
-    code_of[0] = 0
-    for g in range(1, 64):
-        code += <int32_t>((present >> g) & 1)
-        code_of[g] = code
-    for i in range(n):
-        codes[i] = code_of[<int32_t>grades[i]]
-    return code
-
 
 cdef int32_t code_any_grades(
     const double* grades, int32_t* codes, Py_ssize_t n, vector[uint64_t]* room
 ) noexcept nogil:
-    """Codes of any grades by sorting them."""
+    """Codes of any grades by sorting them; -1 if one is negative or infinite."""
     cdef uint64_t mask = position_mask(n)
     cdef Py_ssize_t i, end, m = 0, start = 0
     cdef int32_t code = 0
@@ -87,6 +96,8 @@ cdef int32_t code_any_grades(
     for i in range(n):
         codes[i] = -1
         if not isnan(grades[i]):
+            if not 0 <= grades[i] < INFINITY:
+                return -1
             keys[m] = (ascending_bits(grades[i]) & ~mask) | <uint64_t>i
             m += 1
     sort_in_place(keys, keys + n, m)
@@ -102,73 +113,101 @@ cdef int32_t code_any_grades(
 
 
 cdef int32_t code_grades(
-    const double* grades, int32_t* codes, Py_ssize_t n, vector[uint64_t]* room
+    const double* grades, int32_t* codes, Py_ssize_t n, vector[uint64_t]* room,
+    vector[double]* levels,
 ) noexcept nogil:
-    """Codes of one query's grades; NaN has code -1. Returns the largest code."""
-    cdef uint64_t present = 0
+    """Codes of one query's grades, NaN having -1, and behind `levels` its own.
+
+    Returns the largest code; -1 if a grade is negative or infinite.
+    """
+    cdef uint64_t present = set_of_whole_grades(grades, n)
+    cdef int32_t code_of[64]
+    cdef int32_t g, code = 0
     cdef Py_ssize_t i
-    cdef double g
-    for i in range(n):
-        g = grades[i]
-        if not (0 <= g < 64 and g == <double><int32_t>g):
-            return code_any_grades(grades, codes, n, room)
-        present |= <uint64_t>1 << <int32_t>g
-    return code_whole_grades(grades, present, codes, n)
+    cdef double* own
+    levels.push_back(0.0)
+    if present == 0:
+        code = code_any_grades(grades, codes, n, room)
+        if code > 0:
+            levels.resize(levels.size() + code)
+            own = levels.data() + levels.size() - code - 1
+            for i in range(n):
+                if codes[i] > 0:
+                    own[codes[i]] = grades[i]
+        return code
+    code_of[0] = 0
+    for g in range(1, 64):
+        if present >> g == 0:
+            break
+        if present >> g & 1:
+            code += 1
+            levels.push_back(g)
+        code_of[g] = code
+    code_whole_grades(grades, code_of, codes, n)
+    return code
 
 
-def lay_out(const double[::1] grades, const Py_ssize_t[::1] order, const Py_ssize_t[::1] starts):
-    """Lay out grades ≥ 0 (or NaN) by query.
+def lay_out(
+    const double[::1] grades, const Py_ssize_t[::1] order, const Py_ssize_t[::1] starts,
+    int32_t[::1] codes, Py_ssize_t first_query, Py_ssize_t last_query,
+):
+    """Lay out the grades of queries first..last-1: write `codes`, and find the levels.
 
     `order` are the rows query by query, None if they are so already, and `starts` where the queries
-    begin in it, (n_queries + 1,). Returns the codes, (n,) of int32 in query order, -1 where the
-    grade is NaN; grade and number of documents of each level, 0 included, of each query, (n_levels,)
-    each; and where the levels of each query begin, (n_queries + 1,).
+    begin in it. Codes are in query order, -1 where the grade is NaN. Returns grade and number of
+    documents of each level, 0 included, of each query; how many levels each has; how many grades are
+    NaN, and whether all others are finite and ≥ 0. If not, the rest is worth nothing.
     """
-    cdef Py_ssize_t q, i, n, n_queries = starts.shape[0] - 1
+    cdef Py_ssize_t q, i, n, n_unknown = 0
+    cdef int32_t top
+    cdef bint is_good = True
+    cdef size_t base
     cdef vector[uint64_t] room
     cdef vector[double] gathered
+    cdef vector[double] levels
+    cdef vector[int32_t] counts
     cdef const double* query
-    codes_array = np.empty(grades.shape[0], dtype=np.int32)
-    level_starts_array = np.zeros(n_queries + 1, dtype=np.intp)
-    cdef int32_t[::1] codes = codes_array
-    cdef Py_ssize_t[::1] level_starts = level_starts_array
+    cdef int32_t* own
+    n_levels_array = np.empty(last_query - first_query, dtype=np.intp)
+    cdef Py_ssize_t[::1] n_levels = n_levels_array
     with nogil:
-        for q in range(n_queries):
+        for q in range(first_query, last_query):
             n = starts[q + 1] - starts[q]
-            if order is None:
-                query = &grades[starts[q]]
-            else:
-                if <Py_ssize_t>gathered.size() < n:
-                    gathered.resize(n)
+            query = &grades[starts[q]]
+            own = &codes[starts[q]]
+            if order is not None:
+                gathered.resize(max(n, <Py_ssize_t>gathered.size()))
                 for i in range(n):
                     gathered[i] = grades[order[starts[q] + i]]
                 query = gathered.data()
-            level_starts[q + 1] = (
-                level_starts[q] + code_grades(query, &codes[starts[q]], n, &room) + 1
-            )
-    levels, counts = levels_of(grades, order, starts, codes, level_starts)
-    return codes_array, levels, counts, level_starts_array
+            top = code_grades(query, own, n, &room, &levels)
+            if top < 0:
+                is_good = False
+                break
+            n_levels[q - first_query] = top + 1
+            base = counts.size()
+            counts.resize(base + top + 1, 0)
+            count_codes(own, n, top, counts.data() + base)
+            n_unknown += n
+            for i in range(top + 1):
+                n_unknown -= counts[base + i]
+    return array_of(levels), array_of_counts(counts), n_levels_array, n_unknown, is_good
 
 
-cdef tuple levels_of(
-    const double[::1] grades, const Py_ssize_t[::1] order, const Py_ssize_t[::1] starts,
-    const int32_t[::1] codes, const Py_ssize_t[::1] level_starts,
-):
-    """Grade and number of documents of each level."""
-    cdef Py_ssize_t q, row, base, n_queries = starts.shape[0] - 1
-    levels_array = np.zeros(level_starts[n_queries])
-    counts_array = np.zeros(level_starts[n_queries], dtype=np.int32)
-    cdef double[::1] levels = levels_array
-    cdef int32_t[::1] counts = counts_array
-    with nogil:
-        for q in range(n_queries):
-            base = level_starts[q]
-            for row in range(starts[q], starts[q + 1]):
-                if codes[row] >= 0:
-                    counts[base + codes[row]] += 1
-                    if codes[row] > 0:
-                        levels[base + codes[row]] = grades[row if order is None else order[row]]
-    return levels_array, counts_array
+cdef array_of(vector[double]& numbers):
+    array = np.empty(numbers.size())
+    cdef double[::1] out = array
+    if numbers.size():
+        memcpy(&out[0], numbers.data(), numbers.size() * sizeof(double))
+    return array
+
+
+cdef array_of_counts(vector[int32_t]& numbers):
+    array = np.empty(numbers.size(), dtype=np.int32)
+    cdef int32_t[::1] out = array
+    if numbers.size():
+        memcpy(&out[0], numbers.data(), numbers.size() * sizeof(int32_t))
+    return array
 
 
 # Tables of one number a level ------------------------------------------------------------------

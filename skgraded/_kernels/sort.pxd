@@ -19,6 +19,9 @@ cdef inline uint64_t position_mask(Py_ssize_t n) noexcept nogil:
     return mask
 
 
+cdef bint is_whole(Py_ssize_t n, Py_ssize_t depth) noexcept nogil
+
+
 cdef void sort_in_place(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil
 
 

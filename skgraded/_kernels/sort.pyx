@@ -7,11 +7,63 @@ are sorted and nothing is carried along. Merges take their smaller head without 
 mispredicted branches are what a sort of some hundred scores spends its time on.
 """
 
+cimport numpy as cnp
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport nth_element, sort
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
+
+import numpy as np
+
+cdef extern from *:
+    """
+    #include <numpy/arrayobject.h>
+    typedef int (*numpy_sort)(void*, npy_intp, void*);
+    static numpy_sort numpy_sort_of_keys() {
+        PyArray_Descr* descr = PyArray_DescrFromType(NPY_UINT64);
+        numpy_sort found = PyDataType_GetArrFuncs(descr)->sort[NPY_QUICKSORT];
+        Py_DECREF(descr);
+        return found;
+    }
+    """
+    ctypedef int (*numpy_sort)(void*, Py_ssize_t, void*) noexcept nogil
+    numpy_sort numpy_sort_of_keys()
+
+cnp.import_array()
+cdef numpy_sort by_numpy = NULL  # or NumPy's sort, where that is the faster
+cdef Py_ssize_t whole_up_to = 0  # keys that are sorted in less time than the top k are found
+
+OWN, VECTORS, LONG_VECTORS = "own", "numpy", "numpy, AVX-512"
+
+
+def use(name):
+    """Sort by OWN code, or by NumPy's for VECTORS or LONG_VECTORS; returns what it was.
+
+    Keys are distinct, so that nothing but time depends on it.
+    """
+    global by_numpy, whole_up_to
+    before = OWN if by_numpy == NULL else LONG_VECTORS if whole_up_to else VECTORS
+    by_numpy = numpy_sort_of_keys()
+    if name == OWN:
+        by_numpy = NULL
+    whole_up_to = 512 if name == LONG_VECTORS else 0
+    return before
+
+
+def fastest():
+    """The fastest sort for this processor, by the vectors that NumPy says it has found."""
+    found = np.show_config(mode="dicts")["SIMD Extensions"]
+    features = {*found.get("baseline", ()), *found.get("found", ())}
+    if features & {"AVX512_SKX", "X86_V4"}:
+        return LONG_VECTORS
+    # NumPy 1 sorts by no shorter vectors.
+    if features & {"AVX2", "X86_V3", "ASIMD"} and int(np.__version__.partition(".")[0]) >= 2:
+        return VECTORS
+    return OWN
+
+
+use(fastest())
 
 cdef enum:
     SMALL = 16      # runs that are sorted by counting ranks
@@ -67,12 +119,24 @@ cdef void sort_to(uint64_t* source, uint64_t* out, Py_ssize_t n) noexcept nogil:
     if n <= SMALL:
         rank_sort(source, out, n)
     else:
-        sort_in_place(source, out, half)
-        sort_in_place(source + half, out + half, n - half)
+        merge_sort(source, out, half)
+        merge_sort(source + half, out + half, n - half)
         merge(source, n, out)
 
 
+cdef bint is_whole(Py_ssize_t n, Py_ssize_t depth) noexcept nogil:
+    """Whether all of n keys are sorted in less time than the top of them are found."""
+    return 2 * depth >= n or n <= whole_up_to
+
+
 cdef void sort_in_place(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil:
+    if by_numpy != NULL and n > SMALL:
+        by_numpy(keys, n, NULL)
+    else:
+        merge_sort(keys, spare, n)
+
+
+cdef void merge_sort(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t half = n // 2
     if n <= SMALL:
         memcpy(spare, keys, n * sizeof(uint64_t))

@@ -30,8 +30,17 @@ from libcpp.algorithm cimport reverse, sort
 from libcpp.vector cimport vector
 
 from skgraded._kernels.sort cimport (
-    ascending_bits, exact_run, position_mask, sort_in_place, top_keys
+    ascending_bits, exact_run, is_whole, position_mask, sort_in_place, top_keys
 )
+
+cdef extern from "loops.h" nogil:
+    bint make_keys(const double* scores, uint64_t* keys, Py_ssize_t n, uint64_t mask)
+    enum: NO_TIES, TIES_BY_SCORES
+    int kind_of_ties(const uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* scores)
+    void mark_blocks(const uint64_t* keys, Py_ssize_t n, uint64_t mask, int32_t* ends)
+    void take_codes(
+        const int32_t* codes, const uint64_t* keys, int32_t* ranked, Py_ssize_t n, uint64_t mask
+    )
 
 # Python imports these as whole numbers.
 cpdef enum:
@@ -144,26 +153,26 @@ cdef bint rank_query(
     """
     cdef uint64_t mask = position_mask(n), not_retrieved = ascending_bits(INFINITY)
     cdef uint64_t* keys = ranking.keys
-    cdef int32_t* ranked = ranking.codes
-    cdef uint64_t has_nan = 0  # as wide as a score, for the compiler's sake
-    cdef Py_ssize_t i, m, n_all = n
-    for i in range(n):
-        has_nan |= <uint64_t>(scores[i] != scores[i])
-        keys[i] = (ascending_bits(-scores[i]) & ~mask) | <uint64_t>i
-    if 2 * depth < n:
-        n_all = top_keys(keys, ranking.spare, n, depth, mask)
-    else:
+    cdef Py_ssize_t m, n_all = n
+    cdef bint has_nan = make_keys(scores, keys, n, mask)
+    if is_whole(n, depth):
         sort_in_place(keys, ranking.spare, n)
+    else:
+        n_all = top_keys(keys, ranking.spare, n, depth, mask)
     m = n_all
     while m > 0 and keys[m - 1] >= not_retrieved:
         m -= 1
     ranking.n, ranking.n_all = m, n_all
-    ranking.has_ties = mark_ties(keys, m, mask, scores, ranking.ends) < m
+    cdef int ties = kind_of_ties(keys, m, mask, scores)
+    ranking.has_ties = ties != NO_TIES
+    if ties == TIES_BY_SCORES:
+        ranking.has_ties = mark_ties(keys, m, mask, scores, ranking.ends) < m
+    elif ties != NO_TIES or n_all > m + 1:
+        mark_blocks(keys, m, mask, ranking.ends)
     if m < n_all:
         ranking.ends[m] = <int32_t>n_all
-    for i in range(n_all):
-        ranked[i] = codes[keys[i] & mask]
-    return has_nan != 0
+    take_codes(codes, keys, ranking.codes, n_all, mask)
+    return has_nan
 
 
 cdef const int32_t* order_ties(const Ranking* ranking, Py_ssize_t n, int ties) noexcept nogil:

@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.columns import check_grades, grade_type
-from skgraded._input.queries import group_codes, query_codes, rows_by_query
+from skgraded._input.queries import group_sizes, queries_of
 from skgraded._input.query_source import QueryColumn, is_column, look_up, take_queries
 from skgraded._input.tables import as_table, column_names
 from skgraded.boosting.adapter import adapter_of
@@ -348,11 +348,12 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         by_row = adapter.check_by_row(given.sample_weight, given.fit_params, n, X_name)
         qid = self._queries_of(X, given.qid, given.group, "fit")
         warn_if_partial(X, self.qid, "score" if given.prefix else "fit", stacklevel=5)
-        codes, ids = (
-            query_codes(qid, n, X_name) if given.group is None
-            else group_codes(given.group, n, X_name)
-        )
-        queries = Queries(ids, *rows_by_query(codes, len(ids)))
+        if given.group is None:
+            queries = Queries(*queries_of(qid, n, X_name))
+        else:
+            sizes = group_sizes(given.group, n, X_name)
+            starts = np.append(0, np.cumsum(sizes))
+            queries = Queries(np.arange(len(sizes)), None, starts)
         rows = Rows(self._take_out(X), grades, by_row, grade_type=grade_type(given.y))
         return rows, queries
 

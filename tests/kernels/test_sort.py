@@ -1,9 +1,18 @@
 """Numbers that the sort's keys cannot tell apart; what else it does is seen in every measure."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from queries import random_queries
+from registry import REGISTRY, build, with_ties
 
 import skgraded as sg
+from skgraded._kernels import sort
+
+SORTS = [sort.OWN, sort.VECTORS, sort.LONG_VECTORS]
 
 N = 100_000  # so many that a sort which began again at every tie would not end
 LAST_BITS = 2.0**-52
@@ -50,3 +59,79 @@ def test_the_document_after_the_cut_off_does_not_count(n, k):
     for place, expected in ((k, 1 / k), (k + 1, 0.0)):
         grades[:] = scores == n - place
         assert sg.RR(k=k)(grades, scores) == expected
+
+
+# Whose sort it is --------------------------------------------------------------------------------
+
+@pytest.fixture
+def use():
+    before = sort.use(sort.OWN)
+    sort.use(before)
+    yield sort.use
+    sort.use(before)
+
+
+def columns_of(kind):
+    """Grades, scores and queries of one to 700 documents, tied and in other ways hard to sort."""
+    rng = np.random.default_rng(0)
+    sizes = [1, 2, 15, 16, 17, 31, 32, 33, 64, 120, 129, 511, 513, 700]
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(qid)
+    scores = {
+        "distinct": rng.normal(size=n),
+        "tied": np.round(rng.normal(size=n), 1),
+        "tied by half": np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n)),
+        "last bits": 1 + rng.integers(0, 40, n) * LAST_BITS,
+        "not retrieved": np.where(rng.random(n) < 0.3, -np.inf, np.round(rng.normal(size=n), 2)),
+        "infinite": rng.choice([np.inf, -np.inf, 0.0, -0.0, 5e-324, -5e-324], n),
+        "constant": np.zeros(n),
+    }[kind]
+    return rng.choice([0, 0, 0.5, 1, 2, 3.3], n), scores, qid
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["distinct", "tied", "tied by half", "last bits", "not retrieved", "infinite", "constant"],
+)
+def test_every_measure_has_the_same_bits_whoever_sorts(use, kind):
+    y_true, y_score, qid = columns_of(kind)
+    judgments = sg.Judgments(y_true, qid=qid)
+    for entry in REGISTRY.values():
+        for measure in entry.few:
+            for ties in entry.tie_rules:
+                found = []
+                for one in SORTS:
+                    use(one)
+                    found.append(with_ties(measure, ties).per_query(judgments, y_score).tobytes())
+                assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("one", SORTS)
+def test_short_queries_are_those_of_the_oracle_whoever_sorts(use, one):
+    use(one)
+    for name, entry in REGISTRY.items():
+        queries = random_queries(seed=3, n_queries=20, sizes=(1, 6))
+        measure = build(name, entry.settings[0])
+        values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
+        expected = [entry.on_average(*part, **entry.settings[0]) for part in queries.parts]
+        expected = [0.0 if value is None else value for value in expected]
+        np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_sort_is_chosen_by_the_vectors_that_the_processor_has():
+    def chosen(disabled):
+        environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": disabled}
+        code = "from skgraded._kernels import sort; print(sort.fastest(), sort.use(sort.OWN))"
+        command = [sys.executable, "-W", "ignore", "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        words = done.stdout.rstrip("\n")
+        half = len(words) // 2
+        assert words[:half] == words[half + 1 :]  # what is fastest is what is used
+        return words[:half]
+
+    found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    assert chosen(" ".join(found)) in (sort.OWN, sort.VECTORS)  # a baseline cannot be disabled
+    if {"AVX512_SKX", "X86_V4"} & set(found):
+        assert chosen("") == sort.LONG_VECTORS
+    elif {"AVX2", "X86_V3"} & set(found) and int(np.__version__[0]) >= 2:
+        assert chosen("") == sort.VECTORS
