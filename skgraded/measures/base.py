@@ -10,6 +10,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
@@ -109,7 +110,12 @@ def _text(value):
 
 def fields_of(measure):
     """The parameters of a measure or of a class of them: dataclass fields by name."""
-    fields = {field.name: field for field in dataclasses.fields(measure)}
+    return _fields(measure if isinstance(measure, type) else type(measure))
+
+
+@cache
+def _fields(cls):
+    fields = {field.name: field for field in dataclasses.fields(cls)}
     return fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
 
 
@@ -237,6 +243,8 @@ class Measure:
         def compute():
             parameters = self._parameters
             functions = {name: Watched(f) for name, f in parameters.items() if callable(f)}
+            if not functions:
+                return getattr(self, method)(judgments), []
             watched = object.__new__(type(self))
             watched.__setstate__(parameters | functions)
             return getattr(watched, method)(judgments), list(functions.values())

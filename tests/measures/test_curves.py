@@ -1,11 +1,13 @@
 """The curves as arrays: what their docstrings promise beside what the displays draw of them."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from queries import random_queries
 
 import skgraded as sg
-from skgraded.measures import cutoff_curve, threshold_curve
+from skgraded.measures import curves, cutoff_curve, threshold_curve
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +57,17 @@ def test_one_measure_has_one_row(queries):
 def test_bad_input_is_one_clear_error(curve, given, message):
     with pytest.raises(ValueError, match=message):
         curve(**{"y_true": [1, 0], "y_score": [2, 1], **given})
+
+
+def test_the_plans_of_a_long_curve_are_made_in_parts(monkeypatch):
+    n, n_cutoffs = 10_000, 100
+    monkeypatch.setattr(curves, "TABLE_SIZE", 5 * n)  # five plans of a number a grade at a time
+    judgments = sg.Judgments(np.random.default_rng(0).random(n))
+    scores = np.arange(n, dtype=float)
+    tracemalloc.start()
+    try:
+        cutoff_curve(judgments, scores, measures="ndcg", cutoffs=range(1, n_cutoffs + 1))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * n_cutoffs * n * 8
