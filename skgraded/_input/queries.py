@@ -34,8 +34,13 @@ def queries_of(qid, n, expected="y_true"):
     ids = _checked_ids(qid, n, expected, "qid")
     heads = _heads(ids)
     if heads is None or 2 * len(heads) > n:  # rows come in another order
-        codes, queries = _codes(ids, "qid")
-        return queries, *rows_by_query(codes, len(queries))
+        numbered = _number_whole(ids, "qid")
+        if numbered is None:
+            codes, queries = _codes(ids, "qid")
+            return queries, *rows_by_query(codes, len(queries))
+        codes, queries, counts, in_order = numbered
+        starts = np.append(0, np.cumsum(counts))
+        return queries, None if in_order else order_by_code(codes, starts), starts
     try:
         codes, queries = _codes(ids[heads], "qid")
     except (ValueError, TypeError):
@@ -66,18 +71,11 @@ def _checked_ids(qid, n, expected, name):
 
 def _codes(array, name):
     """Numbers of the rows, and the ids, of checked ids."""
-    n = len(array)
-    if isinstance(array, _Coded):
-        return array.numbered(name)
+    numbered = _number_whole(array, name)
+    if numbered is not None:
+        return numbered[:2]
     if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
         return _hash_codes(array, name)
-    if array.dtype.kind in "iu":
-        low = array.min()
-        span = int(array.max()) - int(low) + 1
-        if span <= 4 * n + 1000:  # a table of all of them is small
-            whole = np.ascontiguousarray(array, dtype=np.intp)
-            codes, first = number_by_appearance(whole, int(low.astype(np.intp)), span)
-            return codes, array[first]
     missing = np.isnat(array) if array.dtype.kind in "mM" else array != array
     if missing.any():
         row = int(np.argmax(missing))
@@ -90,7 +88,7 @@ def _codes(array, name):
     by_appearance = np.argsort(first, kind="stable")
     rank = np.empty(len(ids), dtype=np.intp)
     rank[by_appearance] = np.arange(len(ids))
-    codes = np.repeat(rank[inverse.ravel()], np.diff(heads, append=n))
+    codes = np.repeat(rank[inverse.ravel()], np.diff(heads, append=len(array)))
     return codes, ids[by_appearance]
 
 
@@ -154,13 +152,25 @@ class _Coded:
     def __getitem__(self, rows):
         return _Coded(self.codes[rows], self.categories)
 
-    def numbered(self, name):
-        """Numbers in order of first appearance, and the ids."""
-        if self.codes.min() < 0:
-            row = int(np.argmin(self.codes))
+
+def _number_whole(ids, name):
+    """Of ids whose values make a small table: numbers, ids, rows of each, whether in order."""
+    if isinstance(ids, _Coded):
+        if ids.codes.min() < 0:
+            row = int(np.argmin(ids.codes))
             raise ValueError(f"{name} is missing in row {row} (None): give every row its id.")
-        codes, first = number_by_appearance(self.codes, 0, len(self.categories))
-        return codes, object_array([self.categories[i] for i in self.codes[first].tolist()])
+        codes, first, *rest = number_by_appearance(ids.codes, 0, len(ids.categories))
+        texts = [ids.categories[i] for i in ids.codes[first].tolist()]
+        return codes, object_array(texts), *rest
+    if not isinstance(ids, np.ndarray) or ids.dtype.kind not in "iu":
+        return None
+    low = ids.min()
+    span = int(ids.max()) - int(low) + 1
+    if span > 4 * len(ids) + 1000:
+        return None
+    whole = np.ascontiguousarray(ids, dtype=np.intp)
+    codes, first, *rest = number_by_appearance(whole, int(low.astype(np.intp)), span)
+    return codes, ids[first], *rest
 
 
 def _coded(qid):

@@ -33,12 +33,15 @@ cdef extern from "loops.h" nogil:
 def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_t span):
     """Number whole values low ≤ v < low + span in the order in which they first appear.
 
-    Returns the number of each value, and the row where each number first appears.
+    Returns the number of each value, the row where each number first appears, how many values have
+    each number, and whether the numbers never fall.
     """
-    cdef Py_ssize_t row, number, n = values.shape[0]
+    cdef Py_ssize_t row, number, last = 0, n = values.shape[0]
+    cdef bint in_order = True
     cdef size_t at  # unsigned: ids of 64 bits without a sign wrap around on both sides
     cdef vector[Py_ssize_t] number_of = vector[Py_ssize_t](span, -1)
     cdef vector[Py_ssize_t] rows
+    cdef vector[Py_ssize_t] counts
     codes_array = np.empty(n, dtype=np.intp)
     cdef Py_ssize_t[::1] codes = codes_array
     with nogil:
@@ -49,8 +52,12 @@ def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_
                 number = <Py_ssize_t>rows.size()
                 number_of[at] = number
                 rows.push_back(row)
+                counts.push_back(0)
             codes[row] = number
-    return codes_array, np.array(rows, dtype=np.intp)
+            counts[number] += 1
+            in_order &= number >= last
+            last = number
+    return codes_array, np.array(rows, dtype=np.intp), np.array(counts, dtype=np.intp), in_order
 
 
 def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
