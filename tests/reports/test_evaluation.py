@@ -432,3 +432,12 @@ def test_segments_are_found_by_dates(dated):
         dated.summary(by={DAYS[0]: "a"})
     with pytest.raises(ValueError, match="2 are in more than one: .*2026-01-02.*2026-01-01"):
         sg.Evaluation.concat([dated, dated])
+
+
+def test_of_many_queries_in_two_parts_five_are_named():
+    part = sg.evaluate(np.ones(7), np.ones(7), qid=list("abcdefg"), measures="rr")
+    with pytest.raises(ValueError, match="; 7 are in more than one: 'a', 'b', 'c', 'd', 'e', …"):
+        sg.Evaluation.concat([part, part])
+    few = sg.evaluate(np.ones(5), np.ones(5), qid=list("abcde"), measures="rr")
+    with pytest.raises(ValueError, match="; 5 are in more than one: 'a', 'b', 'c', 'd', 'e'[.]"):
+        sg.Evaluation.concat([few, few])
