@@ -161,7 +161,8 @@ def _all_at_once(data, separator, header, names):
     if (frame[names.texts] == "").any(axis=None) or frame[names.numbers].isna().any(axis=None):
         raise ValueError("a value is missing")
     for name in names.numbers:  # pandas makes 1 and 0 of a column of True and False
-        if frame[name].isin((0, 1)).all() and re.search(rb"true|false", data, re.IGNORECASE):
+        values = frame[name].to_numpy()
+        if ((values == 0) | (values == 1)).all() and re.search(rb"true|false", data, re.IGNORECASE):
             raise ValueError("a column may be of True and False")
     if len(repeats(table.query, table.document)[0]):
         raise ValueError("a query has a document twice")

@@ -89,6 +89,8 @@ def test_the_rule_holds_wherever_grades_are_handed_in(read):
         np.array([BIG, float(BIG + 2), BIG + 3], dtype=object),
         [Decimal("0.1"), Decimal("0.10000000000000000001"), Decimal("0.2")],
         [Fraction(1, 3), Fraction(10**20, 3 * 10**20 - 1), Fraction(1, 2)],
+        [Fraction(1, 3), Decimal("0.5"), BIG + 1],
+        np.array([np.float32(BIG), BIG + 1, np.int64(BIG + 2)], dtype=object),
         np.array([1, 1 + np.finfo(np.longdouble).eps, 2], dtype=np.longdouble),
     ],
     ids=str,
