@@ -464,3 +464,9 @@ def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
 def test_ids_of_numpy_are_shown_as_plain_values():
     ev = evaluation({"AP": [0.5, 1]}, ids_of([("a", np.float64(0.5)), np.int64(3)]).tolist())
     assert Page(ev.to_html()).data["ids"] == ["('a', 0.5)", "3"]
+
+
+def test_a_chart_of_no_differences_has_a_scale_of_one():
+    record = {"system": "a", "baseline": "b", "measure": "AP", "wins": 0, "ties": 3, "losses": 0}
+    chart = difference_chart(record, np.zeros(3))
+    assert chart["scale"] == ["+1.00", "0", "−1.00"] and chart["zero"] == 50
