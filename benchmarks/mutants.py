@@ -80,6 +80,8 @@ def walk(node):
     left_alone = {"annotation", "returns", "decorator_list"}
     if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
         return
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # what zip raises
+        return
     yield node
     for field, value in ast.iter_fields(node):
         if field not in left_alone:

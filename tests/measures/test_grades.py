@@ -65,3 +65,18 @@ def test_the_top_of_the_scale_may_be_a_32_bit_grade(measure, top):
     above = np.nextafter(np.nextafter(grades, np.float32(1)), np.float32(1))
     with pytest.raises(ValueError, match=rf"max_grade is {top}, but y_true has {top} in row 0"):
         measure(max_grade=top)(above, SCORES[:3])
+
+
+@pytest.mark.parametrize(
+    "discount",
+    [lambda ranks: 1 + ranks / 100, lambda ranks: 0 * ranks, lambda ranks: (ranks > 1) * 1.0],
+    ids=["rises a little", "is 0", "is 0 at rank 1"],
+)
+def test_a_discount_that_rises_or_is_0_at_rank_1_is_refused(discount):
+    with pytest.raises(ValueError, match="discount must be above 0 at rank 1 and must not rise"):
+        sg.NDCG(discount=discount)([1, 0], [2, 1])
+
+
+def test_a_discount_may_be_0_from_rank_2_on():
+    first_alone = sg.NDCG(discount=lambda ranks: (ranks == 1) * 1.0, gain="linear")
+    assert first_alone([1, 4], [2, 1]) == 1 / 4

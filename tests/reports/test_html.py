@@ -470,3 +470,21 @@ def test_a_chart_of_no_differences_has_a_scale_of_one():
     record = {"system": "a", "baseline": "b", "measure": "AP", "wins": 0, "ties": 3, "losses": 0}
     chart = difference_chart(record, np.zeros(3))
     assert chart["scale"] == ["+1.00", "0", "−1.00"] and chart["zero"] == 50
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (-0.1, 0.2, ["−0.1", "0.0", "+0.1", "+0.2"]),
+        (-0.05, 0.1, ["−0.05", "0.00", "+0.05", "+0.10"]),
+        (0.0, 0.07, ["0.00", "+0.02", "+0.04", "+0.06", "+0.08"]),
+        (0.0, 0.4, ["0.0", "+0.1", "+0.2", "+0.3", "+0.4"]),
+    ],
+)
+def test_the_axis_of_intervals_has_round_numbers(low, high, ticks):
+    record = {
+        "system": "a", "baseline": "b", "measure": "AP", "difference": high, "ci_low": low,
+        "ci_high": high,
+    }
+    found = [text for _, text in forest("AP", [record])["ticks"]]
+    assert [text.removeprefix("+") for text in found] == [text.removeprefix("+") for text in ticks]
