@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 import numpy as np
-from calls import IN_LIGHTGBM, JUDGED
 from memory import measure_memory
+from neighbours import IN_LIGHTGBM, JUDGED
 from timing import measure_times
 
 from skgraded._kernels import sort

@@ -3,7 +3,7 @@
 import gc
 import time
 
-import calls as c
+import neighbours as c
 import numpy as np
 
 import skgraded as sg
