@@ -110,7 +110,8 @@ class Judgments:
         if not all(is_good):
             refuse_bad_grades(grades, "y_true", allow_nan=True)
         self.levels, self.counts = np.concatenate(levels), np.concatenate(counts)
-        self.level_starts = np.append(0, np.cumsum(np.concatenate(n_levels), dtype=np.intp))
+        self.n_levels = np.concatenate(n_levels)
+        self.level_starts = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
         self.n_unknown = sum(n_unknown)
         self.first_unknown = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
 
@@ -161,7 +162,7 @@ class Judgments:
 
     def by_level(self, per_query):
         """Repeat a value of each query for each of its levels, shape (n_levels,)."""
-        return np.repeat(per_query, np.diff(self.level_starts))
+        return np.repeat(per_query, self.n_levels)
 
     def sum_levels(self, per_level):
         """Sum of a number of each level over each query's levels, shape (n_queries,)."""

@@ -189,7 +189,7 @@ class _Steps:
 
     def __init__(self, judgments, relative):
         self.judgments = judgments
-        n_steps = np.diff(judgments.level_starts) - 1
+        n_steps = judgments.n_levels - 1
         self.query = np.repeat(np.arange(judgments.n_queries), n_steps)
         above_0 = np.ones(len(judgments.levels), dtype=bool)
         above_0[judgments.level_starts[:-1]] = False
