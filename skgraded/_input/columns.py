@@ -142,7 +142,8 @@ def check_grades(y, name, n=None, expected="X", allow_nan=False):
 def grade_column(y, name, n=None, expected="X"):
     """A column of grades as float64, not checked; of fewer bits the decimals they stand for."""
     grades = column(y, name, n, expected)
-    return grades if grade_type(y).itemsize == 8 else as_decimals(grades.astype(grade_type(y)))
+    dtype = grade_type(y)
+    return grades if dtype.itemsize == 8 else as_decimals(grades.astype(dtype))
 
 
 def refuse_bad_grades(grades, name, allow_nan):

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from sklearn.utils import Bunch
 
-from skgraded.datasets._files import check_path, number_in, parsed, parsed_blocks, shown
+from skgraded.datasets._files import BOM, check_path, number_in, parsed, parsed_blocks, shown
 
 COLUMNS = {
     3: "query preferred other",
@@ -94,8 +94,6 @@ def read_preferences(
 
     def parse(text, first):
         nonlocal n_columns
-        if first == 1:
-            text = text.removeprefix(b"\xef\xbb\xbf")
         for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), first):
             words = _words(line)
             if words == [b""]:
@@ -118,7 +116,7 @@ def read_preferences(
 
 
 def _words(line):
-    return re.split(rb"[ \t]+", line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r"))
+    return re.split(rb"[ \t]+", line.removeprefix(BOM).strip(b" \t\r"))  # of joined files too
 
 
 def _pair(words):
