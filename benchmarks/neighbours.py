@@ -16,6 +16,7 @@ from skgraded.lightgbm import eval_metric
 
 JUDGED = "skgraded, measure of Judgments"
 IN_LIGHTGBM = "skgraded, LightGBM metric"
+WITH_QID = "skgraded, measure with qid"
 
 
 @dataclass(frozen=True)

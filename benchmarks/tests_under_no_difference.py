@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from skgraded.reports.paired_tests import TESTS, p_value
+from skgraded.reports.paired_tests import TESTS, p_values
 
 
 def rejection_rates(n_sets, n_queries, n_resamples, seed=0):
@@ -21,7 +21,9 @@ def rejection_rates(n_sets, n_queries, n_resamples, seed=0):
         values, other = rng.beta(2, 2, (2, n_queries))
         resampling = rng.spawn(1)[0]
         for test in TESTS:
-            rejected[test] += p_value(test, values - other, n_resamples, resampling) <= 0.05
+            rejected[test] += p_values(
+                test, (values - other)[None], n_resamples, resampling
+            )[0] <= 0.05
     return {test: count / n_sets for test, count in rejected.items()}
 
 

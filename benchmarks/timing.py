@@ -2,6 +2,7 @@
 
 import gc
 import time
+from importlib.util import find_spec
 
 import neighbours as c
 import numpy as np
@@ -30,6 +31,7 @@ def measure_times(n_queries, rounds, threads):
             calls = family_calls(family, data, sets, threads, rounds, result["missing"])
             table = result["tables"].setdefault(family.ours.name, {})
             table[kind] = time_in_turn(calls)
+    result["layout"] = time_in_turn(layout_calls(n_queries, rounds))
     if threads == 1:
         result["long"] = time_in_turn(long_query_calls(rounds))
     return result
@@ -71,6 +73,24 @@ def calls_with_threads(measure, data, rounds):
     return [
         c.Call("all threads", run, data.n, rounds),
         c.Call("one thread", c.on_one_thread(run), data.n, rounds),
+    ]
+
+
+def layout_calls(n_queries, rounds):
+    """The truth laid out, of queries in each form; with pandas' texts where it is installed."""
+    data = c.make_data(n_queries)
+    mixed = np.random.default_rng(0).permutation(data.n)
+    y, qid, grades = data.y, data.qid, data.y[mixed]
+    forms = {"group": (y, {"group": data.sizes}), "qid, query by query": (y, {"qid": qid}),
+             "qid, rows mixed": (grades, {"qid": qid[mixed]})}
+    if find_spec("pandas"):
+        import pandas as pd
+
+        texts = pd.Series([f"query-{query}" for query in qid], dtype="str")
+        forms["qid, pandas str"] = (y, {"qid": texts})
+    return [
+        c.Call(form, lambda y=y, queries=queries: sg.Judgments(y, **queries), data.n, rounds)
+        for form, (y, queries) in forms.items()
     ]
 
 

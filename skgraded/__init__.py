@@ -1,6 +1,7 @@
 """Measures of graded ranking, as scikit-learn scorers and LightGBM metrics."""
 
 from skgraded import datasets, display, reports
+from skgraded._input.versions import show_versions
 from skgraded.display import *
 from skgraded.judgments import Judgments
 from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure
@@ -30,6 +31,7 @@ __all__ = sorted([
     "edrc_score",
     "make_ranking_scorer",
     "measure",
+    "show_versions",
     *MEASURES,
     *display.__all__,
     *reports.__all__,

@@ -100,17 +100,15 @@ class Judgments:
         """Codes of the documents and levels of the queries, which no bad grade gets."""
         self.codes = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
-            lambda first, last: (
-                first, *lay_out(grades, self.order, self.starts, self.codes, first, last)
+            lambda first, last: lay_out(
+                grades, self.order, self.starts, self.codes, first, last
             ),
             self.starts,
         )
-        chunks.sort(key=lambda chunk: chunk[0])
-        _, levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
+        levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
         if not all(is_good):
             refuse_bad_grades(grades, "y_true", allow_nan=True)
-        self.levels, self.counts = np.concatenate(levels), np.concatenate(counts)
-        self.n_levels = np.concatenate(n_levels)
+        self.levels, self.counts, self.n_levels = map(_joined, (levels, counts, n_levels))
         self.level_starts = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
         self.n_unknown = sum(n_unknown)
         self.first_unknown = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
@@ -183,6 +181,10 @@ class Judgments:
         while len(self._memory) > MOST_REMEMBERED:
             self._memory.popitem(last=False)
         return kept
+
+
+def _joined(arrays):
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _queries(qid, group, n):

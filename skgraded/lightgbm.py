@@ -1,5 +1,5 @@
-"""Measures as metrics of LightGBM: for lgb.train, lgb.cv and LGBMRanker.fit."""
+"""Measures as metrics and objectives of LightGBM: for lgb.train, lgb.cv and its rankers."""
 
-from skgraded.boosting.lightgbm import eval_metric
+from skgraded.boosting.lightgbm import eval_metric, evaluate_rounds, objective
 
-__all__ = ["eval_metric"]
+__all__ = ["eval_metric", "evaluate_rounds", "objective"]

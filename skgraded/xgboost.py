@@ -1,5 +1,5 @@
-"""Measures as metrics of XGBoost: for xgb.train and xgb.cv, and early stopping on them."""
+"""Measures as metrics and objectives of XGBoost's trainings, and early stopping on them."""
 
-from skgraded.boosting.xgboost import EarlyStopping, custom_metric
+from skgraded.boosting.xgboost import EarlyStopping, custom_metric, objective
 
-__all__ = ["EarlyStopping", "custom_metric"]
+__all__ = ["EarlyStopping", "custom_metric", "objective"]

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +76,12 @@ def test_every_recipe_is_shorter_than_ten_lines():
     recipes = (DOCS / "model_selection.md").read_text(encoding="utf-8").split("```python")[1:]
     lengths = [len(re.findall(r"^(?:>>>|\.\.\.) ", one, re.MULTILINE)) for one in recipes]
     assert len(lengths) > 10 and max(lengths) < 10
+
+
+def test_the_page_of_a_package_index_has_no_link_into_the_repository():
+    try:
+        page = metadata("skgraded")
+    except PackageNotFoundError:
+        pytest.skip("skgraded is not installed, only on the path: it has no page")
+    text = page["Description"] or page.get_payload()
+    assert "μMAP" in text and not re.findall(r"\]\((?!https?:)", text)

@@ -12,8 +12,8 @@ ROOT = Path(skgraded.__file__).parent
 # From the foundations up to the doors of the user: a room imports only from those before it.
 ROOMS = [
     "_kernels", "_input", "judgments", "measures", "datasets", "boosting", "lightgbm", "xgboost",
-    "catboost", "reports", "model_selection", "inspection", "display", "cli", "__init__",
-    "__main__",
+    "catboost", "reports", "model_selection", "inspection", "display", "cli", "dask", "spark",
+    "__init__", "__main__",
 ]
 DOORS = {"__init__", "__main__"}
 MOST_ROOMS = 16

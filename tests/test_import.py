@@ -11,6 +11,7 @@ import pytest
 
 HEAVY = {
     "lightgbm", "xgboost", "catboost", "matplotlib", "polars", "numba", "torch", "jinja2",
+    "dask", "distributed", "pyspark",
     "sklearn.model_selection", "sklearn.ensemble",
 }
 # A step, and what of the heavy modules it may load.

@@ -412,6 +412,18 @@ def test_runs_of_equal_ids_are_one_query_also_where_they_come_back(dtype, come_b
     np.testing.assert_array_equal(judgments.query_ids[judgments.query_of_row], qid)
 
 
+@pytest.mark.parametrize("make", [
+    list, tuple, np.array, lambda ids: np.array(ids, dtype=float),
+    lambda ids: np.array(ids, dtype=object), lambda ids: np.array(ids) * 10**6,
+    lambda ids: pytest.importorskip("pandas").Series(ids).astype(str),
+])
+def test_rows_that_come_query_by_query_stay_where_they_are(make):
+    for ids in ([3], [3, 3], [3, 1, 2], [3, 3, 1], [3, 1, 1, 1, 2, 2]):
+        assert sg.Judgments(np.ones(len(ids)), qid=make(ids)).order is None
+    for ids in ([3, 1, 3], [3, 3, 1, 1, 3]):
+        assert sg.Judgments(np.ones(len(ids)), qid=make(ids)).order is not None
+
+
 def test_a_missing_id_among_runs_is_named_by_its_own_row():
     for qid in (np.repeat([1.0, np.nan], 10), np.repeat(np.array(["a", None]), 10)):
         with pytest.raises(ValueError, match="qid is missing in row 10"):

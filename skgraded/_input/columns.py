@@ -9,6 +9,8 @@ import numpy as np
 
 from skgraded._input.words import object_array
 
+OWN_DECIMALS = 2**11  # speed only: whole floats below it are the decimals that they stand for
+
 
 def is_missing(value):
     """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that holds one."""
@@ -116,7 +118,7 @@ def _numbers(array, name):
 def grade_type(values):
     """The type of floats that grades came in: that of fewer than 64 bits, or else float64."""
     dtype = np.asarray(unmasked(values)).dtype if hasattr(values, "dtype") else np.dtype(float)
-    return dtype if dtype.kind == "f" and dtype.itemsize < 8 else np.dtype(float)
+    return dtype if dtype.type in (np.float16, np.float32) else np.dtype(float)
 
 
 def as_decimals(floats):
@@ -124,8 +126,7 @@ def as_decimals(floats):
 
     A grade of 0.7 is below 0.7 as a float of 32 bits, and is to be 0.7 again.
     """
-    exact = 2.0 ** (np.finfo(floats.dtype).nmant + 1)
-    if (floats == np.rint(floats)).all() and floats.max() <= exact:
+    if (floats == np.rint(floats)).all() and floats.max() < OWN_DECIMALS:
         return floats.astype(np.float64)
     distinct, inverse = np.unique(floats, return_inverse=True)
     return distinct.astype("S").astype(np.float64)[inverse]
@@ -134,8 +135,7 @@ def as_decimals(floats):
 def check_grades(y, name, n=None, expected="X", allow_nan=False):
     """Check a column of grades: finite and ≥ 0, or NaN where that is allowed; float64."""
     grades = grade_column(y, name, n, expected)
-    if np.fmin.reduce(grades) < 0 or not np.isfinite(grades.max()):
-        refuse_bad_grades(grades, name, allow_nan)
+    refuse_bad_grades(grades, name, allow_nan)
     return grades
 
 
@@ -143,7 +143,7 @@ def grade_column(y, name, n=None, expected="X"):
     """A column of grades as float64, not checked; of fewer bits the decimals they stand for."""
     grades = column(y, name, n, expected)
     dtype = grade_type(y)
-    return grades if dtype.itemsize == 8 else as_decimals(grades.astype(dtype))
+    return grades if dtype == np.float64 else as_decimals(grades.astype(dtype))
 
 
 def refuse_bad_grades(grades, name, allow_nan):
@@ -152,7 +152,7 @@ def refuse_bad_grades(grades, name, allow_nan):
     good |= np.isnan(grades) & allow_nan
     if not good.all():
         row = int(np.argmin(good))
-        if grades[row] < 0:
+        if np.isfinite(grades[row]):
             raise ValueError(
                 f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
                 "irrelevant level from all grades, so that irrelevant documents have grade 0."
@@ -235,7 +235,7 @@ def score_column(y_score, n, name="y_score", expected="y_true"):
     """
     array, scores = _as_given_and_float(y_score, name, n, expected)
     kind = array.dtype.kind
-    if kind == "b" or kind == "f" and array.dtype.itemsize <= 8:
+    if kind in "bf" and array.dtype.type is not np.longdouble:
         return scores
     if kind in "iu" and -(2**53) <= array.min() and array.max() <= 2**53:
         return scores

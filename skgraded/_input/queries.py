@@ -14,7 +14,7 @@ from skgraded._input.columns import (
     unmasked,
 )
 from skgraded._input.words import object_array
-from skgraded._kernels.layout import heads_of_objects, number_by_appearance, order_by_code
+from skgraded._kernels.layout import heads_of_runs, number_by_appearance, order_by_code
 
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
@@ -33,7 +33,7 @@ def queries_of(qid, n, expected="y_true"):
     """Ids in order of first appearance, and of `rows_by_query` the order and the starts."""
     ids = _checked_ids(qid, n, expected, "qid")
     heads = _heads(ids)
-    if heads is None or 2 * len(heads) > n:  # rows come in another order
+    if heads is None:  # or rows come in another order
         numbered = _number_whole(ids, "qid")
         if numbered is None:
             codes, queries = _codes(ids, "qid")
@@ -121,18 +121,26 @@ def mean_weights(weights, codes, sizes):
     """Mean weight of each query's rows; not all weights are 0."""
     # Over a power of 2, which rounds nothing: no sum overflows, and no query's weight depends on
     # those of others.
-    scale = 2.0 ** (np.frexp(weights.max())[1] - 1)
-    return np.bincount(codes, weights / scale, minlength=len(sizes)) / sizes * scale
+    exponent = np.frexp(weights.max())[1]
+    weights = np.ldexp(weights, -exponent)
+    one = np.empty(len(sizes))
+    one[codes] = weights
+    if (weights != one[codes]).any():  # a sum of different numbers has other bits in another order
+        order = np.lexsort((weights, codes))
+        codes, weights = codes[order], weights[order]
+    return np.ldexp(np.bincount(codes, weights, minlength=len(sizes)) / sizes, exponent)
 
 
 def _heads(ids):
-    """First rows of the runs of equal ids; None of a sequence that is no array."""
+    """First rows of the runs of equal ids; None of no array, or where there are hardly any."""
     if isinstance(ids, _Coded):
         ids = ids.codes
     if not isinstance(ids, np.ndarray):
         return None
-    if ids.dtype.kind == "O":
-        return heads_of_objects(ids)
+    if ids.dtype.kind in "biu":
+        ids = ids.astype(np.int64, copy=False)  # or of uint64, as many different ones
+    if ids.dtype.itemsize == 8:
+        return heads_of_runs(ids)
     return np.append(0, np.flatnonzero(ids[1:] != ids[:-1]) + 1)
 
 
@@ -154,7 +162,7 @@ class _Coded:
 
 
 def _number_whole(ids, name):
-    """Of ids whose values make a small table: numbers, ids, rows of each, whether in order."""
+    """Of whole ids, or such with codes: numbers, ids, rows of each, whether in order."""
     if isinstance(ids, _Coded):
         if ids.codes.min() < 0:
             row = int(np.argmin(ids.codes))
@@ -167,7 +175,7 @@ def _number_whole(ids, name):
     low = ids.min()
     span = int(ids.max()) - int(low) + 1
     if span > 4 * len(ids) + 1000:
-        return None
+        span = 0  # of values so far apart a table would be too large
     whole = np.ascontiguousarray(ids, dtype=np.intp)
     codes, first, *rest = number_by_appearance(whole, int(low.astype(np.intp)), span)
     return codes, ids[first], *rest
@@ -200,7 +208,7 @@ def _ids(qid, name):
     refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         raise TypeError(f"{name} must be an array with the id of each row; got {qid!r}.")
-    if len(getattr(qid, "shape", (0,))) != 1:
+    if len(getattr(qid, "shape", (None,))) != 1:
         raise ValueError(f"{name} must be 1-D; got an array of shape {qid.shape}. Pass one column.")
     dtype = getattr(qid, "dtype", None)
     if isinstance(dtype, np.dtype):
@@ -219,7 +227,7 @@ def _ids(qid, name):
 def _are_sizes(ids, n):
     """Whether ids are fewer than n and could be sizes: whole numbers ≥ 1 that add up to n."""
     return (
-        0 < len(ids) < n
+        len(ids) < n
         and all(is_finite_number(one) and one >= 1 and one == int(one) for one in ids)
         and sum(map(int, ids)) == n
     )

@@ -82,7 +82,9 @@ def hash_rows(table):
         return sys.modules["pandas"].util.hash_pandas_object(part, index=False).to_numpy()
     if is_polars_frame(table):
         return table[:, some.tolist()].hash_rows().to_numpy()
-    factors = mix_bits(np.arange(1, n_columns + 1, dtype=np.uint64)) | np.uint64(1)
+    numbers = np.arange(n_columns, dtype=np.uint64)
+    factors = mix_bits(numbers + np.uint64(1))  # any numbers do
+    factors |= np.uint64(1)  # odd, so that no bit is lost
     if sparse.issparse(table):
         bits = mix_bits(_bits(table.data)) * factors[table.indices]
         upto = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(bits, dtype=np.uint64)))
@@ -100,10 +102,10 @@ def _bits(numbers):
 
 def mix_bits(bits):
     """Spread each number's bits over all 64 (splitmix64); the array itself, changed."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+    steps = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)  # any numbers do
+    for shift, factor in steps:
         bits ^= bits >> np.uint64(shift)
         bits *= np.uint64(factor)
-    bits ^= bits >> np.uint64(31)
     return bits
 
 

@@ -1,13 +1,14 @@
 """What messages have in common: the nearest known name, plurals, ids as Python writes them."""
 
 import difflib
+import re
 
 import numpy as np
 
 
 def nearest(word, known):
     """The one of the `known` words that is most like `word`, None if none is."""
-    near = difflib.get_close_matches(str(word), [str(one) for one in known], n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(word), [str(one) for one in known], cutoff=0.5)
     return near[0] if near else None
 
 
@@ -43,3 +44,14 @@ def object_array(values):
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+# Control characters but tab and end of line, marks of direction, halves of surrogate pairs.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text):
+    """The text with what a terminal would obey, or could not write, spelt out."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -10,7 +10,8 @@ uses, ascending. Each code of a query is one of its *levels*.
 cimport numpy as cnp
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
+from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 import numpy as np
@@ -20,37 +21,78 @@ from skgraded._kernels.sort cimport ascending_bits, exact_run, position_mask, so
 
 cnp.import_array()
 
+cdef enum:
+    MANY = 1000  # rows that tell whether ids come in runs
+
 cdef extern from "loops.h" nogil:
-    uint64_t set_of_whole_grades(const double* grades, Py_ssize_t n)
+    uint64_t bits_of_grades(const double* grades, Py_ssize_t n)
+    void whole_grades_to_codes(const double* grades, int32_t* codes, Py_ssize_t n)
+    void recode(int32_t* codes, const int32_t* code_of, Py_ssize_t n)
     void count_codes(const int32_t* codes, Py_ssize_t n, int32_t top, int32_t* counts)
-    void code_whole_grades(
-        const double* grades, const int32_t* code_of, int32_t* codes, Py_ssize_t n
-    )
 
 
 # Numbering the queries --------------------------------------------------------------------------
 
+# A whole value and its number, -1 where there is none.
+ctypedef pair[size_t, Py_ssize_t] numbered
+
+
+cdef size_t place_of(const vector[numbered]& table, size_t value) noexcept nogil:
+    """Where the value stands in a table of 2^i places that are not all taken, or is to stand."""
+    cdef size_t mask = table.size() - 1
+    cdef size_t place = value * <size_t>0x9E3779B97F4A7C15
+    place = (place ^ (place >> 32)) & mask
+    while table[place].second >= 0 and table[place].first != value:
+        place = (place + 1) & mask
+    return place
+
+
+cdef vector[numbered] widened(const vector[numbered]& table) noexcept nogil:
+    cdef vector[numbered] wider = vector[numbered](
+        max(<size_t>1024, 4 * table.size()), numbered(0, -1)
+    )
+    cdef size_t i
+    for i in range(table.size()):
+        if table[i].second >= 0:
+            wider[place_of(wider, table[i].first)] = table[i]
+    return wider
+
+
 def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_t span):
     """Number whole values low ≤ v < low + span in the order in which they first appear.
 
-    Returns the number of each value, the row where each number first appears, how many values have
-    each number, and whether the numbers never fall.
+    By a table, or if the span is 0 by a hash, whatever the values are. Returns the number of each
+    value, the row where each number first appears, how many values have each number, and whether
+    the numbers never fall.
     """
     cdef Py_ssize_t row, number, last = 0, n = values.shape[0]
     cdef bint in_order = True
     cdef size_t at  # unsigned: ids of 64 bits without a sign wrap around on both sides
     cdef vector[Py_ssize_t] number_of = vector[Py_ssize_t](span, -1)
+    cdef vector[numbered] table
+    cdef size_t place
     cdef vector[Py_ssize_t] rows
     cdef vector[Py_ssize_t] counts
     codes_array = np.empty(n, dtype=np.intp)
     cdef Py_ssize_t[::1] codes = codes_array
     with nogil:
         for row in range(n):
-            at = <size_t>values[row] - <size_t>low
-            number = number_of[at]
-            if number < 0:
-                number = <Py_ssize_t>rows.size()
-                number_of[at] = number
+            if span > 0:
+                at = <size_t>values[row] - <size_t>low
+                number = number_of[at]
+                if number < 0:
+                    number = number_of[at] = <Py_ssize_t>rows.size()
+            elif row > 0 and values[row] == values[row - 1]:
+                number = last
+            else:
+                if 2 * rows.size() >= table.size():
+                    table = widened(table)
+                place = place_of(table, <size_t>values[row])
+                number = table[place].second
+                if number < 0:
+                    number = <Py_ssize_t>rows.size()
+                    table[place] = numbered(<size_t>values[row], number)
+            if number == <Py_ssize_t>rows.size():
                 rows.push_back(row)
                 counts.push_back(0)
             codes[row] = number
@@ -74,32 +116,37 @@ def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
     return order_array
 
 
-def heads_of_objects(values):
-    """Rows whose object is another than that of the row before, and the first row."""
+def heads_of_runs(values):
+    """Rows whose 8 bytes are others than those of the row before, and the first row.
+
+    None if there are hardly any runs: if about every second row is such a row.
+    """
     cdef cnp.ndarray array = np.ascontiguousarray(values)
-    cdef void** objects = <void**>cnp.PyArray_DATA(array)
-    cdef Py_ssize_t row
+    cdef const uint64_t* words = <const uint64_t*>cnp.PyArray_DATA(array)
+    cdef Py_ssize_t row, n = array.shape[0]
+    cdef bint has_runs = True
     cdef vector[Py_ssize_t] heads
-    heads.push_back(0)
-    for row in range(1, array.shape[0]):
-        if objects[row] != objects[row - 1]:
-            heads.push_back(row)
-    return np.array(heads, dtype=np.intp)
+    with nogil:
+        heads.push_back(0)
+        for row in range(1, n):
+            if words[row] != words[row - 1]:
+                heads.push_back(row)
+                if 2 * <Py_ssize_t>heads.size() > row + MANY:
+                    has_runs = False
+                    break
+    return np.array(heads, dtype=np.intp) if has_runs else None
 
 
 # Coding the grades -----------------------------------------------------------------------------
 
 cdef int32_t code_any_grades(
-    const double* grades, int32_t* codes, Py_ssize_t n, vector[uint64_t]* room
+    const double* grades, int32_t* codes, Py_ssize_t n, uint64_t* keys, vector[double]* levels
 ) noexcept nogil:
-    """Codes of any grades by sorting them; -1 if one is negative or infinite."""
+    """Codes and levels of any grades by sorting them; -1 if one is negative or infinite."""
     cdef uint64_t mask = position_mask(n)
     cdef Py_ssize_t i, end, m = 0, start = 0
     cdef int32_t code = 0
     cdef double last = 0.0
-    if <Py_ssize_t>room.size() < 2 * n:
-        room.resize(2 * n)
-    cdef uint64_t* keys = room.data()
     for i in range(n):
         codes[i] = -1
         if not isnan(grades[i]):
@@ -108,50 +155,65 @@ cdef int32_t code_any_grades(
             keys[m] = (ascending_bits(grades[i]) & ~mask) | <uint64_t>i
             m += 1
     sort_in_place(keys, keys + n, m)
+    if levels.capacity() < levels.size() + m:
+        levels.reserve(2 * (levels.size() + m))
     while start < m:
         end = exact_run(keys, start, m, mask, grades, 1.0)
         for i in range(start, end):
             if grades[keys[i] & mask] > last:
                 last = grades[keys[i] & mask]
+                levels.push_back(last)
                 code += 1
             codes[keys[i] & mask] = code
         start = end
     return code
 
 
-cdef int32_t code_grades(
-    const double* grades, int32_t* codes, Py_ssize_t n, vector[uint64_t]* room,
-    vector[double]* levels,
+cdef int32_t code_whole_grades(
+    const double* grades, int32_t* codes, Py_ssize_t n, int32_t highest,
+    vector[double]* levels, vector[int32_t]* counts,
 ) noexcept nogil:
-    """Codes of one query's grades, NaN having -1, and behind `levels` its own.
+    """Codes and levels of whole grades up to `highest`, which is below 64."""
+    cdef int32_t[64] code_of
+    cdef int32_t[64] of_grade
+    cdef int32_t g, code = 0
+    cdef bint has_gaps = False
+    memset(of_grade, 0, sizeof(of_grade))
+    whole_grades_to_codes(grades, codes, n)
+    count_codes(codes, n, highest, of_grade)
+    code_of[0] = 0
+    counts.push_back(of_grade[0])
+    for g in range(1, highest + 1):
+        if of_grade[g] > 0:
+            code += 1
+            has_gaps |= code < g
+            levels.push_back(g)
+            counts.push_back(of_grade[g])
+        code_of[g] = code
+    if has_gaps:
+        recode(codes, code_of, n)
+    return code
+
+
+cdef int32_t code_grades(
+    const double* grades, int32_t* codes, Py_ssize_t n, uint64_t* room, vector[double]* levels,
+    vector[int32_t]* counts,
+) noexcept nogil:
+    """Codes of one query's grades, NaN having -1, and behind `levels` and `counts` its own.
 
     Returns the largest code; -1 if a grade is negative or infinite.
     """
-    cdef uint64_t present = set_of_whole_grades(grades, n)
-    cdef int32_t code_of[64]
-    cdef int32_t g, code = 0
-    cdef Py_ssize_t i
-    cdef double* own
+    cdef uint64_t bits = bits_of_grades(grades, n)
+    cdef int32_t top
+    cdef size_t base = counts.size()
     levels.push_back(0.0)
-    if present == 0:
-        code = code_any_grades(grades, codes, n, room)
-        if code > 0:
-            levels.resize(levels.size() + code)
-            own = levels.data() + levels.size() - code - 1
-            for i in range(n):
-                if codes[i] > 0:
-                    own[codes[i]] = grades[i]
-        return code
-    code_of[0] = 0
-    for g in range(1, 64):
-        if present >> g == 0:
-            break
-        if present >> g & 1:
-            code += 1
-            levels.push_back(g)
-        code_of[g] = code
-    code_whole_grades(grades, code_of, codes, n)
-    return code
+    if bits < 64:
+        return code_whole_grades(grades, codes, n, <int32_t>bits, levels, counts)
+    top = code_any_grades(grades, codes, n, room, levels)
+    if top >= 0:
+        counts.resize(base + top + 1, 0)
+        count_codes(codes, n, top, counts.data() + base)
+    return top
 
 
 def lay_out(
@@ -169,7 +231,6 @@ def lay_out(
     cdef int32_t top
     cdef bint is_good = True
     cdef size_t base
-    cdef vector[uint64_t] room
     cdef vector[double] gathered
     cdef vector[double] levels
     cdef vector[int32_t] counts
@@ -177,6 +238,11 @@ def lay_out(
     cdef int32_t* own
     n_levels_array = np.empty(last_query - first_query, dtype=np.intp)
     cdef Py_ssize_t[::1] n_levels = n_levels_array
+    n = 0
+    for q in range(first_query, last_query):
+        n = max(n, starts[q + 1] - starts[q])
+    cdef cnp.ndarray room_array = np.empty(2 * n, dtype=np.uint64)  # not touched unless needed
+    cdef uint64_t* room = <uint64_t*>cnp.PyArray_DATA(room_array)
     with nogil:
         for q in range(first_query, last_query):
             n = starts[q + 1] - starts[q]
@@ -187,14 +253,12 @@ def lay_out(
                 for i in range(n):
                     gathered[i] = grades[order[starts[q] + i]]
                 query = gathered.data()
-            top = code_grades(query, own, n, &room, &levels)
+            base = counts.size()
+            top = code_grades(query, own, n, room, &levels, &counts)
             if top < 0:
                 is_good = False
                 break
             n_levels[q - first_query] = top + 1
-            base = counts.size()
-            counts.resize(base + top + 1, 0)
-            count_codes(own, n, top, counts.data() + base)
             n_unknown += n
             for i in range(top + 1):
                 n_unknown -= counts[base + i]

@@ -3,6 +3,7 @@
 #ifndef SKGRADED_LOOPS_H
 #define SKGRADED_LOOPS_H
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +13,12 @@
 #define FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define FOR_PROCESSORS
+#endif
+
+#ifdef __GNUC__
+#define VECTORS _Pragma("GCC ivdep") _Pragma("GCC unroll 1")  // not sixteen lines in place of one
+#else
+#define VECTORS
 #endif
 
 // Bits whose order as integers is the order of the numbers; 0.0 and -0.0 are the same.
@@ -65,26 +72,36 @@ FOR_PROCESSORS [[maybe_unused]] static int kind_of_ties(
         ends[0] = end;
 }
 
-// The set of whole grades below 64 as bits; 0 if a grade is another number.
-FOR_PROCESSORS [[maybe_unused]] static uint64_t set_of_whole_grades(const double* grades, ptrdiff_t n) {
-    uint64_t present = 0, others = 0;
+// The bits that whole grades have, all together: if below 64, the grades are whole numbers below it.
+FOR_PROCESSORS [[maybe_unused]] static uint64_t bits_of_grades(const double* grades, ptrdiff_t n) {
+    uint64_t found = 0, others = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        // 2^52 puts a whole number into the lowest bits, whatever its sign
+        // 2^52 puts a whole number into the lowest bits, and takes off what is after the point
         double shifted = grades[i] + 4503599627370496.0;
-        uint64_t bits;
+        double whole = shifted - 4503599627370496.0;
+        double given = grades[i] + 0.0;
+        uint64_t bits, bits_of_whole, bits_given;
         std::memcpy(&bits, &shifted, 8);
-        others |= uint64_t(!(grades[i] >= 0.0)) | uint64_t(!(grades[i] < 64.0))
-            | uint64_t(shifted - 4503599627370496.0 != grades[i]);
-        present |= uint64_t(1) << (bits & 63);
+        std::memcpy(&bits_of_whole, &whole, 8);
+        std::memcpy(&bits_given, &given, 8);
+        found |= bits ^ 0x4330000000000000u;
+        others |= bits_of_whole ^ bits_given;
     }
-    return others ? 0 : present;
+    return others ? 64 : found;
 }
 
-FOR_PROCESSORS [[maybe_unused]] static void code_whole_grades(
-    const double* grades, const int32_t* code_of, int32_t* codes, ptrdiff_t n
+FOR_PROCESSORS [[maybe_unused]] static void whole_grades_to_codes(
+    const double* grades, int32_t* codes, ptrdiff_t n
 ) {
     for (ptrdiff_t i = 0; i < n; i++)
-        codes[i] = code_of[int32_t(grades[i])];
+        codes[i] = int32_t(grades[i]);
+}
+
+FOR_PROCESSORS [[maybe_unused]] static void recode(
+    int32_t* codes, const int32_t* code_of, ptrdiff_t n
+) {
+    for (ptrdiff_t i = 0; i < n; i++)
+        codes[i] = code_of[codes[i]];
 }
 
 // How many documents have each code 0 to top; those of code -1 are not counted.
@@ -105,12 +122,122 @@ FOR_PROCESSORS [[maybe_unused]] static void count_codes(
             counts[codes[i]] += 1;
 }
 
+// How many bits are set in two rows of words and not in a third.
+FOR_PROCESSORS [[maybe_unused]] static int64_t count_common_bits(
+    const uint64_t* one, const uint64_t* but_not, const uint64_t* other, ptrdiff_t n_words
+) {
+    int64_t count = 0;
+    for (ptrdiff_t i = 0; i < n_words; i++)
+        count += int64_t(std::bitset<64>(one[i] & ~but_not[i] & other[i]).count());
+    return count;
+}
+
 // The codes of documents in the order of their keys.
 FOR_PROCESSORS [[maybe_unused]] static void take_codes(
     const int32_t* codes, const uint64_t* keys, int32_t* ranked, ptrdiff_t n, uint64_t mask
 ) {
     for (ptrdiff_t i = 0; i < n; i++)
         ranked[i] = codes[keys[i] & mask];
+}
+
+// The documents so far by code, where codes are too many for the processor's caches. At the bottom
+// stands the number of each code; above, beside each of up to 16 groups, how many documents all
+// groups before it hold together, and the sum of their weights. A group is of 16 codes, or of 16
+// groups below. All of a step is in two or three places, which vectors go through at once.
+struct WideTree {
+    const double* weights;  // of each code
+    int32_t* counts;
+    double* numbers;
+    double* sums;
+    ptrdiff_t n_codes, n_added;
+};
+
+// How many groups stand above n codes, in whole sixteens.
+[[maybe_unused]] static ptrdiff_t wide_tree_groups(ptrdiff_t n_codes) {
+    ptrdiff_t found = 0;
+    for (ptrdiff_t n = (n_codes + 15) / 16; n > 1; n = (n + 15) / 16)
+        found += (n + 15) / 16 * 16;
+    return found;
+}
+
+// Have what `wide_tree_above` will read at the bottom brought near.
+[[maybe_unused]] static inline void wide_tree_expect(const WideTree* tree, int32_t code) {
+#ifdef __GNUC__
+    ptrdiff_t first = code / 16 * 16;
+    __builtin_prefetch(tree->counts + first);
+    __builtin_prefetch(tree->weights + first);
+    __builtin_prefetch(tree->weights + first + 8);
+#endif
+}
+
+// Of 16 groups those after the i-th.
+struct After {
+    double one[16][16];
+    constexpr After() : one() {
+        for (int i = 0; i < 16; i++)
+            for (int j = i + 1; j < 16; j++)
+                one[i][j] = 1.0;
+    }
+};
+static constexpr After AFTER;
+
+FOR_PROCESSORS [[maybe_unused]] static void wide_tree_add(WideTree* tree, int32_t code) {
+    if (code <= 0)
+        return;  // is higher than none
+    double weight = tree->weights[code];
+    double* numbers = tree->numbers;
+    double* sums = tree->sums;
+    tree->n_added += 1;
+    tree->counts[code] += 1;
+    for (ptrdiff_t n = (tree->n_codes + 15) / 16; n > 1; n = (n + 15) / 16) {
+        code /= 16;
+        const double* after = AFTER.one[code % 16];
+        ptrdiff_t first = code / 16 * 16;
+        VECTORS
+        for (int i = 0; i < 16; i++)
+            numbers[first + i] += after[i];
+        VECTORS
+        for (int i = 0; i < 16; i++)
+            sums[first + i] += weight * after[i];
+        numbers += (n + 15) / 16 * 16;
+        sums += (n + 15) / 16 * 16;
+    }
+}
+
+// The sum over all documents of the smaller of both weights.
+FOR_PROCESSORS [[maybe_unused]] static double wide_tree_above(
+    const WideTree* tree, int32_t code
+) {
+    int32_t own = code % 16, first = code - own, count = 0, group = code / 16;
+    const int32_t* counts = tree->counts + first;
+    const double* weights = tree->weights + first;
+    const double* numbers = tree->numbers;
+    const double* sums = tree->sums;
+    double upto = 0.0, sum = 0.0;
+    if (first + 16 <= tree->n_codes) {
+        double parts[8] = {};  // in an order that all processors can take
+        for (int i = 0; i < 8; i++)
+            parts[i] += i <= own ? counts[i] * weights[i] : 0.0;
+        for (int i = 0; i < 8; i++)
+            parts[i] += i + 8 <= own ? counts[i + 8] * weights[i + 8] : 0.0;
+        sum = ((parts[0] + parts[4]) + (parts[1] + parts[5]))
+            + ((parts[2] + parts[6]) + (parts[3] + parts[7]));
+        for (int i = 0; i < 16; i++)
+            count += i <= own ? counts[i] : 0;
+    } else {
+        for (int i = 0; i <= own; i++) {
+            sum += counts[i] * weights[i];
+            count += counts[i];
+        }
+    }
+    for (ptrdiff_t n = (tree->n_codes + 15) / 16; n > 1; n = (n + 15) / 16) {
+        upto += numbers[group];
+        sum += sums[group];
+        numbers += (n + 15) / 16 * 16;
+        sums += (n + 15) / 16 * 16;
+        group /= 16;
+    }
+    return sum + tree->weights[code] * (double(tree->n_added) - upto - count);
 }
 
 #endif

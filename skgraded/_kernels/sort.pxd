@@ -19,13 +19,10 @@ cdef inline uint64_t position_mask(Py_ssize_t n) noexcept nogil:
     return mask
 
 
-cdef bint is_whole(Py_ssize_t n, Py_ssize_t depth) noexcept nogil
-
-
 cdef void sort_in_place(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil
 
 
-cdef Py_ssize_t top_keys(
+cdef Py_ssize_t sort_top(
     uint64_t* keys, uint64_t* spare, Py_ssize_t n, Py_ssize_t k, uint64_t mask
 ) noexcept nogil
 

@@ -8,9 +8,10 @@ mispredicted branches are what a sort of some hundred scores spends its time on.
 """
 
 cimport numpy as cnp
+from libc.math cimport sqrt
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
-from libcpp.algorithm cimport nth_element, sort
+from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
@@ -32,22 +33,18 @@ cdef extern from *:
 
 cnp.import_array()
 cdef numpy_sort by_numpy = NULL  # or NumPy's sort, where that is the faster
-cdef Py_ssize_t whole_up_to = 0  # keys that are sorted in less time than the top k are found
 
-OWN, VECTORS, LONG_VECTORS = "own", "numpy", "numpy, AVX-512"
+OWN, VECTORS = "own", "numpy"
 
 
 def use(name):
-    """Sort by OWN code, or by NumPy's for VECTORS or LONG_VECTORS; returns what it was.
+    """Sort by OWN code or, for VECTORS, by NumPy's; returns what it was.
 
     Keys are distinct, so that nothing but time depends on it.
     """
-    global by_numpy, whole_up_to
-    before = OWN if by_numpy == NULL else LONG_VECTORS if whole_up_to else VECTORS
-    by_numpy = numpy_sort_of_keys()
-    if name == OWN:
-        by_numpy = NULL
-    whole_up_to = 512 if name == LONG_VECTORS else 0
+    global by_numpy
+    before = OWN if by_numpy == NULL else VECTORS
+    by_numpy = numpy_sort_of_keys() if name == VECTORS else NULL
     return before
 
 
@@ -55,19 +52,18 @@ def fastest():
     """The fastest sort for this processor, by the vectors that NumPy says it has found."""
     found = np.show_config(mode="dicts")["SIMD Extensions"]
     features = {*found.get("baseline", ()), *found.get("found", ())}
-    if features & {"AVX512_SKX", "X86_V4"}:
-        return LONG_VECTORS
-    # NumPy 1 sorts by no shorter vectors.
-    if features & {"AVX2", "X86_V3", "ASIMD"} and int(np.__version__.partition(".")[0]) >= 2:
-        return VECTORS
-    return OWN
+    known = {"AVX512_SKX", "X86_V4"}
+    if int(np.__version__.partition(".")[0]) >= 2:  # before, it sorts by no shorter vectors
+        known |= {"AVX2", "X86_V3", "ASIMD"}
+    return VECTORS if features & known else OWN
 
 
 use(fastest())
 
 cdef enum:
-    SMALL = 16      # runs that are sorted by counting ranks
-    FEW_RANKS = 32  # up to here the top k are found by insertion
+    SMALL = 16  # runs that are sorted by counting ranks
+
+cdef double MOST_OF_ALL = 0.4  # a larger sample finds the top k no sooner than a sort of all
 
 
 cdef void rank_sort(const uint64_t* source, uint64_t* out, Py_ssize_t n) noexcept nogil:
@@ -124,11 +120,6 @@ cdef void sort_to(uint64_t* source, uint64_t* out, Py_ssize_t n) noexcept nogil:
         merge(source, n, out)
 
 
-cdef bint is_whole(Py_ssize_t n, Py_ssize_t depth) noexcept nogil:
-    """Whether all of n keys are sorted in less time than the top of them are found."""
-    return 2 * depth >= n or n <= whole_up_to
-
-
 cdef void sort_in_place(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil:
     if by_numpy != NULL and n > SMALL:
         by_numpy(keys, n, NULL)
@@ -147,39 +138,26 @@ cdef void merge_sort(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nog
         merge(spare, n, keys)
 
 
-cdef Py_ssize_t top_keys(
+cdef Py_ssize_t sort_top(
     uint64_t* keys, uint64_t* spare, Py_ssize_t n, Py_ssize_t k, uint64_t mask
 ) noexcept nogil:
-    """Sort the k smallest of n > k keys, and all that tie with the k-th, to the front.
+    """Sort the k smallest of n keys, and all that tie with the k-th, to the front.
 
-    To tie means here to have the same upper bits. Returns how many they are.
+    To tie means here to have the same upper bits. Returns how many are sorted.
+
+    The k-th of a sample is no smaller than the k-th of all: what is larger is dropped. Of a sample
+    of √(nk) keys about as many are left.
     """
-    cdef uint64_t* top = spare
-    cdef Py_ssize_t i, j, m = 0
-    cdef uint64_t key, limit, worst
-    if k > FEW_RANKS:
-        memcpy(spare, keys, n * sizeof(uint64_t))
-        nth_element(spare, spare + k - 1, spare + n)
-        limit = spare[k - 1] | mask
-    else:
-        # One more than k are kept: if that one does not tie with the k-th, no other does.
-        memcpy(top, keys, (k + 1) * sizeof(uint64_t))
-        sort_in_place(top, top + k + 1, k + 1)
-        worst = top[k]
-        for i in range(k + 1, n):
-            key = keys[i]
-            if key < worst:
-                j = k
-                while j > 0 and top[j - 1] > key:
-                    top[j] = top[j - 1]
-                    j -= 1
-                top[j] = key
-                worst = top[k]
-        limit = top[k - 1] | mask
-        if top[k] > limit:
-            memcpy(keys, top, k * sizeof(uint64_t))
-            return k
-    for i in range(n):
+    cdef Py_ssize_t i, m = 0, size = <Py_ssize_t>sqrt(<double>n * k)
+    cdef uint64_t key, limit
+    if size > n * MOST_OF_ALL:
+        sort_in_place(keys, spare, n)
+        return n
+    for i in range(size):
+        spare[i] = keys[i * (n // size)]
+    sort_in_place(spare, spare + size, size)
+    limit = spare[k - 1] | mask
+    for i in range(n):  # without a branch
         key = keys[i]
         keys[m] = key
         m += key <= limit

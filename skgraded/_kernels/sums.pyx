@@ -23,15 +23,20 @@ holds position by position, so that a cut-off inside a tie needs nothing more.
 A new sum is a name in the list of kinds, a function, and its call in `sum_kind`.
 """
 
-from libc.math cimport INFINITY, ceil, fabs, log, log1p
+cimport numpy as cnp
+from libc.math cimport INFINITY, ceil, exp, fabs, log, log1p
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport reverse, sort
 from libcpp.vector cimport vector
 
+import numpy as np
+
 from skgraded._kernels.sort cimport (
-    ascending_bits, exact_run, is_whole, position_mask, sort_in_place, top_keys
+    ascending_bits, exact_run, position_mask, sort_top
 )
+
+cnp.import_array()
 
 cdef extern from "loops.h" nogil:
     bint make_keys(const double* scores, uint64_t* keys, Py_ssize_t n, uint64_t mask)
@@ -41,6 +46,16 @@ cdef extern from "loops.h" nogil:
     void take_codes(
         const int32_t* codes, const uint64_t* keys, int32_t* ranked, Py_ssize_t n, uint64_t mask
     )
+    struct WideTree:
+        const double* weights
+        int32_t* counts
+        double* numbers
+        double* sums
+        Py_ssize_t n_codes, n_added
+    Py_ssize_t wide_tree_groups(Py_ssize_t n_codes)
+    void wide_tree_expect(const WideTree* tree, int32_t code)
+    void wide_tree_add(WideTree* tree, int32_t code)
+    double wide_tree_above(const WideTree* tree, int32_t code)
 
 # Python imports these as whole numbers.
 cpdef enum:
@@ -50,6 +65,12 @@ cpdef enum:
 
 cdef enum:
     FEW_LEVELS = 16  # up to here a counter a level beats the tree
+    MANY_LEVELS = 120_000  # from here on the wide tree beats the other
+    AHEAD = 8  # documents for whose part of the tree there is time to be brought near
+    MOST_TERMS = 128  # of the sums over the low values of a tie in ERR
+
+cdef double LOW = 0.25
+cdef double HALF_A_BIT = 2.0**-54  # of a sum; less changes nothing
 
 
 cdef struct Sum:
@@ -87,20 +108,31 @@ cdef class Plan:
     """
 
     cdef Sum sum
-    cdef readonly object scale, shift
-    cdef const double[::1] values, discount
+    cdef readonly object values, discount, by_row, scale, shift
 
     def __init__(
         self, kind, values, ties, k, discount=None, by_row=False, per_retrieved=False,
         prior=0.0, scale=None, shift=None,
     ):
+        cdef const double[::1] numbers = values
         self.values, self.discount = values, discount  # keep the arrays alive
-        self.scale, self.shift = scale, shift
+        self.by_row, self.scale, self.shift = by_row, scale, shift
         self.sum.kind, self.sum.ties, self.sum.k, self.sum.prior = kind, ties, k, prior
         self.sum.by_row, self.sum.per_retrieved = by_row, per_retrieved
-        self.sum.values = &self.values[0]
+        self.sum.values = &numbers[0]
         if discount is not None:
-            self.sum.discount = &self.discount[0]
+            numbers = discount
+            self.sum.discount = &numbers[0]
+
+    @property
+    def kind(self):
+        """Which sum it is."""
+        return self.sum.kind
+
+    @property
+    def k(self):
+        """Depth of the sum."""
+        return self.sum.k
 
 
 # Ranking ---------------------------------------------------------------------------------------
@@ -153,12 +185,12 @@ cdef bint rank_query(
     """
     cdef uint64_t mask = position_mask(n), not_retrieved = ascending_bits(INFINITY)
     cdef uint64_t* keys = ranking.keys
-    cdef Py_ssize_t m, n_all = n
+    cdef Py_ssize_t m, n_all
     cdef bint has_nan = make_keys(scores, keys, n, mask)
-    if is_whole(n, depth):
-        sort_in_place(keys, ranking.spare, n)
-    else:
-        n_all = top_keys(keys, ranking.spare, n, depth, mask)
+    cdef Py_ssize_t n_sorted = sort_top(keys, ranking.spare, n, min(n, depth), mask)
+    n_all = min(n, depth)
+    while 0 < n_all < n_sorted and keys[n_all] ^ keys[n_all - 1] <= mask:
+        n_all += 1
     m = n_all
     while m > 0 and keys[m - 1] >= not_retrieved:
         m -= 1
@@ -201,9 +233,37 @@ cdef inline Py_ssize_t block_end(
     return ranking.ends[start] if tied else start + 1
 
 
+cdef inline double sum_of_tied(
+    const int32_t* codes, Py_ssize_t start, Py_ssize_t end, const double* values,
+    Py_ssize_t n_levels,
+) noexcept nogil:
+    """Σ value over a block, the same bits in any order of rows: of few levels by their counts."""
+    cdef Py_ssize_t p
+    cdef int32_t i
+    cdef double total = 0.0
+    cdef uint64_t packed = 0
+    cdef double counts[FEW_LEVELS + 1]
+    if 2 < end - start < 256 and n_levels <= 8:  # counts of 8 bits
+        for p in range(start, end):
+            packed += <uint64_t>1 << (8 * codes[p])
+        for i in range(n_levels):
+            total += <double>(packed >> (8 * i) & 255) * values[i]
+    elif end - start > 2 and n_levels <= FEW_LEVELS + 1:
+        for i in range(n_levels):
+            counts[i] = 0.0
+        for p in range(start, end):
+            counts[codes[p]] += 1.0
+        for i in range(n_levels):
+            total += counts[i] * values[i]
+    else:  # two are the same in either order, and of many levels the codes are in order
+        for p in range(start, end):
+            total += values[codes[p]]
+    return total
+
+
 cdef inline double linear_sum(
     const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
-    const double* values, const double* discount,
+    const double* values, const double* discount, Py_ssize_t n_levels,
 ) noexcept nogil:
     """Every position of a block gets the block's mean value."""
     cdef Py_ssize_t p, start = 0, end
@@ -213,9 +273,7 @@ cdef inline double linear_sum(
         if end - start == 1:
             total += values[codes[start]] * (1.0 if discount == NULL else discount[start])
         else:
-            gains = 0.0
-            for p in range(start, end):
-                gains += values[codes[p]]
+            gains = sum_of_tied(codes, start, end, values, n_levels)
             if gains > 0.0:
                 discounts = 0.0
                 for p in range(start, min(end, depth)):
@@ -366,16 +424,35 @@ cdef inline double tree_above(const Tree* tree, Py_ssize_t code, double w) noexc
     return total + w * (tree.n_added - upto)
 
 
+cdef inline WideTree empty_wide_tree(
+    const Ranking* ranking, Py_ssize_t n_levels, const double* weights
+) noexcept nogil:
+    cdef WideTree tree
+    cdef Py_ssize_t n_groups = wide_tree_groups(n_levels)
+    tree.n_codes, tree.n_added, tree.weights, tree.counts = n_levels, 0, weights, ranking.counts
+    memset(tree.counts, 0, n_levels * sizeof(int32_t))
+    ranking.numbers.assign(2 * n_groups, 0.0)
+    tree.numbers = ranking.numbers.data()
+    tree.sums = tree.numbers + n_groups
+    return tree
+
+
 cdef inline double pair_tree_sum(
     const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
     const double* values, Py_ssize_t n_levels,
 ) noexcept nogil:
     """The pair sum over many levels."""
+    cdef bint is_wide = n_levels > MANY_LEVELS
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, above, own, pairs, w
     cdef int32_t* room = ranking.spare_codes
     cdef const int32_t* block = codes
-    cdef Tree tree = empty_tree(ranking, n_levels, True)
+    cdef Tree tree
+    cdef WideTree wide
+    if is_wide:
+        wide = empty_wide_tree(ranking, n_levels, values)
+    else:
+        tree = empty_tree(ranking, n_levels, True)
     if tied:
         block = room  # each block's codes, ascending
     while start < depth:
@@ -384,15 +461,23 @@ cdef inline double pair_tree_sum(
             memcpy(room + start, codes + start, (end - start) * sizeof(int32_t))
             sort(room + start, room + end)
         above = own = pairs = 0.0
+        if is_wide:
+            wide_tree_expect(&wide, codes[min(end + AHEAD, depth) - 1])
         for p in range(start, end):
             if block[p] > 0:
                 w = values[block[p]]
-                above += tree_above(&tree, block[p], w)
+                if is_wide:
+                    above += wide_tree_above(&wide, block[p])
+                else:
+                    above += tree_above(&tree, block[p], w)
                 own += w
                 pairs += 2.0 * w * (end - 1 - p)  # the later ones of the block are at least w
         if own > 0.0:
             for p in range(start, end):
-                tree_add(&tree, block[p], values[block[p]])
+                if is_wide:
+                    wide_tree_add(&wide, block[p])
+                else:
+                    tree_add(&tree, block[p], values[block[p]])
             total += block_sum(start, end, depth, above, own, pairs)
         start = end
     return total
@@ -455,17 +540,20 @@ cdef inline double cascade_sum(
 ) noexcept nogil:
     """In a block, the i-th is where the user stops with the probability `stop_in_block` gives."""
     cdef Py_ssize_t p, i, start = 0, end, reach
-    cdef double total = 0.0, going_on = 1.0
+    cdef double total = 0.0, going_on = 1.0, here
     cdef const double* stops
-    while start < depth:
+    # All that is still to come is together at most going_on: soon it changes no bit of the sum.
+    while start < depth and going_on > HALF_A_BIT * total:
         end = block_end(ranking, start, tied)
         if end - start == 1:
             total += going_on * values[codes[start]] / end
         else:
             reach = stop_in_block(ranking, codes, start, end, depth - start, values)
             stops = ranking.numbers.data()
-            for i in range(1, reach + 1):
-                total += going_on * stops[i] / (start + i)
+            here = 0.0
+            for i in range(reach, 0, -1):  # the small ones first: less is rounded off
+                here += stops[i] / (start + i)
+            total += going_on * here
         for p in range(start, end):
             going_on *= 1.0 - values[codes[p]]
         start = end
@@ -485,35 +573,153 @@ cdef Py_ssize_t stop_in_block(
     G_i ← ((m+1-i) G_i + i (1-v) G_{i-1}) / (m+1)
     S_i ← ((m+1-i) S_i + (i-1) (1-v) S_{i-1} + v G_{i-1}) / (m+1)
 
+    Many documents of low values are not added one by one: `stop_at_low_values` begins with them.
+    As the n values sum up to mean · n, at most 41 n / LOW steps are left for the others.
+
     Returns how far S reaches, at most to `depth`: by Maclaurin's inequality G_i ≤ (1 - mean
     value)^i, so that all beyond are together less than the rounding of the sum.
     """
-    cdef Py_ssize_t p, i, m = 0, n = end - start, reach
-    cdef double mean = 0.0, v, share
+    cdef Py_ssize_t p, m = 0, n = end - start, n_low = 0, reach, i
+    cdef double mean = 0.0, added = 0.0, v
     for p in range(start, end):
         v = values[codes[p]]
-        mean += v / n
+        mean += v
         m += v <= 0.0
+        n_low += v <= LOW
     if m == n:
         return 0
+    mean /= n
     reach = <Py_ssize_t>min(<double>min(n, depth), ceil(log(1e-18) / log1p(-mean)) + 1.0)
     ranking.numbers.assign(2 * (reach + 1), 0.0)
     cdef double* stops = ranking.numbers.data()
     cdef double* going_on = stops + reach + 1
-    for i in range(reach + 1):
-        going_on[i] = 1.0  # of the m documents of value 0
+    cdef LowValues low = low_values(codes + start, n, values, m, n_low, reach)
+    if n_low - m > 4 * low.n_terms:
+        stop_at_low_values(&low, reach, stops, going_on)
+        m, added = n_low, LOW
+    else:
+        for i in range(reach + 1):
+            going_on[i] = 1.0  # of the m documents of value 0
     for p in range(start, end):
         v = values[codes[p]]
-        if v <= 0.0:
-            continue
-        share = 1.0 / (m + 1)
-        for i in range(min(m + 1, reach), 0, -1):
-            stops[i] = share * (
-                (m + 1 - i) * stops[i] + (i - 1) * (1.0 - v) * stops[i - 1] + v * going_on[i - 1]
-            )
-            going_on[i] = share * ((m + 1 - i) * going_on[i] + i * (1.0 - v) * going_on[i - 1])
-        m += 1
+        if v > added:
+            add_one(v, m, reach, stops, going_on)
+            m += 1
     return reach
+
+
+cdef inline void add_one(
+    double v, Py_ssize_t m, Py_ssize_t reach, double* stops, double* going_on
+) noexcept nogil:
+    """Add a document of value v to m others."""
+    cdef Py_ssize_t i
+    cdef double share = 1.0 / (m + 1), on = 1.0 - v
+    for i in range(min(m + 1, reach), 0, -1):
+        stops[i] = share * (
+            (m + 1 - i) * stops[i] + (i - 1) * on * stops[i - 1] + v * going_on[i - 1]
+        )
+        going_on[i] = share * ((m + 1 - i) * going_on[i] + i * on * going_on[i - 1])
+
+
+cdef struct LowValues:
+    const int32_t* codes
+    Py_ssize_t n_codes
+    const double* values
+    Py_ssize_t n_zero
+    Py_ssize_t n
+    double mean
+    Py_ssize_t n_terms  # of the sums of `stop_at_low_values`; of few values as many as they are
+
+
+cdef LowValues low_values(
+    const int32_t* codes, Py_ssize_t n_codes, const double* values, Py_ssize_t n_zero,
+    Py_ssize_t n, Py_ssize_t reach,
+) noexcept nogil:
+    """The n values up to LOW among those of some codes, n_zero of them 0."""
+    cdef Py_ssize_t p, i
+    cdef double v, more, total = 0.0, lost = 0.0, square
+    cdef LowValues low
+    low.codes, low.n_codes, low.values = codes, n_codes, values
+    low.n_zero, low.n, low.n_terms = n_zero, n, n
+    if n <= MOST_TERMS or n - n_zero <= FEW_LEVELS:
+        return low
+    for p in range(n_codes):  # with what each addition rounds off, so that Σ d_j is 0
+        if values[codes[p]] <= LOW:
+            v = values[codes[p]] - lost
+            more = total + v
+            lost = (more - total) - v
+            total = more
+    low.mean = total / n
+    square = n_zero * low.mean**2
+    for p in range(n_codes):
+        if 0.0 < values[codes[p]] <= LOW:
+            square += (low.mean - values[codes[p]]) ** 2
+    square *= (min(n, reach) / (n * (1.0 - low.mean))) ** 2
+    i = 2
+    while i < MOST_TERMS - 2 and i * (1.0 + log(square / i)) > 2.0 * log(1e-18):
+        i += 1
+    low.n_terms = i + 2
+    return low
+
+
+cdef void stop_at_low_values(
+    const LowValues* low, Py_ssize_t reach, double* stops, double* going_on
+) noexcept nogil:
+    """Write S_i and G_i of n documents with values v_j up to LOW.
+
+    With v̄ their mean, 1 - v_j = (1 - v̄) (1 + d_j), e_s the elementary symmetric sums of the d_j
+    and w_s(i) = C(i, s) / C(n, s) the probability that s documents are all among the first i,
+
+    G_i = (1 - v̄)^i Σ_s w_s(i) e_s,    S_{i+1} = G_i - G_{i+1} = (1 - v̄)^i Σ_s w_s(i) b_s,
+    b_s = v̄ e_s - (1 - v̄) (s+1) e_{s+1} / (n-s).
+
+    Few terms count: as Σ d_j = 0, |e_s| ≤ (e p_2 / s)^(s/2), p_2 = Σ d_j², and w_s(i) ≤ (i/n)^s.
+    With values up to 1/4 none is large, as p_2 ≤ 4/9 n v̄ and so (1 - v̄)^i exp(p_2 (i/n)²) ≤ 1;
+    nor is one of those that Newton's identities make e_s of, out of p_k = Σ d_j^k.
+    """
+    cdef Py_ssize_t i, s, n = low.n
+    cdef double mean = low.mean, w, g, stop, on
+    cdef double power[MOST_TERMS + 1]
+    cdef double e[MOST_TERMS + 1]
+    cdef double b[MOST_TERMS]
+    cdef double step[MOST_TERMS]
+    sum_powers(low, power)
+    e[0] = 1.0
+    for s in range(1, low.n_terms + 1):
+        e[s] = 0.0
+        for i in range(s, 0, -1):
+            e[s] = power[i] * e[s - i] / s - e[s]
+    for s in range(low.n_terms):
+        step[s] = 1.0 / (n - s)
+        b[s] = mean * e[s] - (1.0 - mean) * (s + 1) * e[s + 1] * step[s]
+    for i in range(min(n, reach) + 1):
+        g, stop, w = 0.0, 0.0, 1.0
+        for s in range(min(low.n_terms, i + 1)):
+            g += w * e[s]
+            stop += w * b[s]
+            w *= (i - s) * step[s]
+        on = exp(i * log1p(-mean))
+        going_on[i] = on * g
+        if i < min(n, reach):
+            stops[i + 1] = on * stop
+
+
+cdef inline void sum_powers(const LowValues* low, double* power) noexcept nogil:
+    """Σ_j d_j^k, k = 1, 2, …, which for k = 1 is 0."""
+    cdef Py_ssize_t p, k
+    cdef double v, d = low.mean / (1.0 - low.mean), w = low.n_zero * d
+    power[1] = 0.0
+    for k in range(2, low.n_terms + 1):
+        w *= d
+        power[k] = w
+    for p in range(low.n_codes):
+        v = low.values[low.codes[p]]
+        if 0.0 < v <= LOW:
+            d = (low.mean - v) / (1.0 - low.mean)
+            w = d
+            for k in range(2, low.n_terms + 1):
+                w *= d
+                power[k] += w
 
 
 cdef inline double cumulated_sum(
@@ -551,7 +757,7 @@ cdef inline double sum_kind(
     const double* values, const double* discount, Py_ssize_t n_levels,
 ) noexcept nogil:
     if plan.kind == LINEAR:
-        return linear_sum(ranking, codes, depth, tied, values, discount)
+        return linear_sum(ranking, codes, depth, tied, values, discount, n_levels)
     if plan.kind == FIRST:
         return first_sum(ranking, codes, depth, tied, values)
     if plan.kind == CASCADE:
@@ -578,7 +784,11 @@ cdef double sum_query(
     cdef const double* values = plan.values + level
     cdef const double* discount = plan.discount
     cdef double total
-    if tied and (plan.ties == BEST or plan.ties == WORST):
+    # Tied codes are added up in one order, whatever that of the rows, so that the bits are the same.
+    if tied and plan.ties != ORDINAL and (plan.ties != AVERAGE or (
+        n_levels > (FEW_LEVELS + 1 if plan.kind == LINEAR else 2)
+        and plan.kind != PAIR and plan.kind != FIRST and plan.kind != TAU
+    )):
         codes = order_ties(ranking, n, plan.ties)
     if plan.by_row:
         discount += row
@@ -638,15 +848,15 @@ def sum_queries(
     # The spare keys are done with when the keys are sorted, and the keys when the codes are
     # ranked: their room serves again, so that a call adds little memory also to a long query.
     size += 1  # the trees need a number a code, code 0 included
-    cdef vector[uint64_t] keys = vector[uint64_t](size)
-    cdef vector[uint64_t] spare = vector[uint64_t](size)
+    cdef cnp.ndarray room = np.empty(2 * size, dtype=np.uint64)
+    cdef uint64_t* keys = <uint64_t*>cnp.PyArray_DATA(room)
     cdef vector[double] numbers
     cdef vector[double] gathered
     cdef Ranking ranking
-    ranking.keys, ranking.spare, ranking.numbers = keys.data(), spare.data(), &numbers
-    ranking.codes = <int32_t*>spare.data()
+    ranking.keys, ranking.spare, ranking.numbers = keys, keys + size, &numbers
+    ranking.codes = <int32_t*>ranking.spare
     ranking.ends = ranking.codes + size
-    ranking.spare_codes = <int32_t*>keys.data()
+    ranking.spare_codes = <int32_t*>keys
     ranking.counts = ranking.spare_codes + size
     cdef const double* query
     if order is not None:

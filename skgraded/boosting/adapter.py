@@ -16,7 +16,8 @@ from skgraded._input.tables import is_polars_frame
 from skgraded.boosting.rows import WEIGHT
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
-COMMON = {"adapter", "metric", "rows"}  # the other files here have the name of a library's package
+# The other files here have the name of a library's package.
+COMMON = {"adapter", "metric", "objective", "rows"}
 
 
 def adapter_of(estimator):
@@ -52,9 +53,17 @@ class Adapter:
     # weigh them otherwise; an unknown ranker may have been made after any of the known.
     first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
     by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")
+    grades_are_gains = False
 
     def __init__(self, estimator):
         self.estimator = estimator
+
+    def expect_gains(self):
+        """Take grades for gains of NDCG, where the estimator optimises it."""
+        self.grades_are_gains = True
+
+    def check(self):
+        """Refuse settings of the estimator by which it would learn nothing, or something else."""
 
     @property
     def name(self):
@@ -125,6 +134,10 @@ class Adapter:
                     "(early_stopping=False)."
                 )
 
+    def with_memory(self, fit_params, memory):
+        """The arguments of fit, with one that keeps prepared data, if the library has a way."""
+        return fit_params
+
     def fit_arguments(self, rows):
         """The arguments of fit, beside X and y, that `rows` stand for, in the estimator's form."""
         arguments = dict(rows.by_row)
@@ -157,9 +170,14 @@ class Adapter:
             "QueryRanker(HistGradientBoostingRegressor())"
         )
 
+    def labelled(self, grades):
+        """An unfitted copy of the estimator, and the labels that stand for the grades there."""
+        return self.copy(), grades
+
     def fit(self, rows, fit_params):
         """Fit a copy of the estimator on all rows."""
-        return self.copy().fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
+        model, labels = self.labelled(rows.grades)
+        return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     def check_stopping(self, fit_params):
         """Refuse an estimator that cannot be stopped early, and what would stop it too."""
@@ -213,10 +231,10 @@ class BoosterAdapter(Adapter):
 
     def fit_rounds(self, rows, n_rounds, fit_params):
         """Fit a copy of the estimator for so many rounds, stopped by nothing."""
-        model = self.copy()
+        model, labels = self.labelled(rows.grades)
         names = self.names_of_rounds & model.get_params().keys()
         model.set_params(**dict.fromkeys(names, n_rounds), **self.unstopped)
-        return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
+        return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     @property
     def version(self):

@@ -9,20 +9,50 @@ import dataclasses
 import sys
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
+import numpy as np
 from scipy import sparse
 
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, refuse_part, truth_of
+from skgraded.boosting.objective import Objective
 from skgraded.measures import Measure
 
-__all__ = ["eval_metric"]
+__all__ = ["eval_metric", "evaluate_rounds", "objective"]
+
+LATER = (
+    "find the best round of the finished model by skgraded.lightgbm.evaluate_rounds(booster, "
+    "data, every=10)"
+)
 
 OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")  # the last yields
+METRIC_NAMES = ("metric", "metrics", "metric_types")
 OF_WHOLE_GRADES = {
     "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart",
 }
+# Parameters of the binning beside those that Dataset.get_params knows, by all their names.
+OF_LEAVES = {
+    "min_data_in_leaf", "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
+}
+OF_BINNING = OF_LEAVES | {
+    "seed", "random_seed", "random_state", "verbosity", "verbose",
+    "num_threads", "num_thread", "nthread", "nthreads", "n_jobs",
+}
+# With these bins are found together with other machines, laid out otherwise, or read of a file.
+NOT_KEPT_WITH = {
+    "machines", "workers", "nodes", "machine_list_filename", "machine_list_file", "machine_list",
+    "mlist", "num_machines", "num_machine", "device_type", "device", "forcedbins_filename",
+}
+# What a Dataset knows of its data and writes to no file.
+KNOWN_BESIDES = ("pandas_categorical", "_has_non_default_feature_names")  # the latter since 4.7
+
+NO_BAGGING = (
+    "bagging_by_query=True leaves an objective that is a callable without rows, and the model "
+    "would be a constant: leave it out, and sample rows by bagging_fraction."
+)
 
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
@@ -51,16 +81,72 @@ class Library(BoosterAdapter):
     @property
     def wants_whole_grades(self):
         """Whether the estimator's objective takes whole grades only, as a ranker's own does."""
-        if self.query_argument is None:
+        if self.query_argument is None or self._takes_gains:
             return False
-        parameters = self.estimator.get_params(deep=False)
+        return not callable(self._objective) and self._objective in OF_WHOLE_GRADES
+
+    @property
+    def _parameters(self):
+        return self.estimator.get_params(deep=False)
+
+    @property
+    def _objective(self):
+        """The objective of a ranker, by any of its names."""
+        parameters = self._parameters
         given = (parameters[name] for name in OBJECTIVE_NAMES if parameters.get(name))
-        objective = next(given, None)
-        return objective is None or objective in OF_WHOLE_GRADES
+        return next(given, "lambdarank")
+
+    @property
+    def _takes_gains(self):
+        """Whether the grades are to be gains of lambdarank."""
+        is_lambdarank = not callable(self._objective) and self._objective == "lambdarank"
+        return self.grades_are_gains and self.query_argument is not None and is_lambdarank
+
+    def check(self):
+        """Refuse settings of the estimator by which it would learn nothing, or something else."""
+        if callable(self._objective) and _is_on(self._parameters, "bagging_by_query"):
+            raise ValueError(NO_BAGGING)
+        if self._takes_gains and self._parameters.get("label_gain") is not None:
+            raise ValueError(
+                "label_gain says what levels gain, but with grades='gain' the grades are gains: "
+                "leave out one of them."
+            )
+
+    @property
+    def for_fractions(self):
+        """What to do about fractional grades where whole ones are wanted."""
+        gains = "set grades='gain', or " if self._objective == "lambdarank" else ""
+        return gains + super().for_fractions
+
+    def labelled(self, grades):
+        """An unfitted copy of the estimator, and grades as codes, if it is told what these gain.
+
+        LightGBM takes any number of levels, whose gains may be any numbers. Its own ndcg, which it
+        would compute for a ranker, refuses fractional labels, and can be told gains only once.
+        """
+        model = self.copy()
+        if self._takes_gains:
+            gains, grades = np.unique(grades, return_inverse=True)
+            model.set_params(label_gain=gains.tolist(), metric="None")
+        elif callable(self._objective) and self.query_argument and not self._names_a_metric:
+            model.set_params(metric="None")
+        return model, grades
+
+    @property
+    def _names_a_metric(self):
+        return any(self._parameters.get(name) is not None for name in METRIC_NAMES)
 
     def readable(self, X):
         """`X` in a form that LightGBM reads: sparse matrices, but not SciPy's newer arrays."""
         return sparse.csr_matrix(X) if sparse.issparse(X) else super().readable(X)
+
+    def with_memory(self, fit_params, memory):
+        """The arguments of fit, with a callback by which each data set is binned only once."""
+        given = fit_params.get(self.continued) is not None  # whose first scores need raw data
+        if given or "callbacks" not in self.fit_parameters:
+            return fit_params
+        callbacks = [*(fit_params.get("callbacks") or ()), _KeptBins(memory)]
+        return fit_params | {"callbacks": callbacks}
 
     def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, shown and stopped by an exception of LightGBM's own."""
@@ -70,10 +156,11 @@ class Library(BoosterAdapter):
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
         callbacks = [*(fit_params.get("callbacks") or ()), _stop_of(progress)]
-        model = self.copy().set_params(metric="None", early_stopping_round=0)
+        model, labels = self.labelled(training.grades)
+        model.set_params(metric="None", early_stopping_round=0)
         arguments = self.fit_arguments(training) | self._to_stop_on(validation)
         model.fit(
-            training.X, training.grades, eval_metric=measure,
+            training.X, labels, eval_metric=measure,
             **fit_params | arguments | {"callbacks": callbacks},
         )
         # a callback of the user may have ended it
@@ -111,6 +198,89 @@ def _stop_of(progress):
 
 
 ADAPTERS = [Library]
+
+
+# Binned data, kept -------------------------------------------------------------------------------
+
+class _KeptBins:
+    """A callback that looks the binned data of a training up in joblib's Memory.
+
+    LightGBM's estimators make their Dataset themselves and let nobody give them one. But before a
+    training has it binned, it asks each callback when it wants to be called, and there it can be
+    told to read its bins from a file, as any Dataset can.
+    """
+
+    def __init__(self, memory):
+        self._bin = memory.cache(_bin)
+
+    @property
+    def before_iteration(self):
+        """False; but by then the Dataset of the training that asks has its bins."""
+        dataset = _dataset_trained(sys._getframe(1))
+        if dataset is not None and _can_be_kept(dataset.params):
+            self._construct(dataset)
+        return False
+
+    def __call__(self, env):
+        """Nothing, after a round."""
+
+    def _construct(self, dataset):
+        categories = dataset.categorical_feature
+        content, params, known = self._bin(
+            dataset.data, dataset.feature_name, categories, _parameters_of_bins(dataset),
+            sys.modules["lightgbm"].__version__,
+        )
+        with TemporaryDirectory() as folder:
+            dataset.data = Path(folder, "bins")
+            dataset.data.write_bytes(content)
+            dataset.categorical_feature = "auto"  # the file knows, and has no names to look for
+            dataset.construct()
+        dataset.categorical_feature = categories  # which validation sets are read with
+        dataset.params.update(params)
+        vars(dataset).update(known)
+
+
+def _dataset_trained(frame):
+    """The Dataset of the training that runs in this frame or above it, if there is one."""
+    while frame is not None:
+        dataset = frame.f_locals.get("train_set")
+        if _is_dataset(dataset):
+            return dataset
+        frame = frame.f_back
+    return None
+
+
+def _bin(data, feature_name, categorical_feature, params, version):
+    """Bin data: what LightGBM writes to a file, and what its Dataset knows besides.
+
+    The Memory finds it by the content of all arguments, so by nothing that may change in place.
+    """
+    from lightgbm import Dataset
+
+    dataset = Dataset(
+        data, np.zeros(data.shape[0]), feature_name=feature_name,
+        categorical_feature=categorical_feature, params=params,
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "bins")
+        dataset.save_binary(path)
+        content = path.read_bytes()
+    known = {name: getattr(dataset, name) for name in KNOWN_BESIDES if hasattr(dataset, name)}
+    return content, dataset.get_params(), known
+
+
+def _parameters_of_bins(dataset):
+    """Those parameters of a training that its bins depend on."""
+    names = OF_BINNING
+    if dataset.params.get("feature_pre_filter") is False:
+        names = names - OF_LEAVES  # which else leave out the features that no leaf could split
+    return dataset.get_params() | {
+        name: value for name, value in dataset.params.items() if name in names
+    }
+
+
+def _can_be_kept(params):
+    return all(params.get(name) in (None, 1, "", "cpu") for name in NOT_KEPT_WITH)
 
 
 # Measures as metrics -----------------------------------------------------------------------------
@@ -195,14 +365,7 @@ class _EvalMetric(BoostingMetric):
     def __call__(self, y_true, y_pred, weight=None, group=None):
         """Values for (preds, dataset) or (y_true, y_pred, weight, group)."""
         _refuse_part(repr(self), sys._getframe(1))
-        if _is_dataset(y_pred):
-            preds, dataset = y_true, y_pred
-            truth = _checked_truth(
-                dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight()
-            )
-        else:
-            preds = y_pred
-            truth = _checked_truth(y_true, y_true, group, weight)
+        truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         training = self._training(preds, truth)
         if training.n_rounds % self.every == 0:
             when = f" at round {training.n_rounds + 1} of the training"
@@ -246,9 +409,136 @@ def _refuse_part(what, frame):
         if isinstance(caller, Booster):
             # by set_network the number is not known
             if caller._network and caller.params.get("num_machines", 2) > 1:
-                refuse_part(what)
+                refuse_part(what, LATER)
             return
         frame = frame.f_back
+
+
+class Rounds(NamedTuple):
+    """What `evaluate_rounds` finds.
+
+    Attributes
+    ----------
+    rounds : ndarray of shape (n,) of int
+        Those that were measured, from 1.
+    values : dict of str to ndarray of shape (n,)
+        Means over queries by measure name.
+    best_round : int
+        The first with the highest value of the first measure.
+    best_score : float
+        That value.
+    """
+
+    rounds: np.ndarray
+    values: dict[str, np.ndarray]
+    best_round: int
+    best_score: float
+
+
+def evaluate_rounds(
+    booster: Any,
+    data: Any,
+    measures: Measure | str | Iterable[Measure | str] = "ndcng@10",
+    every: int = 10,
+) -> Rounds:
+    """Measure a finished model at many of its rounds, and find the best.
+
+    For trainings on several machines, such as those of DaskLGBMRanker, where LightGBM shows the
+    metric of one of them by chance and cannot stop early. Each tree predicts once.
+
+    Parameters
+    ----------
+    booster : lightgbm.Booster, or a fitted LGBMRanker or DaskLGBMRanker
+    data : lightgbm.Dataset
+        Validation data with their labels and groups, whose raw data are not freed: a Dataset that
+        was not trained on, or made with ``free_raw_data=False``.
+    measures : Measure, str, or list of these, default="ndcng@10"
+    every : int, default=10
+        Measured are the rounds `every`, 2 · `every`, … and the last.
+
+    Returns
+    -------
+    Rounds
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input, as of `eval_metric`.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> import numpy as np
+    >>> from skgraded.datasets import make_ranking
+    >>> from skgraded.lightgbm import evaluate_rounds
+    >>> X, y, qid = make_ranking(n_queries=60, random_state=0)
+    >>> sizes = np.bincount(qid)
+    >>> train = lgb.Dataset(X[qid < 40], y[qid < 40], group=sizes[:40])
+    >>> booster = lgb.train({"objective": "lambdarank", "verbose": -1, "num_threads": 1}, train, 40)
+    >>> valid = lgb.Dataset(X[qid >= 40], y[qid >= 40], group=sizes[40:])
+    >>> found = evaluate_rounds(booster, valid, every=10)
+    >>> found.rounds.tolist(), found.best_score in found.values["NDCNG@10"]
+    ([10, 20, 30, 40], True)
+    >>> scores = booster.predict(X[qid >= 40], num_iteration=found.best_round)
+    """
+    metric = _EvalMetric(measures, every)
+    booster = getattr(booster, "booster_", booster)
+    if not _is_dataset(data):
+        raise TypeError(f"data must be a lightgbm.Dataset; got {type(data).__name__}.")
+    # Its attributes, since the methods ask for a Dataset that LightGBM has binned.
+    truth = _checked_truth(data, data.label, data.group, data.weight)
+    X, last = data.data, booster.current_iteration()
+    if X is None:
+        raise ValueError("data has no raw data any more: make it with free_raw_data=False.")
+    # A forest's prediction is a mean over its trees, any other's a sum.
+    is_mean = "\naverage_output\n" in booster.model_to_string(num_iteration=1)
+    rounds = np.unique([*range(every, last, every), last])
+    preds, values = 0.0, []
+    for before, upto in zip(np.append(0, rounds), rounds, strict=False):
+        first = 0 if is_mean else before
+        own = {"start_iteration": first, "num_iteration": upto - first}
+        added = booster.predict(X, raw_score=True, **own)
+        preds = added if is_mean else preds + added
+        values.append(metric.means(truth.judgments, preds, f" at round {upto}"))
+    by_measure = dict(zip([one.name for one in metric.measures], np.transpose(values), strict=True))
+    best = int(np.argmax(np.array(values)[:, 0]))
+    return Rounds(rounds, by_measure, int(rounds[best]), float(values[best][0]))
+
+
+def _truth_and_preds(y_true, y_pred, weight, group):
+    """Truth and predictions of (preds, dataset) or of (y_true, y_pred, weight, group)."""
+    if not _is_dataset(y_pred):
+        return _checked_truth(y_true, y_true, group, weight), y_pred
+    dataset = y_pred
+    truth = _checked_truth(
+        dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight()
+    )
+    if _untorn.get(dataset) is not truth:
+        _refuse_torn(dataset)
+        _untorn.put(dataset, truth)
+    return truth, y_true
+
+
+_untorn = WeakIdentityDict()  # Datasets whose queries were found to be whole
+
+
+def _refuse_torn(dataset):
+    """Raise if a Dataset holds some rows of a query only, as those of a careless lgb.cv do."""
+    if dataset.used_indices is None or dataset.reference is None:
+        return
+    sizes = dataset.reference.get_group()
+    if sizes is None:
+        return
+    query_of_row = np.repeat(np.arange(len(sizes)), sizes)
+    taken = np.bincount(query_of_row[dataset.used_indices], minlength=len(sizes))
+    torn = (taken > 0) & (taken < sizes)
+    if torn.any():
+        query = int(np.argmax(torn))
+        raise ValueError(
+            f"This part of a Dataset tears queries apart: of query {query} it has {taken[query]} "
+            f"of {sizes[query]} rows. lgb.cv keeps queries together for LightGBM's own ranking "
+            "objectives only: give it folds=sklearn.model_selection.GroupKFold()."
+        )
 
 
 def _checked_truth(owner, labels, group, weight):
@@ -265,3 +555,88 @@ def _checked_truth(owner, labels, group, weight):
 def _is_dataset(data):
     lightgbm = sys.modules.get("lightgbm")  # whoever has a Dataset has imported it
     return lightgbm is not None and isinstance(data, lightgbm.Dataset)
+
+
+# Measures as objectives --------------------------------------------------------------------------
+
+def objective(
+    measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
+) -> Callable:
+    """Make an objective of a measure: LambdaRank, with the measure's own changes by swaps.
+
+    Give it to ``lgb.train({"objective": …, "metric": "None"}, …)``, to ``lgb.cv`` or to
+    ``LGBMRanker(objective=…, metric="None")``. Grades may be any numbers ≥ 0, of any number of
+    levels, and a query may have any number of rows. It makes no better models than LightGBM's
+    ``lambdarank`` where that can be used; see the guide.
+
+    Parameters
+    ----------
+    measure : Measure or str
+        NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
+    truncation : int, default=30
+        Of each pair of documents one has to be among so many first ranks, as
+        ``lambdarank_truncation_level`` has it; a few more than the cut-off.
+    sigmoid : float, default=1.0
+        How steep the probability of a wrong order is: 1 / (1 + exp(sigmoid · difference)).
+    norm : bool, default=True
+        Whether a pair counts less the further its scores are apart, and a query with large
+        gradients less, as ``lambdarank_norm`` has it.
+
+    Returns
+    -------
+    callable
+        Called by LightGBM as ``objective(preds, dataset)`` or ``objective(y_true, y_pred, weight,
+        group)``, it returns gradients and hessians. It raises a ValueError where a model would be
+        learned of nothing: without sizes of queries, with predictions that are not finite, with
+        ``bagging_by_query``, which leaves a callable with no rows at all, and with the folds that
+        ``lgb.cv`` makes for it, which tear queries apart (give it
+        ``folds=GroupKFold(…)`` of scikit-learn).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the measure cannot be read or is of another kind, or a parameter is out of range.
+
+    Notes
+    -----
+    Swapping two documents changes the measure by Δ; the one with the higher grade is pushed up by
+    σ |Δ| / (1 + exp(σ d)), the other down, d being how much the higher grade's score is above the
+    other's. With ``norm`` |Δ| is divided by 0.01 + |d|, and the gradients of a query, λ the sum of
+    all pushes, are multiplied by log2(1 + λ) / λ. The weight of a query, the mean over its rows,
+    multiplies its gradients.
+
+    It is ``lambdarank`` but for four things. The ideal DCG is that of the measure, not that of the
+    first `truncation` ranks. Sums are of 64 bits and the sigmoid is computed, not looked up.
+    Tied documents, at the first round all, are ranked by chance (the same in each training), not
+    in the order of rows. And weights are those of queries.
+
+    LightGBM keeps such a model without its objective, which prediction does not need. It refits
+    no such model and grows no random forest by it.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> import numpy as np
+    >>> from skgraded.datasets import make_ranking
+    >>> from skgraded.lightgbm import eval_metric, objective
+    >>> X, y, qid = make_ranking(random_state=0)
+    >>> train = lgb.Dataset(X, 0.3 * y, group=np.bincount(qid))
+    >>> params = {"objective": objective("mu_map"), "metric": "None", "num_threads": 1}
+    >>> booster = lgb.train(params | {"verbose": -1}, train, 20)
+    >>> booster.predict(X).shape == y.shape
+    True
+    """
+    return _Objective(measure, truncation=truncation, sigmoid=sigmoid, norm=norm)
+
+
+class _Objective(Objective):
+    def __call__(self, y_true, y_pred, weight=None, group=None):
+        """Gradients and hessians for (preds, dataset) or (y_true, y_pred, weight, group)."""
+        if _is_dataset(y_pred) and _is_on(y_pred.params, "bagging_by_query"):
+            raise ValueError(NO_BAGGING)
+        truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
+        return self.gradients(truth.judgments, preds)
+
+
+def _is_on(params, name):
+    return str(params.get(name, False)).lower() in ("true", "1", "+")

@@ -5,8 +5,9 @@ import weakref
 import numpy as np
 
 from skgraded._input.columns import whole_number
+from skgraded._kernels.sums import total
 from skgraded.judgments import Judgments
-from skgraded.measures import Measure, as_measures, mean_scores
+from skgraded.measures import Measure, as_measures, mean_scores, score_queries
 
 
 class BoostingMetric:
@@ -29,16 +30,41 @@ class BoostingMetric:
 
     def means(self, judgments, preds, when=""):
         """Mean of each measure over the queries; `when`, such as " at round 3", is for errors."""
-        _check_shape(preds, judgments)
-        try:
-            means = mean_scores(self.measures, judgments, preds)
-        except ValueError:
-            _refuse_nan(preds, when)
-            raise
+        means = self._scored(mean_scores, judgments, preds, when)
         for measure in self.measures:
             if not has_value(measure, judgments):
                 _refuse_undefined(measure, judgments.weights)
         return means
+
+    def sums(self, judgments, preds, when=""):
+        """Σ w v, Σ w and Σ w of the queries that have a value of their own, (3, n_measures).
+
+        So that the mean of the queries of several workers can be had.
+        """
+        found = self._scored(score_queries, judgments, preds, when)
+        weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
+        sums = np.zeros((3, len(found)))
+        for i, (measure, values) in enumerate(zip(self.measures, found, strict=True)):
+            own = np.where(np.isnan(values), 0.0, weights)
+            defined = ~measure.undefined_queries(judgments)
+            sums[:, i] = total(own * np.nan_to_num(values)), total(own), weights[defined].sum()
+        return sums
+
+    def _scored(self, score, judgments, preds, when):
+        """What `score` makes of predictions that are fit for it."""
+        check_shape(preds, judgments)
+        try:
+            return score(self.measures, judgments, preds)
+        except ValueError:
+            refuse_nan(preds, when)
+            raise
+
+    def means_of_sums(self, sums):
+        """Means of all queries, of the `sums` of all workers."""
+        for measure, defined in zip(self.measures, sums[2], strict=True):
+            if defined == 0:
+                _refuse_undefined(measure, defined)
+        return (sums[0] / sums[1]).tolist()
 
 
 def has_value(measure, judgments):
@@ -99,16 +125,19 @@ def truth_of(owner, labels, group, weight):
 
 # Errors ------------------------------------------------------------------------------------------
 
-def refuse_part(what, instead=""):
+AFTERWARDS = "measure what the finished model predicts for all queries, by skgraded.evaluate"
+
+
+def refuse_part(what, instead=AFTERWARDS):
     """Raise in a training on several workers, each of which has the scores of its rows only."""
     raise ValueError(
         f"{what} would see the queries of one worker only, and show their mean as that of all: "
-        f"this training runs on several workers. Leave it out{instead}, and measure what the "
-        "finished model predicts for all queries, by skgraded.evaluate for example."
+        f"this training runs on several workers. Leave it out, and {instead}."
     )
 
 
-def _check_shape(preds, judgments):
+def check_shape(preds, judgments):
+    """Refuse predictions that are not one score a document."""
     shape = np.shape(preds)
     if len(shape) != 1:
         raise ValueError(
@@ -119,7 +148,8 @@ def _check_shape(preds, judgments):
         raise ValueError(f"There are {shape[0]} predictions, but {judgments.n_rows} labels.")
 
 
-def _refuse_nan(preds, when):
+def refuse_nan(preds, when):
+    """Raise if there is a prediction that is NaN, and name the first."""
     missing = np.isnan(np.asarray(preds, dtype=float))
     if missing.any():
         raise ValueError(

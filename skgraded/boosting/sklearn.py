@@ -86,6 +86,14 @@ class OfPipeline(Adapter):
         """Whether the last step was told where in X the queries are."""
         return self._last.finds_queries
 
+    def expect_gains(self):
+        """Take grades for gains of NDCG, where the last step optimises it."""
+        self._last.expect_gains()
+
+    def check(self):
+        """Refuse settings of the last step by which it would learn nothing."""
+        self._last.check()
+
     @property
     def wants_whole_grades(self):
         """Whether the last step takes whole grades only."""
@@ -99,6 +107,10 @@ class OfPipeline(Adapter):
     def check_by_row(self, sample_weight, fit_params, n, expected):
         """Collect the arguments of the last step's fit that follow the rows."""
         return self._last.check_by_row(sample_weight, fit_params, n, expected)
+
+    def with_memory(self, fit_params, memory):
+        """The arguments of the last step's fit, with one that keeps prepared data."""
+        return self._last.with_memory(fit_params, memory)
 
     def check_stopping(self, fit_params):
         """Refuse a last step that cannot be stopped early."""

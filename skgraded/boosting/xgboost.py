@@ -15,10 +15,11 @@ import xgboost as xgb
 
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
+from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import MEASURES, Measure
 
-__all__ = ["EarlyStopping", "custom_metric"]
+__all__ = ["EarlyStopping", "custom_metric", "objective"]
 
 # XGBoost's own that are the better the higher, as EarlyStopping of XGBoost has them.
 HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
@@ -56,13 +57,21 @@ class Library(BoosterAdapter):
         if self.query_argument is None:
             return False
         parameters = self.estimator.get_params(deep=False)
-        exponential = parameters.get("ndcg_exp_gain") in (None, True)
+        exponential = parameters.get("ndcg_exp_gain") in (None, True) and not self.grades_are_gains
         return parameters["objective"] == "rank:ndcg" and exponential
 
     @property
     def for_fractions(self):
         """What to do about fractional grades where whole ones are wanted."""
-        return "set ndcg_exp_gain=False, or objective='rank:pairwise', or wrap a regressor"
+        of_objective = "ndcg_exp_gain=False, or objective='rank:pairwise'"
+        return f"set grades='gain', {of_objective}, or wrap a regressor"
+
+    def labelled(self, grades):
+        """An unfitted copy of the estimator, told if labels are gains, and the grades."""
+        model = self.copy()
+        if self.grades_are_gains and self.query_argument:
+            model.set_params(ndcg_exp_gain=False)
+        return model, grades
 
     def fit_arguments(self, rows):
         """The arguments of fit, beside X and y, that `rows` stand for."""
@@ -77,7 +86,7 @@ class Library(BoosterAdapter):
         XGBoost would average a callable metric of a ranker by the size of the queries.
         """
         _refuse_part(STOPPED)
-        model = self.copy()
+        model, labels = self.labelled(training.grades)
         data = xgb.DMatrix(
             validation.X, base_margin=validation.by_row.get("base_margin"), missing=model.missing,
             nthread=model.n_jobs, feature_types=model.feature_types,
@@ -86,7 +95,7 @@ class Library(BoosterAdapter):
         own = {"callbacks": model.callbacks, "early_stopping_rounds": model.early_stopping_rounds}
         callbacks = [_Stop(progress, data), *(model.callbacks or ())]
         model.set_params(callbacks=callbacks, early_stopping_rounds=None)
-        model.fit(training.X, training.grades, **fit_params | self.fit_arguments(training))
+        model.fit(training.X, labels, **fit_params | self.fit_arguments(training))
         vars(model).update(own)  # set_params would hand all to the trained booster
         booster = model.get_booster()
         # Once a callback has stopped it, the next are not called; up to 2.1 they have no order.
@@ -136,9 +145,8 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
         being better; a list of these for a list of measures. It raises a ValueError where a
         number would mislead: predictions that are NaN or of several classes; a DMatrix without
         queries, or one in which a measure is undefined for every query that has weight, whatever
-        the measure's `undefined`; and a training on several workers (Dask, Spark, a
-        `CommunicatorContext`), of which each would show its own queries. XGBoost's own
-        ``eval_metric="ndcg@10"`` counts those of all workers.
+        the measure's `undefined`. In a training on several workers (``xgboost.dask.train``, a
+        `CommunicatorContext`) it is the mean over the queries of all.
 
         As ``XGBRanker(eval_metric=)`` it raises a TypeError. XGBoost gives such a metric one
         query at a time, averages the values by query *size* and counts 1 for a query of one
@@ -200,32 +208,61 @@ class _CustomMetric(BoostingMetric):
         """Values for (preds, dmatrix)."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
-        _refuse_part(repr(self))
-        truth = _truth(dmatrix)
         booster = _calling_booster(sys._getframe(1))
-        values = self._values_of_round(booster, truth, preds)
+        if xgb.collective.get_world_size() > 1:
+            values = self._of_round(
+                booster, dmatrix, lambda when: self._means_of_workers(dmatrix, preds, when)
+            )
+        else:
+            truth = _truth(dmatrix)
+            values = self._of_round(
+                booster, truth, lambda when: self.means(truth.judgments, preds, when)
+            )
         results = [
             (measure.name, value) for measure, value in zip(self.measures, values, strict=True)
         ]
         return results[0] if self._one else results
 
-    def _values_of_round(self, booster, truth, preds):
+    def _of_round(self, booster, data, compute):
+        """What is computed at this round of the training, or was computed last for the data."""
         if booster is None:
-            return self.means(truth.judgments, preds)
+            return compute("")
         n_rounds = booster.num_boosted_rounds()
         first_round, last_values = self._trainings.setdefault(
             booster, (n_rounds, weakref.WeakKeyDictionary())
         )
         n_round = n_rounds - first_round
-        if n_round % self.every == 0 or truth not in last_values:
-            when = f" at round {n_round + 1} of the training"
-            last_values[truth] = self.means(truth.judgments, preds, when)
-        return last_values[truth]
+        if n_round % self.every == 0 or data not in last_values:
+            last_values[data] = compute(f" at round {n_round + 1} of the training")
+        return last_values[data]
+
+    def _means_of_workers(self, dmatrix, preds, when):
+        """Means over the queries of all workers, each of which has to come here.
+
+        XGBoost itself would take the plain mean of the workers' means (xgboost#8475). One that has
+        no rows adds nothing, and one with an error says so, or the others would wait for it.
+        """
+        sums, error = np.zeros((3, len(self.measures))), None
+        if dmatrix.num_row():
+            try:
+                sums = self.sums(_truth(dmatrix).judgments, preds, when)
+            except (ValueError, TypeError) as raised:
+                error = raised
+        shared = np.append(sums.ravel(), float(error is not None))
+        *sums_of_all, n_errors = xgb.collective.allreduce(shared, xgb.collective.Op.SUM)
+        if error is not None:
+            raise error
+        if n_errors:
+            raise ValueError(f"{self} failed on {n_errors:.0f} of the workers, which says why.")
+        return self.means_of_sums(np.reshape(sums_of_all, sums.shape))
 
 
 def _refuse_part(what):
     if xgb.collective.get_world_size() > 1:
-        refuse_part(what, " (XGBoost's own metrics, such as ndcg, count all workers)")
+        refuse_part(
+            what, "stop on skgraded.xgboost.custom_metric and EarlyStopping in xgboost's train, "
+            "which count the queries of all workers"
+        )
 
 
 def _calling_booster(frame):
@@ -327,3 +364,75 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 
 def _is_better_high(metric):
     return metric.partition("(")[0].partition("@")[0].removesuffix("-") in HIGHER_IS_BETTER
+
+
+# Measures as objectives --------------------------------------------------------------------------
+
+def objective(
+    measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
+) -> Callable:
+    """Make an objective of a measure: LambdaRank, with the measure's own changes by swaps.
+
+    Give it to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``. XGBRanker takes no callable. Grades may be
+    any numbers ≥ 0.
+
+    Parameters
+    ----------
+    measure : Measure or str
+        NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
+    truncation : int, default=30
+        Of each pair of documents one has to be among so many first ranks, as XGBoost's
+        ``lambdarank_num_pair_per_sample`` has it.
+    sigmoid : float, default=1.0
+        How steep the probability of a wrong order is: 1 / (1 + exp(sigmoid · difference)).
+    norm : bool, default=True
+        Whether a pair counts less the further its scores are apart, and a query with large
+        gradients less.
+
+    Returns
+    -------
+    callable
+        Called by XGBoost as ``objective(preds, dmatrix)``, it returns gradients and hessians. It
+        raises a ValueError for a DMatrix without queries and for predictions that are not finite,
+        and a TypeError in an estimator of XGBoost.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the measure cannot be read or is of another kind, or a parameter is out of range.
+
+    Notes
+    -----
+    The formula is that of `skgraded.lightgbm.objective`. As in XGBoost's own ``rank:ndcg`` and
+    ``rank:map`` hessians are twice as large. Weights of queries multiply the gradients as they are;
+    XGBoost's own divides them by their mean. Tied documents are ranked by chance, the same in each
+    training.
+
+    XGBoost saves such a model with the objective ``reg:squarederror``, which changes no prediction.
+
+    Examples
+    --------
+    >>> import xgboost as xgb
+    >>> from skgraded.datasets import make_ranking
+    >>> from skgraded.xgboost import objective
+    >>> X, y, qid = make_ranking(random_state=0)
+    >>> train = xgb.DMatrix(X, 0.3 * y, qid=qid)
+    >>> params = {"disable_default_eval_metric": 1, "nthread": 1}
+    >>> booster = xgb.train(params, train, 20, obj=objective("mu_map"))
+    >>> booster.predict(train).shape == y.shape
+    True
+    """
+    return _Objective(measure, truncation=truncation, sigmoid=sigmoid, norm=norm)
+
+
+class _Objective(Objective):
+    def __call__(self, preds, dmatrix):
+        """Gradients and hessians for (preds, dmatrix)."""
+        if not isinstance(dmatrix, xgb.DMatrix):
+            raise TypeError(
+                f"{self!r} is for xgb.train and xgb.cv, which hand it a DMatrix with its queries: "
+                "xgb.train(…, obj=…). Estimators of XGBoost tell an objective no queries."
+            )
+        gradients, hessians = self.gradients(_truth(dmatrix).judgments, preds)
+        hessians *= 2.0
+        return gradients, hessians

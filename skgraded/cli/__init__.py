@@ -2,6 +2,7 @@
 
     python -m skgraded evaluate QRELS RUN [RUN ...] -m ndcng@10 -m mu_map
     python -m skgraded compare QRELS RUN RUN [RUN ...] --baseline RUN
+    python -m skgraded measures
 
 Files are read in `_systems`, what is printed is made in `_printing`.
 """
@@ -11,14 +12,23 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 
 from skgraded import __version__
-from skgraded._input.words import plain_list
+from skgraded._input.words import plain_list, printable
+from skgraded._input.writing import write_text
 from skgraded.cli import _printing
-from skgraded.cli._systems import Settings, evaluate_files, system_names
+from skgraded.cli._systems import (
+    Settings,
+    evaluate_files,
+    is_large,
+    summarize_files,
+    system_names,
+)
+from skgraded.datasets._files import MAX_LINE
 from skgraded.reports.comparison import compare
 from skgraded.reports.paired_tests import CORRECTIONS, TESTS
+from skgraded.reports.partitions import PARTITIONINGS
+from skgraded.reports.summary import Summary
 
 FILES = """\
 files:
@@ -27,8 +37,9 @@ files:
   FILE.letor SCORES [SCORES ...]  grade qid:query index:value ..., and a score a line
   TABLE                         CSV or Parquet; name its columns by --query-column,
                                 --grade-column and --score-column (once a system)
+  FOLDER or "PATTERN"           Parquet files of one table, of any size; --test t
 
-  Plain or gzip; - is standard input. Of a run, documents without a judgment have
+  Plain, gzip, bzip2 or xz; - is standard input. Of a run, documents without a judgment have
   grade 0, and judged documents that it lacks are not retrieved. Queries that
   either of the two lacks are left out, as trec_eval does, and a note counts them.
 
@@ -49,11 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     notes: list[str] = []
     try:
         args = _parser().parse_args(argv)
+        _refuse_overwriting(args)
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
             text = _report(args, notes.append)
-        _write(text, args.output)
+        _write(text, args)
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -61,20 +73,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ModuleNotFoundError as error:
+        return _fail(f"this needs {error.name}: pip install {error.name}, or 'skgraded[all]'")
     except (ValueError, TypeError, ImportError) as error:
         return _fail(str(error))
+    except MemoryError:
+        return _fail(
+            "the memory does not suffice for these files: evaluate_batches and folders of Parquet "
+            "files take tables of any size."
+        )
     if not args.quiet:
         for note in notes:
-            print(f"skgraded: note: {note}", file=sys.stderr)
+            print(f"skgraded: note: {printable(note)}", file=sys.stderr)
     return 0
 
 
 def _fail(message):
-    print(f"skgraded: {' '.join(message.split())}", file=sys.stderr)
+    print(f"skgraded: {printable(' '.join(message.split()))}", file=sys.stderr)
     return 2
 
 
 def _report(args, note):
+    if args.command == "measures":
+        return _printing.of_measures()
+    MAX_LINE.set(args.max_line)
+    if is_large(args.files):
+        return _report_of_large(args)
     evaluations = evaluate_files(args.files, _settings(args), note)
     if args.command == "compare" and len(evaluations) < 2:
         raise ValueError("compare needs two runs at least, or --score-column twice.")
@@ -84,9 +108,38 @@ def _report(args, note):
         return _printing.of_evaluations(evaluations, args.format, args.per_query)
     comparison = compare(
         evaluations, baseline=_baseline(args), test=_none(args.test),
-        correction=_none(args.correction), level=args.level, rng=args.seed,
+        correction=_none(args.correction), level=args.level,
+        n_resamples=args.resamples, rng=args.seed,
     )
     return _printing.of_comparison(evaluations, comparison, args.format, args.per_query)
+
+
+def _report_of_large(args):
+    if args.per_query:
+        raise ValueError("--per-query is for files that are read as a whole.")
+    found = summarize_files(args.files[0], _settings(args))
+    if isinstance(found, Summary):
+        if args.command == "compare":
+            raise ValueError("compare needs --score-column twice.")
+        systems = {(args.score_columns or ["score"])[0]: found}
+        return _printing.of_evaluations(systems, args.format, False)
+    if args.command == "evaluate":
+        return _printing.of_evaluations(found.systems, args.format, False, found)
+    comparison = compare(
+        found, baseline=args.baseline, test=_none(args.test), correction=_none(args.correction),
+        level=args.level,
+    )
+    return _printing.of_comparison(found.systems, comparison, args.format, False)
+
+
+def _refuse_overwriting(args):
+    """Refuse an output that is one of the files to read, before any is."""
+    if args.output is None:
+        return
+    for path in args.files:
+        both_are = os.path.exists(path) and os.path.exists(args.output)
+        if both_are and os.path.samefile(path, args.output):
+            raise ValueError(f"--output {args.output} is a file to read: give another name.")
 
 
 def _settings(args):
@@ -94,6 +147,7 @@ def _settings(args):
         measures=args.measures or ["ndcng@10", "mu_map"], ties=args.ties, complete=args.complete,
         strict=args.strict, query=args.query_column, document=args.document_column,
         grade=args.grade_column, scores=args.score_columns, progress=not args.quiet,
+        partitioning=args.partitioning,
     )
 
 
@@ -122,13 +176,20 @@ def _refuse_differing_queries(evaluations):
                 )
 
 
-def _write(text, path):
+def _write(text, args):
+    """Write to the file that was asked for, or to standard output."""
     text = text.rstrip("\n") + "\n"
-    if path is None:
+    if getattr(args, "format", "table") in ("csv", "html"):
+        text = text.encode("utf-8", "backslashreplace").decode()  # ids as they are
+    else:
+        text = printable(text)
+    if args.output is not None:
+        write_text(text, args.output)
+    elif sys.stdout is None:
+        raise ValueError("standard output is closed: give --output.")
+    else:
         sys.stdout.write(text)
         sys.stdout.flush()
-    else:
-        Path(path).write_text(text, encoding="utf-8")
 
 
 # Arguments ---------------------------------------------------------------------------------------
@@ -143,7 +204,9 @@ def _parser():
         prog="skgraded", description="Measures of graded ranking.", allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="evaluate|compare")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="evaluate|compare|measures"
+    )
     for name, what in (
         ("evaluate", "Measure systems: means over queries, or every query's values."),
         ("compare", "Compare systems query by query: differences, intervals and tests."),
@@ -155,7 +218,24 @@ def _parser():
         _add_common(command)
         if name == "compare":
             _add_comparison(command)
+    what = "List the measures, with their other names and parameters."
+    listing = commands.add_parser("measures", help=what, description=what, allow_abbrev=False)
+    listing.add_argument("--output", metavar="FILE", help="write to a file")
+    listing.set_defaults(files=[], quiet=False)
     return parser
+
+
+def _at_least(least):
+    """A type of whole numbers, whose error argparse puts behind the name of the option."""
+    def whole(text):
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number ≥ {least}; got {text}")
+        return number
+    return whole
 
 
 def _add_common(command):
@@ -180,6 +260,11 @@ def _add_common(command):
         help="of a table, once a system (score)")
     add("--document-column", metavar="NAME",
         help="of a table; a query may then have a document only once")
+    add("--partitioning", choices=PARTITIONINGS, default="shuffle",
+        help="how rows lie in many Parquet files: anyhow, query by query, or each query whole in "
+        "a file")
+    add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
+        help="refuse longer lines (16777216)")
     add("--output", metavar="FILE", help="write to a file")
     add("--quiet", action="store_true", help="no notes and no progress bar")
 
@@ -190,4 +275,6 @@ def _add_comparison(command):
     add("--test", choices=(*TESTS, "none"), default="randomization")
     add("--correction", choices=(*CORRECTIONS, "none"), default="holm")
     add("--level", type=float, default=0.95, help="of the intervals (0.95)")
-    add("--seed", type=int, default=0, help="of the random test and the bootstrap (0)")
+    add("--resamples", type=_at_least(100), metavar="N",
+        help="of the tests by flips and by the bootstrap (enough for the number of tests)")
+    add("--seed", type=_at_least(0), default=0, help="of the random test and the bootstrap (0)")

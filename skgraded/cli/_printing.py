@@ -4,23 +4,29 @@ import json
 import math
 
 from skgraded._input.words import plain, plain_list, plural
+from skgraded.measures.base import ALIASES, MEASURES, fields_of
 from skgraded.reports.comparison import compare
 from skgraded.reports.write import tables
 from skgraded.reports.write.text import percent_text
 
+OF_TREC_EVAL = """\
+A cut-off: ndcg@10. Parameters: "AP(threshold=2)@20".
+trec_eval's measures, with --ties trec: recip_rank is RR, map is AP, P_10 is P@10, recall_10 is
+R@10, ndcg is "ndcg(gain='linear')", ndcg_cut_10 is "ndcg(gain='linear')@10"."""
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
-def of_evaluations(evaluations, form, per_query):
+def of_evaluations(evaluations, form, per_query, together=None):
     """Report on systems, by name, in one of the `FORMATS`.
 
     With values of every query if `per_query`; "csv" then has nothing else, "html" always has them.
+    `together` are Summaries, where `evaluations` are those of systems.
     """
     if form == "json":
         return _json(evaluations, per_query)
     if form == "html":
         first, *others = evaluations.values()
-        report = compare(evaluations, test=None, rng=0) if others else first
+        report = compare(together or evaluations, test=None, rng=0) if others else first
         return report.to_html()
     if form == "csv":
         frame = _values(evaluations) if per_query else _summary(evaluations, counts=True)
@@ -38,9 +44,12 @@ def of_comparison(evaluations, comparison, form, per_query):
         return comparison.to_html()
     if form == "csv":
         return tables.csv(_side_by_side(comparison)) if per_query else comparison.to_csv()
+    board = comparison.leaderboard()
+    write = {"table": str, "markdown": type(board).to_markdown, "latex": type(board).to_latex}
     parts = [WRITERS[form](_side_by_side(comparison))] if per_query else []
+    parts.append(write[form](board))
     if form == "table":
-        parts.append(aligned(_differences(comparison)))
+        parts.append(tables.aligned(_differences(comparison)))
     else:
         parts.append(comparison.to_markdown() if form == "markdown" else comparison.to_latex())
     return _text(parts, _said(comparison, evaluations), form)
@@ -48,7 +57,7 @@ def of_comparison(evaluations, comparison, form, per_query):
 
 def _said(comparison, evaluations):
     """What is to be said below the table."""
-    n = len(comparison.query_ids)
+    n = _n_queries(comparison)
     lines = [
         f"{n} {plural(n, 'query', 'queries')}; intervals of {percent_text(comparison.level)}; "
         f"test: {comparison.test or 'none'}, corrected by "
@@ -66,6 +75,24 @@ def _text(parts, below, form):
     return "\n\n".join([*parts, below])
 
 
+def of_measures():
+    """List the measures: name, other names, parameters, and what each is."""
+    import pandas as pd
+
+    others: dict = {name: [] for name in MEASURES}
+    for alias, (measure, _) in ALIASES.items():
+        others[measure.__name__].append(alias)
+    rows = [
+        {
+            "measure": name, "other names": ", ".join(others[name]),
+            "parameters": ", ".join(fields_of(measure)),
+            "what it is": (measure.__doc__ or "").split("\n")[0].rstrip("."),
+        }
+        for name, measure in MEASURES.items()
+    ]
+    return f"{tables.aligned(pd.DataFrame(rows))}\n\n{OF_TREC_EVAL}"
+
+
 # Frames ------------------------------------------------------------------------------------------
 
 def _summary(evaluations, counts=False):
@@ -74,7 +101,7 @@ def _summary(evaluations, counts=False):
 
     rows = []
     for name, evaluation in evaluations.items():
-        row = {"run": name, "n_queries": len(evaluation.query_ids), **evaluation.mean()}
+        row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
         if counts:
             counted = evaluation.n_undefined.items()
             row |= {f"n_undefined {measure}": n for measure, n in counted}
@@ -103,6 +130,11 @@ def _side_by_side(comparison):
         })
         for measure in comparison.measures
     ], ignore_index=True)
+
+
+def _n_queries(report):
+    """How many queries an Evaluation, a Summary or a comparison is of."""
+    return len(report.query_ids) if hasattr(report, "query_ids") else report.n_queries
 
 
 def _ids(report):
@@ -140,20 +172,7 @@ def _undefined(evaluations):
 
 # Text --------------------------------------------------------------------------------------------
 
-def aligned(frame) -> str:
-    """Write a frame as aligned text, names to the left and numbers to the right."""
-    cells = [
-        [str(name), *(tables.cell_text(cell, 4) for cell in frame[name])] for name in frame.columns
-    ]
-    numeric = tables.are_numbers(frame)
-    columns = []
-    for column, is_number in zip(cells, numeric, strict=True):
-        width = max(map(len, column))
-        columns.append([c.rjust(width) if is_number else c.ljust(width) for c in column])
-    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
-
-
-WRITERS = {"table": aligned, "markdown": tables.markdown, "latex": tables.latex}
+WRITERS = {"table": tables.aligned, "markdown": tables.markdown, "latex": tables.latex}
 
 
 def _json(evaluations, per_query, comparison=None):
@@ -161,7 +180,7 @@ def _json(evaluations, per_query, comparison=None):
     for name, evaluation in evaluations.items():
         found = report[name] = {
             "mean": _numbers(evaluation.mean()),
-            "n_queries": len(evaluation.query_ids),
+            "n_queries": _n_queries(evaluation),
             "n_undefined": evaluation.n_undefined,
         }
         if comparison is not None:

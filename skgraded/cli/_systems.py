@@ -1,6 +1,7 @@
 """From files to Evaluations: qrels and runs, LETOR files and scores, tables of named columns."""
 
 import dataclasses
+import glob
 import io
 import os
 import sys
@@ -16,9 +17,14 @@ from skgraded.datasets._letor import read_rows, read_scores
 from skgraded.datasets._tables import Names, read_columns
 from skgraded.datasets._trec import RUN, read_judgments, read_table
 from skgraded.measures import as_measures
+from skgraded.reports.batches import evaluate_batches
 from skgraded.reports.evaluation import Evaluation, evaluate
+from skgraded.reports.summaries import Summaries
+from skgraded.reports.summary import Summary
 
-TABLES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
+TABLES = (".parquet", *(
+    kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")
+))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Settings:
     grade: str | None
     scores: list[str] | None
     progress: bool
+    partitioning: str = "shuffle"
 
     @property
     def names_columns(self):
@@ -66,6 +73,29 @@ def evaluate_files(files: list[str], settings: Settings, note) -> dict[str, Eval
     if _is_letor(first):
         return _evaluate_letor(first, systems, settings)
     return _evaluate_trec(first, systems, settings, note)
+
+
+def is_large(files):
+    """Whether the one file is a folder or a pattern of Parquet files, which may be of any size."""
+    path, *others = files
+    is_pattern = glob.has_magic(path) and not os.path.exists(path)
+    return not others and (os.path.isdir(path) or is_pattern)
+
+
+def summarize_files(path: str, settings: Settings) -> Summary | Summaries:
+    """Measure the systems of a folder or a pattern of Parquet files."""
+    for option, given in (
+        ("--ties trec", settings.ties == "trec"), ("--document-column", settings.document),
+    ):
+        if given:
+            raise ValueError(f"{option} is for files that are read as a whole, not for {path}.")
+    scores = settings.scores or ["score"]
+    _refuse_twice(scores, "--score-column ")
+    return evaluate_batches(
+        path, settings.grade or "grade", scores if len(scores) > 1 else scores[0],
+        settings.query or "query", _with_ties(settings), partitioning=settings.partitioning,
+        progress=settings.progress,
+    )
 
 
 def system_names(paths):
@@ -105,6 +135,8 @@ class _Kept(io.BytesIO):
 def _source(path):
     """A path, or what is read of standard input or a pipe."""
     if path == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed: give the name of a file in place of -.")
         return _Kept("<stdin>", sys.stdin.buffer)
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         with open(path, "rb") as file:

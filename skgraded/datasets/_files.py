@@ -1,10 +1,13 @@
 """What the readers of files have in common: unpacking, blocks of lines, errors that name a line."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import zlib
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 
 import numpy as np
@@ -14,7 +17,10 @@ from skgraded._input.words import plain
 
 BLOCK = 1 << 22  # bytes that are parsed at a time
 BOM = b"\xef\xbb\xbf"
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes of a line
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
+ZSTD = b"\x28\xb5\x2f\xfd"
+PARQUET = b"PAR1"  # which has no lines
 
 
 def check_path(path):
@@ -35,15 +41,54 @@ def unpacked(path):
     raw = path if is_open else open(path, "rb")
     file = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     try:
-        if file.peek(2)[:2] == b"\x1f\x8b":
-            yield gzip.GzipFile(fileobj=file), raw
-        else:
-            yield file, raw
+        yield _unpacking(file, path), raw
     finally:
         if not is_open:
             raw.close()
         elif file is not raw:
             file.detach()  # or it would close the caller's file
+
+
+def _unpacking(file, path):
+    """The file as it reads unpacked, by its first bytes."""
+    head = file.peek(6)[:6]
+    if head.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=file)
+    if head.startswith(b"BZh"):
+        return _Damaged(bz2.BZ2File(file))
+    if head.startswith(b"\xfd7zXZ\0"):
+        return lzma.LZMAFile(file)
+    if head.startswith(ZSTD):
+        raise ValueError(
+            f"{check_path(path)}: line 1: the file is compressed with Zstandard, which is not "
+            "read: unpack it by zstd -d, or pipe it: zstd -dc FILE | skgraded … -."
+        )
+    return file
+
+
+def _packing(file):
+    return "gzip" if isinstance(file, gzip.GzipFile) else "compressed"
+
+
+class _Damaged:
+    """A bzip2 file, whose OSError of damaged data is no error of the system."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def read1(self, size):
+        return self._read(self._file.read1, size)
+
+    def peek(self, size):
+        return self._read(self._file.peek, size)
+
+    def _read(self, read, size):
+        try:
+            return read(size)
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise EOFError(str(error)) from None
 
 
 def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
@@ -82,11 +127,12 @@ def blocks(source, path, progress=False):
             except DAMAGED as error:
                 line = first + sum(piece.count(b"\n") for piece in pieces)
                 raise ValueError(
-                    f"{path}: line {line}: the gzip data are damaged or cut short ({error}). "
-                    "Fetch the file anew."
+                    f"{path}: line {line}: the {_packing(file)} data are damaged or cut short "
+                    f"({error}). Fetch the file anew."
                 ) from None
             show()
             text = b"".join(pieces)
+            _refuse_endless(text, path, first)
             end = text.rfind(b"\n") + 1 if size >= BLOCK else len(text)
             text, rest = text[:end], text[end:]
             if first == 1:
@@ -96,6 +142,17 @@ def blocks(source, path, progress=False):
                 first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
             if size < BLOCK:
                 return
+
+
+def _refuse_endless(text, path, first):
+    """Refuse a line that goes on and on; a Parquet file has no lines."""
+    most = MAX_LINE.get()
+    endless = len(text) > most and text.find(b"\n", 0, most + 1) < 0
+    if endless and not text.startswith(PARQUET):
+        raise ValueError(
+            f"{path}: line {first}: the line has more than {most:,} bytes. If that is meant, lift "
+            "the limit by --max-line of the command."
+        )
 
 
 @contextmanager

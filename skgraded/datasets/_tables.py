@@ -3,9 +3,9 @@
 import csv
 import io
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -13,10 +13,7 @@ from sklearn.utils import Bunch
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import query_codes
 from skgraded._input.words import object_array
-from skgraded.datasets._files import blocks, check_path, number_in, repeats, shown
-from skgraded.datasets._words import exact_floats
-
-PARQUET = b"PAR1"
+from skgraded.datasets._files import PARQUET, blocks, check_path, number_in, repeats, shown
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Names:
 
 
 def read_columns(source, names: Names, progress=False) -> Bunch:
-    """Read the named columns of a CSV or Parquet file, plain or compressed with gzip.
+    """Read the named columns of a CSV or Parquet file, plain or compressed.
 
     They are `query`, `grade`, `document`, which may be None, and `scores`, a dict. A ValueError
     names the file, and the line of a CSV file, or the row of a Parquet file.
@@ -82,13 +79,15 @@ def _columns(table, names):
 # Parquet -----------------------------------------------------------------------------------------
 
 def _read_parquet(data, path, names):
-    import pandas as pd
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
     try:
-        _refuse_missing(path, "", names, ParquetFile(io.BytesIO(data)).schema_arrow.names)
-        frame = pd.read_parquet(io.BytesIO(data), columns=names.all)
+        # Arrow's own threads and buffers may abort the process when it ends (apache/arrow#34314).
+        file = ParquetFile(io.BytesIO(data), pre_buffer=False)
+        _refuse_missing(path, "", names, file.schema_arrow.names)
+        table = file.read(names.all, use_threads=False)
+        frame = table.to_pandas(use_threads=False, ignore_metadata=True)  # an index is a column
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
     if frame.empty:
@@ -113,10 +112,12 @@ def _read_parquet(data, path, names):
 def _read_csv(data, path, names):
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
-    try:
-        return _all_at_once(data, separator, header, names)
-    except ValueError:  # an error, or quotes in odd places
-        return _row_by_row(data, path, separator, names)
+    if find_spec("pyarrow"):
+        try:
+            return _all_at_once(data, separator, names)
+        except ValueError:  # an error, or a number as only Python writes it
+            pass
+    return _row_by_row(data, path, separator, names)
 
 
 def _header(data, path):
@@ -147,53 +148,33 @@ def _rows(data, separator):
     return csv.reader(lines, delimiter=separator)
 
 
-def _all_at_once(data, separator, header, names):
-    """Read the columns by pandas; a ValueError if a row is not as it should be."""
-    import pandas as pd
+def _all_at_once(data, separator, names):
+    """Read the columns by Arrow; a ValueError if a row is not as it should be."""
+    from pyarrow import ArrowException, BufferReader, csv, float64, py_buffer, string
 
-    _refuse_uneven(data, separator, len(header))
-    frame = pd.read_csv(
-        io.BytesIO(data), sep=separator, usecols=names.all,
-        dtype=dict.fromkeys(names.texts, object) | dict.fromkeys(names.numbers, float),
-        index_col=False, na_filter=False, low_memory=False, **exact_floats(),
-    )
-    table = _columns(frame, names)
-    if (frame[names.texts] == "").any(axis=None) or frame[names.numbers].isna().any(axis=None):
+    whole = py_buffer(data)  # kept until the end: Arrow 14 may hang if its own thread drops it
+    try:
+        read = csv.read_csv(
+            BufferReader(whole),
+            csv.ReadOptions(use_threads=False),
+            csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            csv.ConvertOptions(
+                include_columns=names.all, null_values=[],
+                column_types=dict.fromkeys(names.texts, string())
+                | dict.fromkeys(names.numbers, float64()),
+            ),
+        )
+    except ArrowException as error:
+        raise ValueError(str(error)) from None
+    cells = {name: read[name].to_numpy() for name in names.all}
+    if not read.num_rows or any((cells[name] == "").any() for name in names.texts):
         raise ValueError("a value is missing")
-    for name in names.numbers:  # pandas makes 1 and 0 of a column of True and False
-        values = frame[name].to_numpy()
-        if ((values == 0) | (values == 1)).all() and re.search(rb"true|false", data, re.IGNORECASE):
-            raise ValueError("a column may be of True and False")
+    if any(np.isnan(cells[name]).any() for name in names.numbers):
+        raise ValueError("a number is NaN")
+    table = _columns(cells, names)
     if len(repeats(table.query, table.document)[0]):
         raise ValueError("a query has a document twice")
     return table
-
-
-def _refuse_uneven(data, separator, n_columns):
-    """Raise if a line is neither blank nor of as many columns as the first."""
-    letters = np.frombuffer(data, np.uint8)
-    if b'"' in data:
-        letters = _outside_quotes(letters, separator)
-    starts = np.append(0, np.flatnonzero(letters[:-1] == ord("\n")) + 1)
-    found = np.add.reduceat(letters == ord(separator), starts, dtype=np.int32)
-    if not np.isin(found, (0, n_columns - 1)).all():
-        raise ValueError("a row has more or fewer columns than the first")
-
-
-def _outside_quotes(letters, separator):
-    """The letters, those in quotes 0; an error unless quotes stand around cells, or doubled."""
-    quotes = np.flatnonzero(letters == ord('"'))
-    opening, closing = quotes[::2], quotes[1::2]
-    around = np.zeros(256, dtype=bool)
-    around[[ord(letter) for letter in f'{separator}\n\r"']] = True
-    opening, closing = opening[opening > 0], closing[closing < len(letters) - 1]
-    if len(quotes) % 2 or not (
-        around[letters[opening - 1]].all() and around[letters[closing + 1]].all()
-    ):
-        raise ValueError("quotes in odd places")
-    inside = np.cumsum(letters == ord('"'), dtype=np.uint8)  # wraps around, and stays odd
-    inside &= 1
-    return letters * (1 - inside)
 
 
 def _row_by_row(data, path, separator, names):

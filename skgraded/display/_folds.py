@@ -102,7 +102,7 @@ class FoldDisplay(Display):
         *,
         measure: str | Measure | None = None,
         level: float = 0.95,
-        method: str | None = None,
+        method: str = "t",
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = 0,
         ax: Any = None,

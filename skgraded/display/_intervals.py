@@ -125,7 +125,7 @@ class IntervalDisplay(NamedDisplay):
         measures: str | Measure | Iterable[str | Measure] | None = None,
         name: str | None = None,
         level: float = 0.95,
-        method: str | None = None,
+        method: str = "t",
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = 0,
         ax: Any = None,

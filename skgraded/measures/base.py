@@ -454,7 +454,6 @@ def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> 
     counts = ~np.isnan(values)
     if weights is not None:
         counts &= weights > 0
-        weights = weights[counts] / weights[counts].max(initial=0.0)  # so that no sum overflows
     values = values[counts]
     if not len(values):
         return math.nan
@@ -462,6 +461,7 @@ def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> 
     if weights is None:
         mean = total(values) / len(values)
     else:
+        weights = weights[counts] / weights[counts].max()  # so that no sum overflows
         mean = total(weights * values) / total(weights)
     return min(max(mean, float(values.min())), float(values.max()))  # in spite of rounding
 

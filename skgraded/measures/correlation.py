@@ -19,9 +19,9 @@ def rank_weights(discount, ranks):
     Only the ratios count in EDRC, and so no weight overflows.
     """
     if discount == "linear":
-        return 1.0 / ranks
+        return np.reciprocal(ranks)
     if discount == "log2":
-        return 1.0 / np.log2(1.0 + ranks)
+        return np.reciprocal(np.log2(1.0 + ranks))
     if discount == "exp2":
         with np.errstate(under="ignore"):
             return np.exp2(-ranks)  # 2^R itself would overflow
@@ -154,7 +154,8 @@ class _ByScipy(_Correlation):
             # as ranks: SciPy 1.11 takes the sum of inf and -inf for a missing value
             ranks = np.unique(scores[rows], return_inverse=True)[1]
             if ranks.max() > 0:  # else 0: constant scores say nothing
-                out[query] = correlation(grades[rows], ranks).statistic
+                own = np.lexsort((ranks, grades[rows]))  # sums of one order have the same bits
+                out[query] = correlation(grades[rows][own], ranks[own]).statistic
         return out
 
 

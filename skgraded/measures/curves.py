@@ -17,7 +17,7 @@ from skgraded.measures.precision import AP, MuAP
 from skgraded.measures.texts import as_measures
 
 DEEPEST = 100  # cut-off that is taken unasked
-TABLE_SIZE = 30_000_000  # numbers that the plans of one call may hold, 240 MB
+TABLE_SIZE = 30_000_000  # memory only: numbers that the plans of one call may hold, 240 MB
 
 
 class ThresholdCurve(NamedTuple):
@@ -221,7 +221,7 @@ class _Steps:
         """Weighted mean over the queries at each threshold, of each step's value."""
         weights = self.judgments.weights
         weights = np.ones(self.judgments.n_queries) if weights is None else weights / weights.max()
-        next_value = np.append(values[1:], 0.0)
+        next_value = np.roll(values, -1)
         next_value[self.last] = 0.0  # above its top grade a query has no step
         # Summed from the top down, where few queries count, no digits are lost.
         sums = self._from_the_top(slice(None), weights[self.query] * (values - next_value))
@@ -242,7 +242,7 @@ class _Steps:
 
 def _score_in_parts(measures, judgments, scores):
     """Yield each measure's values by query; the plans of all at once might not fit in memory."""
-    at_once = max(1, TABLE_SIZE // len(judgments.levels))
+    at_once = max(1, TABLE_SIZE // len(judgments.levels))  # memory only
     for i in range(0, len(measures), at_once):
         # a copy keeps what it remembers for itself, and goes
         yield from score_queries(measures[i : i + at_once], copy(judgments), scores)

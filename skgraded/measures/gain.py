@@ -14,6 +14,7 @@ from skgraded.measures import base
 from skgraded.measures.base import TIES, Ranked, called, shared_fields
 from skgraded.measures.grades import (
     SMALL,
+    divisors,
     normalized_levels,
     refuse_grades_above,
     relative_gains,
@@ -25,9 +26,9 @@ def _discounts(discount, depth):
     """Discounts of ranks 1..depth."""
     ranks = np.arange(1, depth + 1, dtype=float)
     if discount == "log2":
-        return 1.0 / np.log2(ranks + 1)
+        return np.reciprocal(np.log2(ranks + 1))
     if discount == "letor":
-        return 1.0 / np.log2(np.maximum(ranks, 2))
+        return np.reciprocal(np.log2(np.maximum(ranks, 2)))
     values = called(discount, "discount", ranks)
     # An ideal list is ordered by grade only if discounts do not rise.
     if values[0] == 0 or (np.diff(values) > 0).any():
@@ -67,7 +68,7 @@ class _CumulatedGain(Ranked):
         depth = self._depth(judgments)
         discount = _discounts(self.discount, depth)
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, discount)
-        gains /= judgments.by_level(np.where(ideal > 0, ideal, 1.0))
+        gains /= judgments.by_level(divisors(ideal))
         return Plan(LINEAR, gains, ties, depth, discount)
 
     def _undefined(self, judgments):

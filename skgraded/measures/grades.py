@@ -25,13 +25,17 @@ def share(relevant, judgments, n):
     return relevant / judgments.by_level(np.maximum(n, 1))
 
 
+def divisors(values):
+    """The values, 1 in place of 0: to divide by."""
+    return np.where(values > 0, values, 1.0)
+
+
 def normalized_levels(judgments, max_grade):
     """Each level's grade divided by `max_grade`, or by its query's top grade if that is None."""
     if max_grade is not None:
         refuse_grades_above(max_grade, judgments)
         return judgments.levels / judgments.on_scale(max_grade)
-    tops = judgments.top_grades
-    return judgments.levels / judgments.by_level(np.where(tops > 0, tops, 1.0))
+    return judgments.levels / judgments.by_level(divisors(judgments.top_grades))
 
 
 def refuse_grades_above(max_grade, judgments):
@@ -49,8 +53,7 @@ def refuse_grades_above(max_grade, judgments):
 @np.errstate(under="ignore")  # beside a grade of 900, one of 1 gains nothing
 def relative_gains(gain, grades, judgments):
     """Gain of each level divided by the gain of its query's top level; 0 where that is 0."""
-    tops = grades[judgments.level_starts[1:] - 1]
-    tops = np.where(tops > 0, tops, 1.0)
+    tops = divisors(grades[judgments.level_starts[1:] - 1])
     if gain == "exp2":
         if tops.min() < SMALL:
             # 2^g - 1 of so small a g is g ln 2, and only ratios count
@@ -75,8 +78,7 @@ def relative_gains(gain, grades, judgments):
             f"gain must not fall where the grade rises: grade {grades[i]:g} has {gains[i]:g}, "
             f"grade {grades[i + 1]:g} has {gains[i + 1]:g}."
         )
-    tops = gains[judgments.level_starts[1:] - 1]
-    return gains / judgments.by_level(np.where(tops > 0, tops, 1.0))
+    return gains / judgments.by_level(divisors(gains[judgments.level_starts[1:] - 1]))
 
 
 def top_gains(gain, judgments):

@@ -10,6 +10,7 @@ from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR, Plan
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Ranked, shared_fields
 from skgraded.measures.grades import (
+    divisors,
     n_relevant,
     normalized_levels,
     refuse_gain_of_0,
@@ -146,7 +147,7 @@ class GAP(Graded):
         gains = relative_gains(self.gain, judgments.levels, judgments)
         refuse_gain_of_0(self, gains, judgments)
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, np.ones(depth))
-        gains /= judgments.by_level(np.where(ideal > 0, ideal, 1.0))
+        gains /= judgments.by_level(divisors(ideal))
         return Plan(PAIR, gains, TIES[self.ties], depth)
 
     def _undefined(self, judgments):
@@ -193,7 +194,7 @@ class QMeasure(Graded):
         refuse_gain_of_0(self, gains, judgments)
         # Numerator and denominator are divided by 1 + β · top gain, so that none overflows.
         tops = self.beta * top_gains(self.gain, judgments)
-        of_count = 1.0 / (1.0 + tops)
+        of_count = np.reciprocal(1.0 + tops)
         of_gain = np.where(np.isinf(tops), 1.0, np.minimum(tops, 1e300) * of_count)
         ideal = ideal_by_rank(
             gains, judgments.counts, judgments.level_starts, judgments.starts,
@@ -258,7 +259,7 @@ class Recall(_Thresholded):
         return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))
 
 
-@base.measure(aliases=("mrr",))
+@base.measure(aliases=("mrr", "recip_rank"))
 class RR(_Thresholded):
     r"""Reciprocal rank: 1/p of the first relevant document, 0 if none is among the first k.
 
@@ -332,5 +333,5 @@ class GeneralizedRecall(Graded):
         # relative to the top grade, so that no sum overflows
         values = normalized_levels(judgments, None)
         totals = judgments.sum_levels(values * judgments.counts)
-        values = values / judgments.by_level(np.where(totals > 0, totals, 1.0))
+        values = values / judgments.by_level(divisors(totals))
         return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
@@ -16,13 +15,18 @@ from numpy.typing import ArrayLike
 from skgraded._input.columns import is_missing, unmasked
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
+from skgraded._kernels.closure import (
+    ABOVE,
+    BELOW,
+    Graph,
+    count_block,
+    count_in_orders,
+)
 from skgraded.measures.base import check_undefined, mean_over_queries
 from skgraded.measures.correlation import CHECK_DISCOUNT, rank_weights
 from skgraded.measures.cycles import CHECK_CYCLES, LeftOut, without_cycles
 
-# Closures are held for a block of items at a time, so many bits a side: 128 MB each.
-BITS = 2**30
-SMALLEST_BLOCK = 1024
+BLOCK = 1024  # items that closures are held for at a time, 128 bytes an item and side
 JUDGED = "judged"
 
 
@@ -114,10 +118,12 @@ def edrc_score(
 
     Notes
     -----
-    Time grows with items × pairs, however long the chains, and memory stays below a gigabyte up
-    to some hundred thousand items: 2,000 items with 10,000 pairs a side take a tenth of a second,
-    100,000 items with 500,000 pairs a side about a minute. Items that the truth does not
-    mention cost next to nothing. A callable prior costs a call for each pair.
+    Where both sides are whole orders (scores, or pairs that leave only ties open, such as a chain),
+    the time is that of a sort: a million items take some seconds. Otherwise it grows with
+    items × pairs, since no way is known to count what follows from pairs without following it:
+    100,000 items with 500,000 pairs a side take some seconds, and memory stays below a gigabyte up
+    to a million items. Items that the truth does not mention cost next to nothing. A callable prior
+    costs a call for each pair.
 
     With a total order and ``discount=lambda rank: rank - 1`` it is the AP correlation with the
     roles of the lists swapped.
@@ -284,48 +290,71 @@ def _edrc(truth, prediction, items, discount, prior, undefined):
         items = dict.fromkeys([*truth.items, *prediction.items])
     elif items is JUDGED:
         items = dict.fromkeys(truth.items)
-    ranks = truth.ranks(items)
-    lower = [v for v, rank in ranks.items() if rank > 1]
-    if not lower:
+    counted = np.fromiter((v in items for v in truth.items), np.uint8, len(truth.items))
+    ranks = truth.graph.depths(counted)
+    lower = np.flatnonzero(counted & (ranks > 1)).astype(np.int32)
+    if not len(lower):
         return undefined
-    # Of the items that the truth does not mention, every pair earns the prior.
-    others = [w for w in items if w not in ranks]
-    C = np.array([_expected(prior, others, v) for v in lower])
-    W = np.full(len(lower), float(len(others)))
-    mentioned = list(ranks)
-    size = max(SMALLEST_BLOCK, BITS // max(len(truth.items), len(prediction.items), 1))
-    for start in range(0, len(mentioned), size):
-        in_block = _count_block(truth, prediction, mentioned[start : start + size], lower, prior)
-        C += in_block[0]
-        W += in_block[1]
-    distinct, inverse = np.unique([ranks[v] for v in lower], return_inverse=True)
-    weights = rank_weights(discount, distinct.astype(float))[inverse]
+    n_below, agree, disagree, C = _count(truth, prediction, counted, lower, prior)
+    W = len(items) - n_below  # an item itself is below it too
+    if callable(prior):
+        # Of the items that the truth does not mention, every pair earns the prior.
+        others = [w for w in items if w not in truth.number]
+        C += agree + [_expected(prior, others, truth.items[v]) for v in lower]
+    else:
+        C = agree + prior * (W - agree - disagree)
+    every_rank = np.arange(2.0, ranks.max() + 1)
+    weights = rank_weights(discount, every_rank)[ranks[lower] - 2]
     return float(2 * (weights @ C) / (weights @ W) - 1)
 
 
-def _count_block(truth, prediction, block, lower, prior):
-    """C(v) and |W(v)| of each v, as far as the w of one block go. Bit i stands for block[i]."""
-    bit = {w: 1 << i for i, w in enumerate(block)}
-    everything = (1 << len(block)) - 1
-    above, below = truth.sides(bit)
-    said_above, said_below = prediction.sides(bit)
-    C, W = np.empty(len(lower)), np.empty(len(lower))
-    for i, v in enumerate(lower):
-        wanted = everything ^ below[v]  # W(v); an item itself is on both its sides
-        known = wanted & above[v]
-        agree = known & said_above.get(v, 0)
-        silent = wanted & ~(agree | known & said_below.get(v, 0))
-        C[i] = agree.bit_count() + _expected_of_bits(prior, silent, block, v)
-        W[i] = wanted.bit_count()
-    return C, W
+def _count(truth, prediction, counted, lower, prior):
+    """Of each `lower` item: how many items are below, agreed and disagreed upon.
+
+    And, where the prior is callable, what it gives to the silence about the truth's items.
+    """
+    places = prediction.places(truth.items)
+    levels = None if callable(prior) or places is None else truth.graph.levels()
+    if levels is not None:
+        return *_count_in_orders(levels, places, counted, lower), None
+    number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
+    real = _GraphSides(truth.graph, np.arange(len(number)), number)
+    said: _GraphSides | _OrderSides
+    if places is None:
+        said = _GraphSides(prediction.graph, prediction.numbers(truth.items), number)
+    else:
+        said = _OrderSides(places, number)
+    counts, of_silence = np.zeros((3, len(lower)), np.int64), np.zeros(len(lower))
+    for first in range(0, number.max() + 1, BLOCK):
+        sides = real.of_block(first) + said.of_block(first)
+        count_block(lower, *sides, counts)
+        if callable(prior):
+            block = [truth.items[w] for w in np.flatnonzero(counted)[first : first + BLOCK]]
+            for i, v in enumerate(lower):
+                of_silence[i] += _expected(prior, _silent(v, sides, block), truth.items[v])
+    return *counts, of_silence
 
 
-def _expected_of_bits(prior, bits, block, v):
-    if not callable(prior):
-        return prior * bits.bit_count()
-    lowest_first = bin(bits)[:1:-1]
-    chosen = [w for w, one in zip(block, lowest_first, strict=False) if one == "1"]
-    return _expected(prior, chosen, v)
+def _count_in_orders(levels, places, counted, lower):
+    """`_count` where both sides are whole orders, in which items may tie."""
+    at_level = np.bincount(levels[counted > 0], minlength=levels.max() + 1)
+    n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[lower]]
+    both = np.flatnonzero((places >= 0) & (counted > 0))
+    by_place = both[np.argsort(places[both])]
+    agree, disagree = np.zeros((2, len(levels)), np.int64)
+    count_in_orders(levels, places, by_place, agree)
+    count_in_orders(levels, places, by_place[::-1].copy(), disagree)
+    return n_below, agree[lower], disagree[lower]
+
+
+def _silent(v, sides, block):
+    """The items of a block that are not below v and on which the two sides say nothing together."""
+    above, below, said_above, said_below = (
+        table[rows[v]] if rows[v] >= 0 else np.zeros_like(table[0]) for table, rows in sides
+    )
+    bits = ~(below | above & (said_above | said_below))
+    ones = np.unpackbits(bits.astype("<u8").view(np.uint8), count=len(block), bitorder="little")
+    return [block[i] for i in np.flatnonzero(ones)]
 
 
 def _expected(prior, chosen, v):
@@ -351,54 +380,40 @@ class _Pairs:
     left_out: LeftOut | None = None
 
     def __init__(self, pairs, name, cycles):
-        items = list(chain.from_iterable(pairs))  # those of pairs left out too
+        # items of pairs left out too
+        self.items = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
             pairs, self.left_out = without_cycles(pairs, cycles)
-        self.preferred: dict = {item: [] for item in items}  # those named as preferred to it
-        self.worse: dict = {item: [] for item in items}
-        for preferred, other in dict.fromkeys(pairs):
-            self.preferred[other].append(preferred)
-            self.worse[preferred].append(other)
-        try:
-            # each item after all that are preferred to it
-            self.items = list(TopologicalSorter(self.preferred).static_order())
-        except CycleError as error:
+        distinct = dict.fromkeys(pairs)
+        self.number = {item: i for i, item in enumerate(self.items)}
+        ends = map(self.number.__getitem__, chain.from_iterable(distinct))
+        pairs_of_numbers = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
+        self.graph = Graph(len(self.items), pairs_of_numbers)
+        if self.graph.has_cycle:
             raise _Cycle(
-                f"{name} has a cycle: {_chain(error.args[1])}. Preferences must not contradict "
-                "each other: leave out one of these pairs, or give cycles='unknown' or 'majority'."
-            ) from None
+                f"{name} has a cycle: {_chain(_a_cycle(self.items, distinct))}. Preferences must "
+                "not contradict each other: leave out one of these pairs, or give cycles='unknown' "
+                "or 'majority'."
+            )
 
-    def ranks(self, items):
-        """Rank of each of `items` that the pairs mention, in their order restricted to `items`.
+    def places(self, items):
+        """Place of each item if the pairs make a whole order, -1 of those they do not mention."""
+        levels = self.graph.levels()
+        return None if levels is None else np.append(levels, np.int32(-1))[self.numbers(items)]
 
-        It is the number of `items` on the longest way down to it, and so needs no closure.
-        """
-        depth: dict = {}
-        for v in self.items:
-            above = max((depth[u] for u in self.preferred[v]), default=0)
-            depth[v] = above + (v in items)
-        return {v: depth[v] for v in self.items if v in items}
-
-    def sides(self, bit):
-        """Bits of the block's items preferred to each item, and of those it is preferred to.
-
-        The item itself is among both.
-        """
-        return (
-            _reached(self.items, self.preferred, bit),
-            _reached(reversed(self.items), self.worse, bit),
-        )
+    def numbers(self, items):
+        """The graph's number of each item, -1 of those that the pairs do not mention."""
+        return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
 
-def _reached(order, neighbours, bit):
-    # Python's whole numbers as sets of bits: fast where wide, small where empty.
-    reached: dict = {}
-    for v in order:
-        bits = bit.get(v, 0)
-        for u in neighbours[v]:
-            bits |= reached[u]
-        reached[v] = bits
-    return reached
+def _a_cycle(items, pairs):
+    preferred: dict = {item: [] for item in items}
+    for better, other in pairs:
+        preferred[other].append(better)
+    try:
+        TopologicalSorter(preferred).prepare()
+    except CycleError as error:
+        return error.args[1]
 
 
 class _Cycle(ValueError):
@@ -417,17 +432,62 @@ class _Scores:
     def items(self):
         return self.scores
 
-    def sides(self, bit):
-        """Bits of the block's items that score higher than each item, and of those lower."""
-        in_block = sorted((w for w in bit if w in self.scores), key=self.scores.__getitem__)
-        values = [self.scores[w] for w in in_block]
-        lowest = [0]  # bits of the i lowest
-        for w in in_block:
-            lowest.append(lowest[-1] | bit[w])
-        highest = [lowest[-1] ^ bits for bits in lowest]  # bits of all but the i lowest
-        above = {v: highest[bisect_right(values, score)] for v, score in self.scores.items()}
-        below = {v: lowest[bisect_left(values, score)] for v, score in self.scores.items()}
-        return above, below
+    def places(self, items):
+        """Place of each item by its score, the highest first; -1 of those that have none."""
+        scores = [self.scores.get(v) for v in items]
+        distinct = sorted({score for score in scores if score is not None}, reverse=True)
+        place = {score: i for i, score in enumerate(distinct)} | {None: -1}
+        return np.fromiter((place[score] for score in scores), np.int32, len(scores))
+
+
+# The items of one block that are above each of the truth's items, and those below it, as tables of
+# bits and each item's row in them. `number` is that of the truth's items; those of a block follow
+# each other, and -1 is in none.
+
+def _words(number):
+    return -(-min(BLOCK, int(number.max()) + 1) // 64)
+
+
+class _GraphSides:
+    """Those of preferences closed transitively; an item itself is on both its sides."""
+
+    def __init__(self, graph, own, number):
+        self.graph, self.own = graph, own  # the graph's numbers of the truth's items
+        self.number = np.full(graph.n + 1, -1, np.int32)  # the last for all that it lacks
+        self.number[own] = number
+        self.number[-1] = -1
+        self.bits = np.empty((2, graph.n, _words(number)), np.uint64)
+        self.reached = np.zeros((2, graph.n + 1), np.uint8)
+
+    def of_block(self, first):
+        rows = []
+        for side, bits, reached in zip((ABOVE, BELOW), self.bits, self.reached, strict=True):
+            self.graph.reach(side, self.number, first, BLOCK, bits, reached)
+            rows.append(np.where(reached[self.own], self.own, -1).astype(np.int32))
+        return list(zip(self.bits, rows, strict=True))
+
+
+class _OrderSides:
+    """Those of a whole order, in which items may tie, by their places in it, -1 for none."""
+
+    def __init__(self, places, number):
+        self.places, self.number, self.n_words = places, number, _words(number)
+
+    def of_block(self, first):
+        is_in = (self.number >= first) & (self.number < first + BLOCK) & (self.places >= 0)
+        block = np.flatnonzero(is_in)
+        block = block[np.argsort(self.places[block])]
+        bit = (self.number[block] - first).astype(np.uint64)
+        upto = np.zeros((len(block) + 1, self.n_words), np.uint64)  # of the i first
+        upto[np.arange(len(block)) + 1, bit // 64] = np.uint64(1) << bit % 64
+        np.bitwise_or.accumulate(upto, axis=0, out=upto)
+        above, not_below = (
+            np.searchsorted(self.places[block], self.places, side) for side in ("left", "right")
+        )
+        return [
+            (table, np.where(self.places >= 0, rows, -1).astype(np.int32))
+            for table, rows in ((upto, above), (upto[-1] ^ upto, not_below))
+        ]
 
 
 def _chain(cycle):

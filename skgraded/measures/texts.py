@@ -19,7 +19,8 @@ def measure(text: str | Measure) -> Measure:
     text : str or Measure
         ``Name(parameter=value,…)@k`` with Python literals and the word nan as values, ``@mean``
         for the mean over all cut-offs. Letter case and underscores of names do not matter.
-        Aliases: map, mu_map, p, r, mrr, mean_ndcg, mean_ndcng. A measure is returned as it is.
+        Aliases: map, mu_map, p, r, mrr, recip_rank, mean_ndcg, mean_ndcng, q. A measure is
+        returned as it is.
 
     Returns
     -------

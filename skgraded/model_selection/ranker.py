@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import RegressorTags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, check_memory
 
-from skgraded._input.columns import check_grades, grade_type
+from skgraded._input.columns import check_grades, grade_type, one_of
 from skgraded._input.queries import group_sizes, queries_of
 from skgraded._input.query_source import QueryColumn, is_column, look_up, take_queries
 from skgraded._input.tables import as_table, column_names
@@ -32,6 +32,7 @@ NO_QID = (
     "column of X, QueryRanker(…, qid='query_id') or its position; or by the row index of X, "
     "QueryRanker(…, qid=series)."
 )
+_check_grades = one_of("grades", ("level", "gain"))
 STOPPED = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
 
@@ -75,6 +76,15 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         Which queries are held out; pass an int for the same at every fit. The seed of `estimator`
         is its own.
+    grades : {"level", "gain"}, default="level"
+        What grades are to a ranker that optimises NDCG, LightGBM's ``lambdarank`` or XGBoost's
+        ``rank:ndcg``. "level": whole numbers r, which gain 2^r - 1 or what the ranker says. "gain":
+        the gains themselves, any numbers ≥ 0. Other estimators take grades as they are, and
+        measures always do.
+    memory : str or object with the interface of joblib.Memory, default=None
+        Where LightGBM's binned data is kept, a folder or a ``joblib.Memory``, as `memory` of a
+        Pipeline: the candidates of a search that are fitted on the same rows then share their
+        bins, and the models are the same to the last bit. Other libraries make no use of it.
 
     Attributes
     ----------
@@ -159,6 +169,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         n_iter_no_change: int = 50,
         refit: bool = False,
         random_state: Any = None,
+        grades: str = "level",
+        memory: Any = None,
     ):
         self.estimator = estimator
         self.qid = qid
@@ -168,6 +180,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self.n_iter_no_change = n_iter_no_change
         self.refit = refit
         self.random_state = random_state
+        self.grades = grades
+        self.memory = memory
 
     def fit(
         self,
@@ -221,16 +235,21 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         ------
         ValueError, TypeError
             If there is no qid, or two; if a grade is negative or not finite, or fractional for a
-            ranker that takes whole grades only; if lengths differ; if weights are negative or
-            all 0, or `estimator` takes none. With `early_stopping`: if `estimator` cannot be
-            stopped; if a query is both in X and `eval_X`; if a measure is undefined for all
-            validation queries; if `fit_params` would stop the training too.
+            ranker that takes whole grades only (see `grades`); if lengths differ; if weights are
+            negative or all 0, or `estimator` takes none; if settings of `estimator` would have it
+            learn nothing. With `early_stopping`: if `estimator` cannot be stopped; if a query is
+            both in X and `eval_X`; if a measure is undefined for all validation queries; if
+            `fit_params` would stop the training too.
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator)
+        if _check_grades(self.grades) == "gain":
+            adapter.expect_gains()
         given = _Given(X, y, qid, group, sample_weight, fit_params)
         to_stop_on = _Given(eval_X, eval_y, eval_qid, None, eval_sample_weight, {}, "eval_")
         self._check_estimator(adapter, given, to_stop_on)
+        if self.memory is not None:
+            fit_params = adapter.with_memory(fit_params, check_memory(self.memory))
 
         rows, queries = self._read(adapter, given)
         validation = eval_ids = None
@@ -307,6 +326,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     def _check_estimator(self, adapter, given, to_stop_on):
         """Refuse what cannot be wrapped or stopped, and rows to stop on that are of no use."""
         adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
+        adapter.check()
         named = {
             "eval_X": to_stop_on.X, "eval_y": to_stop_on.y, "eval_qid": to_stop_on.qid,
             "eval_sample_weight": to_stop_on.sample_weight,

@@ -1,7 +1,14 @@
 """Reports: values by query, their means and intervals, and comparisons of systems."""
 
+from skgraded.reports.batches import evaluate_batches
 from skgraded.reports.comparison import Comparison, compare
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation, evaluate
+from skgraded.reports.power import required_queries
+from skgraded.reports.summaries import Summaries, SummaryComparison
+from skgraded.reports.summary import Summary
 
-__all__ = ["Comparison", "CrossEvaluation", "Evaluation", "compare", "evaluate"]
+__all__ = [
+    "Comparison", "CrossEvaluation", "Evaluation", "Summaries", "Summary", "SummaryComparison",
+    "compare", "evaluate", "evaluate_batches", "required_queries",
+]

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import overload
 
 import numpy as np
 
-from skgraded._input.words import counted
-from skgraded.reports.differences import differences_by_query, statistics
+from skgraded.reports.comparison_table import COLUMNS, ComparisonTable, pairs_of
+from skgraded.reports.differences import differences_by_query, table_of
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.intervals import check_settings
+from skgraded.reports.kept import check_comparison
 from skgraded.reports.paired_tests import (
     CORRECTIONS,
+    FEWEST,
     TESTS,
-    adjust,
-    corrected,
-    procedure,
+    enough_resamples,
     ranks_contradict,
     smallest_p,
 )
-from skgraded.reports.pairing import check_evaluations, check_system, paired, refuse_unequal
-from skgraded.reports.report import Report
-from skgraded.reports.write import json_text, tables
-from skgraded.reports.write.sentences import sentence
-
-if TYPE_CHECKING:
-    import pandas
+from skgraded.reports.pairing import (
+    check_evaluations,
+    check_system,
+    paired,
+    refuse_unequal,
+    undefined_of_all,
+    warn_of_folds,
+)
+from skgraded.reports.report import titled
+from skgraded.reports.summaries import Summaries, SummaryComparison, compare_summaries
+from skgraded.reports.write import json_text
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison(Report):
+class Comparison(ComparisonTable):
     """Systems compared query by query, made by `compare`.
 
     Attributes
@@ -49,10 +52,12 @@ class Comparison(Report):
         The system that the others are compared to; None: all pairs.
     test, correction : str or None
     level : float
-        Of the intervals; a difference is told apart where p_adjusted ≤ 1 - level.
+        Of all intervals together; a difference is told apart where p_adjusted ≤ 1 - level.
     n_resamples : int
     table : dict of str to list
         The columns of `to_frame`, an element a pair and measure.
+    seed : int or None
+        The `rng` of `compare` if that was a whole number.
     """
 
     systems: list[str]
@@ -66,6 +71,15 @@ class Comparison(Report):
     level: float
     n_resamples: int
     table: dict[str, list]
+    seed: int | None = None
+
+    @property
+    def _n_queries(self):
+        return len(self.query_ids)
+
+    @property
+    def _is_weighted(self):
+        return self.weights is not None
 
     def differences(self, system: str, baseline: str, measure: str) -> np.ndarray:
         """Value of `system` less that of `baseline`, of the queries that count.
@@ -85,92 +99,12 @@ class Comparison(Report):
         differences = differences_of_all(self, system, baseline, measure)
         return differences[~np.isnan(differences)]
 
-    def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the comparison, a row a pair of systems and measure.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns as `compare` describes them.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(self.table)
-
-    def sentences(self) -> list[str]:
-        """Say in a plain sentence what each row shows.
-
-        Two systems are told apart where the adjusted p-value is at most 1 - level. Where they are
-        not, and could not have been however the differences had turned out (five queries have no
-        more than 2^5 sign flips), the sentence says so.
-
-        Returns
-        -------
-        list of str
-        """
-        said = corrected(self.correction, sum(p == p for p in self.table["p_value"]))
-        return [
-            sentence({**row, **self._verdict(i, row)}, len(self.query_ids), self.level, said)
-            for i, row in enumerate(tables.rows_of(self.table))
-        ]
-
-    def _verdict(self, i, row):
-        """What the test says of row i, for its sentence."""
-        facts = dict.fromkeys(("told_apart", "ranks_contradict", "out_of_reach"))
-        if self.test is None or row["ties"] == row["n_queries"]:
-            return facts
+    def _ranks_contradict(self, test, row):
         differences = self.differences(row["system"], row["baseline"], row["measure"])
-        facts["told_apart"] = self._significant(row["p_adjusted"])
-        if facts["told_apart"]:
-            facts["ranks_contradict"] = ranks_contradict(self.test, differences, row["difference"])
-        else:
-            smallest = smallest_p(self.test, differences, self.n_resamples)
-            facts["out_of_reach"] = self._out_of_reach(i, *smallest)
-        return facts
+        return ranks_contradict(test, differences, row["difference"])
 
-    def _out_of_reach(self, i, p, by_resamples):
-        """The smallest p of row i, if even that would not tell the systems apart."""
-        p_values = np.array(self.table["p_value"], dtype=float)
-        p_values[i] = p
-        adjusted = adjust(p_values, self.correction)[i]
-        if self._significant(adjusted):
-            return None
-        n_resamples = self.n_resamples if by_resamples else None
-        return {"p": p, "adjusted": adjusted, "n_resamples": n_resamples}
-
-    def _significant(self, p):
-        return p <= 1 - self.level + 1e-12  # 1 - 0.95 is a little above 0.05 or below
-
-    def to_markdown(self) -> str:
-        """Tabulate the comparison as Markdown.
-
-        Returns
-        -------
-        str
-            The frame's columns that say something of this comparison: without `ci_method`, and
-            without the baseline if there is one, or p-values if there is no test.
-
-        Raises
-        ------
-        ImportError
-            Without tabulate.
-        """
-        return tables.markdown(self._shown())
-
-    def to_latex(self) -> str:
-        r"""Tabulate the comparison as a LaTeX tabular; needs ``\usepackage{booktabs}``.
-
-        Returns
-        -------
-        str
-            The columns of `to_markdown`.
-
-        Raises
-        ------
-        ImportError
-            Without Jinja2.
-        """
-        return tables.latex(self._shown())
+    def _smallest_p(self, test, row):
+        return smallest_p(test, row, self.n_resamples)
 
     def _to_json(self):
         return {
@@ -189,10 +123,10 @@ class Comparison(Report):
 
     @staticmethod
     def _of_json(report):
-        return {
-            **{name: report[name] for name in _PLAIN},
+        parts = {
+            **{name: report[name] for name in _PLAIN if name != "seed"},
             "query_ids": json_text.ids_of_json(report["query_ids"]),
-            "weights": None if report["weights"] is None else np.array(report["weights"]),
+            "weights": report["weights"] and json_text.numbers_of_json(report["weights"]),
             "per_query": {
                 measure: np.array([json_text.numbers_of_json(values) for values in systems])
                 for measure, systems in report["per_query"].items()
@@ -201,14 +135,20 @@ class Comparison(Report):
                 name: [np.nan if cell is None else cell for cell in cells]
                 for name, cells in report["table"].items()
             },
+            "seed": report.get("seed"),
         }
+        if report.get("format", 1) == 1:
+            parts["table"]["n_undefined"] = [np.nan] * len(parts["table"]["system"])
+        check_comparison(parts, COLUMNS)
+        parts["table"] = {name: parts["table"][name] for name in COLUMNS}
+        return parts
 
-    def _page(self):
+    def _page(self, title=None):
         from skgraded.reports.write import html  # only whoever wants a page needs it
 
-        rows = tables.rows_of(self.table)
+        parts = titled(self._parts(), title)
         return html.comparison_page(
-            **self._parts(),
+            **parts,
             systems=self.systems,
             measures=self.measures,
             baseline=0 if self.baseline is None else self.systems.index(self.baseline),
@@ -216,54 +156,13 @@ class Comparison(Report):
             per_query=self.per_query,
             weights=self.weights,
             differences=(
-                self.differences(row["system"], row["baseline"], row["measure"]) for row in rows
+                self.differences(row["system"], row["baseline"], row["measure"])
+                for row in parts["rows"]
             ),
             sentences=self.sentences(),
         )
 
-    def _fragment(self):
-        from skgraded.reports.write import html
-
-        return html.comparison_fragment(**self._parts())
-
-    def _parts(self):
-        """What a page and a notebook show."""
-        rows = tables.rows_of(self.table)
-        against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
-        n_queries = counted(len(self.query_ids), "query", "queries")
-        weighted = "" if self.weights is None else ", weighted"
-        how = procedure(self.test, self.correction, len(rows))
-        return {
-            "title": f"Comparison of {len(self.systems)} systems",
-            "lead": f"{against}. {n_queries}{weighted}; {how}.",
-            "rows": rows,
-            "left_out": self._left_out() + ["p_adjusted"] * (self.correction is None),
-            "level": self.level,
-        }
-
-    def _left_out(self):
-        """Columns that say nothing of this comparison."""
-        left_out = ["ci_method"]
-        if self.baseline is not None:
-            left_out.append("baseline")
-        if self.test is None:
-            left_out += ["p_value", "p_adjusted"]
-        return left_out
-
-    def _shown(self):
-        return self.to_frame().drop(columns=self._left_out())
-
-    def __repr__(self):
-        columns = (self.table[name] for name in (
-            "system", "baseline", "measure", "difference", "p_adjusted"
-        ))
-        rows = "; ".join(
-            f"{system} - {baseline}, {measure}: {difference:+.4f}, p={p:.3g}"
-            for system, baseline, measure, difference, p in zip(*columns, strict=True)
-        )
-        return f"Comparison({len(self.query_ids)} queries: {rows})"
-
-
+@overload
 def compare(
     evaluations: Mapping[str, Evaluation],
     *,
@@ -271,9 +170,32 @@ def compare(
     test: str | None = "randomization",
     correction: str | None = "holm",
     level: float = 0.95,
-    n_resamples: int = 9999,
+    n_resamples: int | None = None,
     rng: int | np.random.Generator | None = None,
-) -> Comparison:
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    evaluations: Summaries,
+    *,
+    baseline: str | None = None,
+    test: str | None,
+    correction: str | None = "holm",
+    level: float = 0.95,
+) -> SummaryComparison: ...
+
+
+def compare(
+    evaluations: Mapping[str, Evaluation] | Summaries,
+    *,
+    baseline: str | None = None,
+    test: str | None = "randomization",
+    correction: str | None = "holm",
+    level: float = 0.95,
+    n_resamples: int | None = None,
+    rng: int | np.random.Generator | None = None,
+) -> Comparison | SummaryComparison:
     r"""Compare systems query by query.
 
     Systems are paired by query id, in whatever order each holds its queries. The query is the
@@ -282,48 +204,61 @@ def compare(
 
     Parameters
     ----------
-    evaluations : mapping of str to Evaluation
-        At least two systems by name, evaluated on the same queries by the same measures.
+    evaluations : mapping of str to Evaluation, or Summaries
+        At least two systems by name, evaluated on the same queries by the same measures. Summaries
+        hold sums only: of these `test` is "t" or None, and intervals are by t.
     baseline : str, optional
         The system that all others are compared to; None: every pair is compared, the later
         system to the earlier.
     test : {"randomization", "t", "wilcoxon", "bootstrap"} or None, default="randomization"
         Two-sided test of the differences d of the queries, see Notes. None: no test.
-    correction : {"holm", "bonferroni", "fdr_bh"} or None, default="holm"
+    correction : {"holm", "bonferroni", "fdr_bh", "hsd"} or None, default="holm"
         For the number of tests in the whole table (pairs × measures): Holm (1979), Bonferroni,
-        or the false discovery rate of Benjamini and Hochberg (1995).
+        the false discovery rate of Benjamini and Hochberg (1995), or randomized Tukey HSD [8]_,
+        which finds more between many systems: the values of each query are dealt out to the
+        systems at random, and a difference is compared with the largest of all pairs, over the
+        queries that count for all systems; times the number of measures.
     level : float, default=0.95
-        Of the intervals, between 0 and 1. They are not corrected for their number.
-    n_resamples : int, default=9999
-        Random sign flips, and resamples of the bootstrap, of tests and intervals; at least 100.
+        Of the intervals, between 0 and 1: see Notes. Two systems are told apart where
+        ``p_adjusted`` ≤ 1 - level.
+    n_resamples : int, optional
+        Random sign flips, or resamples of the bootstrap test; at least 100. By default so many that
+        the smallest p is a tenth of what the first step of the correction asks for: 9,999 up to 25
+        tests, 110,399 for 276.
     rng : int or numpy.random.Generator, optional
-        The same whole number gives the same p-values; a pair's do not depend on which other
-        systems and measures there are.
+        The same whole number gives the same p-values. Resamples are shared: with the same
+        `n_resamples` a pair's p does not depend on which other systems and measures there are.
 
     Returns
     -------
-    Comparison
+    Comparison, or SummaryComparison if Summaries were given
         Its frame has the columns
 
         - ``system``, ``measure``,
         - ``mean``: of the system, over the queries that count,
         - ``difference``: that mean less ``baseline_mean``,
-        - ``ci_low``, ``ci_high``: interval of the mean difference,
+        - ``ci_low``, ``ci_high``: interval of the mean difference by Student's t, see Notes,
         - ``p_value``, ``p_adjusted``: before and after the correction; nan without a test,
         - ``n_queries``: how many count: both systems have a value, and the weight is above 0,
         - ``wins``, ``ties``, ``losses``: queries for which the system is better, equal up to
           rounding (1e-12), worse,
+        - ``n_undefined``: how many of the ties have no value of their own in both systems, and
+          count as the measure's ``undefined=``; nan of Summaries,
         - ``effect_size``: Cohen's d_z, the mean of d by its standard deviation (with n - 1); 0 if
           all d are 0, nan if they are all the same otherwise, or for one query,
         - ``baseline``, ``baseline_mean``,
-        - ``ci_method``: of the interval, as of `Evaluation.confidence_interval`: "bootstrap" (BCa)
-          up to 100,000 queries, "t" above.
+        - ``ci_method``: "t".
 
     Raises
     ------
     ValueError, TypeError
         On bad input, before any work: if a system lacks queries or measures of another, or has
         other weights; if the weights are unequal and `test` is not None.
+
+    Warns
+    -----
+    UserWarning
+        If systems were cross-evaluated on different folds.
 
     Notes
     -----
@@ -343,9 +278,19 @@ def compare(
       (Efron and Tibshirani 1993, section 16.4; Sakai 2006, with the 1 of Davison and Hinkley
       1997, eq. 4.11, so that p is never 0).
 
-    p is 1 if all differences are 0, or for a single query. Differences that are all the same have
-    no spread, and t none that is finite: p is then 0 by "t" and 1 / (1 + n_resamples) by
-    "bootstrap", of however few queries.
+    p is 1 if all differences are 0, or for a single query. Where n differences are all the same
+    there is no spread and no finite t: p by "t" and "bootstrap" is then 2^(1 - n), that of all sign
+    flips. Two equal differences show nothing. A p that no resample reached is written with "≤".
+
+    Beside Holm's and Bonferroni's correction for m tests each interval has the level
+    1 - (1 - level) / m, so that all of them hold at once with `level`; beside the false discovery
+    rate, of which R tests reject, 1 - (1 - level) · R / m (Benjamini and Yekutieli 2005); without
+    a correction or a test, `level`. Where the test does not tell two systems apart the interval is
+    stretched to 0 if it would leave 0 out, unless all differences are the same.
+
+    A mean of RR is a mean of 1, 1/2, 1/3, …, whose steps are not equal: whether such means may be
+    compared is disputed (Fuhr 2017, Sakai 2020). The effect size depends on how much the queries
+    differ, and so on the collection: it compares systems on the same queries only.
 
     References
     ----------
@@ -354,6 +299,13 @@ def compare(
     .. [2] Efron, Tibshirani: An introduction to the bootstrap. 1993.
     .. [3] Sakai: Evaluating evaluation metrics based on the bootstrap. SIGIR 2006.
     .. [4] Davison, Hinkley: Bootstrap methods and their application. 1997.
+    .. [5] Benjamini, Yekutieli: False discovery rate-adjusted multiple confidence intervals for
+       selected parameters. JASA 100, 2005.
+    .. [6] Fuhr: Some common mistakes in IR evaluation, and how they can be avoided. SIGIR Forum
+       51(3), 2017.
+    .. [7] Sakai: On Fuhr's guideline for IR evaluation. SIGIR Forum 54(1), 2020.
+    .. [8] Carterette: Multiple testing in statistical analysis of systems-based information
+       retrieval experiments. ACM TOIS 30(1), 2012.
 
     Examples
     --------
@@ -370,30 +322,39 @@ def compare(
     >>> found.sentences()[0].split(":")[0]
     'good is better than noisy by NDCNG@10'
     """
-    check_evaluations(evaluations)
-    systems = list(evaluations)
+    if isinstance(evaluations, Summaries):
+        systems = list(evaluations.systems)
+    else:
+        check_evaluations(evaluations)
+        systems = list(evaluations)
     if baseline is not None:
         check_system("baseline", baseline, systems)
     test = _one_of_or_none("test", test, TESTS)
     correction = _one_of_or_none("correction", correction, CORRECTIONS)
-    level, _, n_resamples = check_settings(level, None, n_resamples, rng)
+    level, _, checked = check_settings(
+        level, "t", FEWEST if n_resamples is None else n_resamples, rng
+    )
+    if correction == "hsd" and test != "randomization":
+        raise ValueError(f"correction='hsd' is a randomization test; test is {test!r}.")
+    if isinstance(evaluations, Summaries):
+        return compare_summaries(evaluations, baseline, test, correction, level)
+    n_resamples = n_resamples if n_resamples is None else checked
     seed = int(np.random.default_rng(rng).integers(2**63))
     query_ids, per_query, weights = paired(evaluations)
+    warn_of_folds(evaluations)
     if test is not None:
         refuse_unequal(weights, query_ids)
-    table: dict[str, list] = {name: [] for name in COLUMNS}
-    settings = {"test": test, "level": level, "n_resamples": n_resamples, "seed": seed}
-    for other, system in _pairs(systems, baseline):
-        for measure, values in per_query.items():
-            own, others = (values[systems.index(name)] for name in (system, other))
-            row = statistics(own, others, weights, **settings)
-            row |= {"system": system, "measure": measure, "baseline": other}
-            for name in row:
-                table[name].append(row[name])
-    table["p_adjusted"] = adjust(np.array(table["p_value"]), correction).tolist()
+    pairs = pairs_of(systems, baseline)
+    if n_resamples is None:
+        n_resamples = enough_resamples(len(pairs) * len(per_query), level, correction)
+    found = table_of(
+        pairs, systems, per_query, undefined_of_all(evaluations), weights, test=test,
+        correction=correction, level=level, n_resamples=n_resamples, seed=seed,
+    )
     return Comparison(
         systems, list(per_query), query_ids, per_query, weights, baseline, test, correction, level,
-        n_resamples, table,
+        n_resamples, {name: found[name] for name in COLUMNS},
+        int(rng) if isinstance(rng, (int, np.integer)) else None,
     )
 
 
@@ -404,20 +365,7 @@ def differences_of_all(comparison, system, baseline, measure):
     return differences_by_query(values[at], values[other], comparison.weights)
 
 
-# The table ---------------------------------------------------------------------------------------
-
-COLUMNS = (
-    "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
-    "n_queries", "wins", "ties", "losses", "effect_size", "baseline", "baseline_mean",
-    "ci_method",
-)
-_PLAIN = ("systems", "measures", "baseline", "test", "correction", "level", "n_resamples")
-
-
-def _pairs(systems, baseline):
-    if baseline is None:
-        return list(combinations(systems, 2))
-    return [(baseline, system) for system in systems if system != baseline]
+_PLAIN = ("systems", "measures", "baseline", "test", "correction", "level", "n_resamples", "seed")
 
 
 def _one_of_or_none(name, value, known):

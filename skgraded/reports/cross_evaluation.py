@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from skgraded._input.words import counted
 from skgraded.measures import mean_over_queries
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.kept import check_evaluation
 from skgraded.reports.write import json_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Tests(NamedTuple):
     values: dict[str, np.ndarray]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class CrossEvaluation(Evaluation):
     """Values of measures by query from out-of-fold scores, made by `cross_evaluate`.
 
@@ -69,13 +70,13 @@ class CrossEvaluation(Evaluation):
     ['fold', 'n_queries', 'AP', 'RR', 'fit_time', 'score_time']
     """
 
-    fold: np.ndarray = field(kw_only=True)
-    fit_time: np.ndarray = field(kw_only=True)
-    score_time: np.ndarray = field(kw_only=True)
-    errors: list[str | None] = field(kw_only=True)
-    train_scores: dict[str, np.ndarray] | None = field(default=None, kw_only=True)
-    tests: Tests | None = field(default=None, kw_only=True)
-    estimators: list[Any] | None = field(default=None, kw_only=True)
+    fold: np.ndarray
+    fit_time: np.ndarray
+    score_time: np.ndarray
+    errors: list[str | None]
+    train_scores: dict[str, np.ndarray] | None = None
+    tests: Tests | None = None
+    estimators: list[Any] | None = None
 
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, a row a fold.
@@ -151,8 +152,8 @@ class CrossEvaluation(Evaluation):
         folds = counted(len(self.fit_time), "fold", "folds")
         return [*super()._counts(), f"out-of-fold scores of {folds}"]
 
-    def _parts(self, method):
-        return {**super()._parts(method), "folds": self.by_fold()}
+    def _parts(self):
+        return {**super()._parts(), "folds": self.by_fold()}
 
     def _page_parts(self):
         return {**super()._page_parts(), "fold": self.fold}
@@ -173,7 +174,7 @@ class CrossEvaluation(Evaluation):
 
     @staticmethod
     def _of_json(report):
-        return {
+        parts = {
             **Evaluation._of_json(report),
             "fold": np.array(report["fold"], dtype=int),
             "fit_time": json_text.numbers_of_json(report["fit_time"]),
@@ -185,6 +186,8 @@ class CrossEvaluation(Evaluation):
                 np.array(report["tests"]["fold"], dtype=int), _of_json(report["tests"]["values"]),
             ),
         }
+        check_evaluation(parts)
+        return parts
 
 
 def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:

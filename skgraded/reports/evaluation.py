@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,10 @@ from skgraded.measures import measure as as_measure
 from skgraded.reports.intervals import (
     ConfidenceInterval,
     check_settings,
-    default_method,
     mean_interval,
 )
-from skgraded.reports.report import Report
+from skgraded.reports.kept import check_evaluation
+from skgraded.reports.report import Report, titled
 from skgraded.reports.segments import joined, segments_of
 from skgraded.reports.write import json_text, tables
 
@@ -78,7 +78,7 @@ class Evaluation(Report):
     >>> ev.worst(1)
        query_id   AP   RR
     1         1  0.5  0.5
-    >>> ev.summary(method="t").round(2)
+    >>> ev.summary().round(2)
       measure  mean  ci_low  ci_high method  n_queries  n_undefined
     0      AP  0.78    0.15     1.41      t          3            0
     1      RR  0.83    0.12     1.55      t          3            0
@@ -87,7 +87,8 @@ class Evaluation(Report):
     query_ids: np.ndarray
     per_query: dict[str, np.ndarray]
     undefined: dict[str, np.ndarray]
-    weights: np.ndarray | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    weights: np.ndarray | None = None
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -105,7 +106,7 @@ class Evaluation(Report):
         self,
         level: float = 0.95,
         *,
-        method: str | None = None,
+        method: str = "t",
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
     ) -> ConfidenceIntervals:
@@ -115,12 +116,12 @@ class Evaluation(Report):
         ----------
         level : float, default=0.95
             Between 0 and 1.
-        method : {"bootstrap", "t"}, optional
-            "bootstrap": BCa, the bias-corrected and accelerated bootstrap over queries [1]_, as
-            by ``scipy.stats.bootstrap``. "t": Student's, m ± t · s, where m = Σ w v / Σ w over
-            the n queries and s² = n / (n - 1) Σ (w (v - m))² / (Σ w)², which for equal weights is
-            the variance of v over n. By default "bootstrap" up to 100,000 queries, above it "t",
-            which then gives the same in no time.
+        method : {"t", "bootstrap"}, default="t"
+            "t": Student's, m ± t · s, where m = Σ w v / Σ w over the n queries and
+            s² = n / (n - 1) Σ (w (v - m))² / (Σ w)², which for equal weights is the variance of v
+            over n. "bootstrap": BCa, the bias-corrected and accelerated bootstrap over queries
+            [1]_, as by ``scipy.stats.bootstrap``; of few queries its intervals are too short
+            (``benchmarks/README.md``), of many they are those of t.
         n_resamples : int, default=9999
             Resamples of the bootstrap, at least 100.
         rng : int or numpy.random.Generator, optional
@@ -143,13 +144,12 @@ class Evaluation(Report):
         --------
         >>> import skgraded as sg
         >>> ev = sg.evaluate([1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], group=[2, 2, 2], measures="ap")
-        >>> found = ev.confidence_interval(0.9, method="t")
+        >>> found = ev.confidence_interval(0.9)
         >>> found
         ConfidenceIntervals(0.9, t: AP=[0.1800, 1.1533])
         >>> low, high = found["AP"]
         """
         level, method, n_resamples = check_settings(level, method, n_resamples, rng)
-        method = method or default_method(len(self.query_ids))
         intervals = {
             name: mean_interval(values, self.weights, level, method, n_resamples, rng)
             for name, values in self.per_query.items()
@@ -208,7 +208,7 @@ class Evaluation(Report):
             Rows of `to_frame` with their numbers there. Queries without a value of their own,
             which no ranking can do well or badly, are left out.
         """
-        return self._sorted_rows(n, measure, 1)
+        return self._sorted_rows(n, measure, best_first=False)
 
     def best(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Rows of the frame with the highest values, the highest first.
@@ -223,25 +223,26 @@ class Evaluation(Report):
         pandas.DataFrame
             As of `worst`.
         """
-        return self._sorted_rows(n, measure, -1)
+        return self._sorted_rows(n, measure, best_first=True)
 
-    def _sorted_rows(self, n, measure, sign):
+    def _sorted_rows(self, n, measure, best_first):
         n = whole_number(n, "n", 1)
-        ranked = self._ranked(evaluated_name(measure, list(self.per_query)), sign)
+        ranked = self._ranked(evaluated_name(measure, list(self.per_query)), best_first)
         return self.to_frame().iloc[ranked[:n]]
 
-    def _ranked(self, name, sign):
-        """Positions of the queries with a value of their own, the lowest sign · value first."""
+    def _ranked(self, name, best_first):
+        """Positions of the queries with a value of their own, the best or the worst first."""
         values = self.per_query[name]
         ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
-        return ranked[np.argsort(sign * values[ranked], kind="stable")]
+        keys = -values[ranked] if best_first else values[ranked]
+        return ranked[np.argsort(keys, kind="stable")]
 
     def summary(
         self,
         level: float = 0.95,
         by: Any = None,
         *,
-        method: str | None = None,
+        method: str = "t",
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = 0,
     ) -> pandas.DataFrame:
@@ -292,6 +293,7 @@ class Evaluation(Report):
     def _summary_rows(self, level, settings):
         intervals = self.confidence_interval(level, **settings)
         n_undefined = self.n_undefined
+        counts = np.array(True) if self.weights is None else self.weights > 0
         return [
             {
                 "measure": name,
@@ -299,7 +301,7 @@ class Evaluation(Report):
                 "ci_low": intervals[name].low,
                 "ci_high": intervals[name].high,
                 "method": intervals.method,
-                "n_queries": int(np.sum(~np.isnan(self.per_query[name]))),
+                "n_queries": int(np.sum(counts & ~np.isnan(self.per_query[name]))),
                 "n_undefined": n_undefined[name],
             }
             for name, mean in self.mean().items()
@@ -376,29 +378,28 @@ class Evaluation(Report):
         measures = counted(len(self.per_query), "measure", "measures")
         return [counted(len(self.query_ids), "query", "queries"), measures]
 
-    def _parts(self, method):
-        """What a page and a notebook show, with intervals by such a method."""
+    def _parts(self):
+        """What a page and a notebook show."""
         end = "." if self.weights is None else "; queries are weighted."
         return {
             "title": self._title, "lead": ", ".join(self._counts()) + end,
-            "summary": self.summary(LEVEL, method=method), "level": LEVEL,
+            "summary": self.summary(LEVEL), "level": LEVEL,
             "query_ids": self.query_ids, "per_query": self.per_query,
         }
 
     def _page_parts(self):
-        return {**self._parts(None), "undefined": self.undefined, "weights": self.weights}
+        return {**self._parts(), "undefined": self.undefined, "weights": self.weights}
 
-    def _page(self):
+    def _page(self, title=None):
         from skgraded.reports.write import html  # only whoever wants a page needs it
 
-        return html.evaluation_page(**self._page_parts())
+        return html.evaluation_page(**titled(self._page_parts(), title))
 
     def _fragment(self):
         from skgraded.reports.write import html
 
-        # By t, since a notebook shows a value whenever its cell is run: a bootstrap takes seconds.
-        worst = self._ranked(next(iter(self.per_query)), 1)[:N_WORST]
-        return html.evaluation_fragment(**self._parts("t"), worst=worst)
+        worst = self._ranked(next(iter(self.per_query)), best_first=False)[:N_WORST]
+        return html.evaluation_fragment(**self._parts(), worst=worst)
 
     def _to_json(self):
         weights = self.weights
@@ -416,18 +417,20 @@ class Evaluation(Report):
     @staticmethod
     def _of_json(report):
         query_ids, weights = json_text.ids_of_json(report["query_ids"]), report["weights"]
-        positions = np.arange(len(query_ids))
-        return {
+        parts = {
             "query_ids": query_ids,
             "per_query": {
                 name: json_text.numbers_of_json(values)
                 for name, values in report["per_query"].items()
             },
             "undefined": {
-                name: np.isin(positions, found) for name, found in report["undefined"].items()
+                name: json_text.flags_of_json(found, len(query_ids), name)
+                for name, found in report["undefined"].items()
             },
             "weights": None if weights is None else json_text.numbers_of_json(weights),
         }
+        check_evaluation(parts)
+        return parts
 
     def __repr__(self):
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())

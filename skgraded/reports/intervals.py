@@ -7,10 +7,9 @@ import numpy as np
 from skgraded._input.columns import number, one_of, whole_number
 
 METHODS = ("bootstrap", "t")
-MOST_TO_RESAMPLE = 100_000  # queries; above, t is the default: minutes less, and the same interval
 ROUNDING = 1e-12  # values whose spread is no more, by the largest of them, are identical
 FEWEST_RESAMPLES = 100  # the ends of an interval are quantiles of as many means
-BLOCK = 2**18  # numbers that a batch of resamples holds, so that it stays in the cache
+BLOCK = 2**18  # speed only: numbers that a batch of resamples holds, so that it stays in the cache
 
 
 class ConfidenceInterval(NamedTuple):
@@ -26,10 +25,9 @@ class ConfidenceInterval(NamedTuple):
 
 
 def check_settings(level, method, n_resamples, rng):
-    """Check level, method (None stays None), n_resamples and rng; return the first three."""
+    """Check level, method, n_resamples and rng; return the first three."""
     level = number("level", 0, 1, above=True, below=True)(level)
-    if method is not None:
-        method = one_of("method", METHODS)(method)
+    method = one_of("method", METHODS)(method)
     try:
         np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -37,11 +35,6 @@ def check_settings(level, method, n_resamples, rng):
             f"rng must be None, a whole number ≥ 0 or a numpy.random.Generator; got {rng!r}."
         ) from None
     return level, method, whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
-
-
-def default_method(n_queries):
-    """Name the method of choice for so many queries."""
-    return "bootstrap" if n_queries <= MOST_TO_RESAMPLE else "t"
 
 
 def mean_interval(
@@ -61,14 +54,13 @@ def mean_interval(
     if weights is not None:
         kept &= weights > 0
         weights = weights[kept]
-        if len(weights) and weights.min() == weights.max():
-            weights = None
-        else:
-            # Over a power of 2, which rounds nothing: no sum overflows.
-            weights = np.ldexp(weights, -np.frexp(max(weights, default=1.0))[1])
     values = values[kept]
     if len(values) < 2:
         return ConfidenceInterval(np.nan, np.nan)
+    if weights is not None:
+        # Over a power of 2, which rounds nothing: no sum overflows.
+        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
+        weights = None if np.ptp(weights) == 0 else weights
     if np.ptp(values) <= ROUNDING * np.abs(values).max():
         return ConfidenceInterval(float(values.min()), float(values.max()))
     if method == "t":
@@ -77,14 +69,19 @@ def mean_interval(
         return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
 
 
-def _t(values, weights, level):
+def t_reach(n, level):
+    """How many standard errors of a mean of n values an interval by t reaches to either side."""
     from scipy.special import stdtrit  # as scipy.stats.t.ppf, which takes longer to import
 
+    return stdtrit(n - 1, (1 + level) / 2)
+
+
+def _t(values, weights, level):
     n = len(values)
     mean = np.average(values, weights=weights)
     shares = 1 / n if weights is None else weights / weights.sum()
     error = np.sqrt(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
-    reach = stdtrit(n - 1, (1 + level) / 2) * error
+    reach = t_reach(n, level) * error
     return ConfidenceInterval(float(mean - reach), float(mean + reach))
 
 
@@ -105,7 +102,8 @@ def _bca(values, weights, level, n_resamples, rng):
     data: tuple = (values,) if weights is None else (values * weights, weights)
     means = stats.bootstrap(
         data, mean, paired=weights is not None, n_resamples=n_resamples, method="percentile",
-        batch=max(1, BLOCK // len(values)), random_state=rng,
+        batch=max(1, BLOCK // len(values)),  # speed only
+        random_state=rng,
     ).bootstrap_distribution
     found = mean(*data)
     bias = ndtri(((means < found).mean() + (means <= found).mean()) / 2)

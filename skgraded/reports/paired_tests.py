@@ -1,23 +1,28 @@
 """Two-sided tests of paired differences by query, and corrections for many of them."""
 
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from skgraded.reports.intervals import BLOCK
 
+FEWEST, MOST = 9_999, 9_999_999  # resamples that are taken unless the user says how many
+DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
+PIECE = 1024  # speed only
 TIE = 12  # decimals to which differences are told apart: a list scored twice may differ by rounding
 
 
 class PairedTest(NamedTuple):
-    """A test with its words; its functions get two or more differences that are not all 0."""
+    """A test with its words; its function gets rows of which each has two or more differences."""
 
     words: str
-    p: Callable  # differences, n_resamples, rng → p
-    # differences, n_resamples → the smallest p if such differences had other signs (by t and
-    # bootstrap also other sizes), and whether it is the number of resamples that bounds it
+    # rows (n_rows, n_queries) with nan of what does not count, n_resamples, seed → p of each row
+    p: Callable
+    # how many differ, how many count, n_resamples → the smallest p if such differences had other
+    # signs (by t and bootstrap also other sizes), and whether the number of resamples bounds it
     smallest: Callable
     compares_ranks: bool = False  # which may favour the system that is worse in the mean
 
@@ -32,22 +37,54 @@ class Correction(NamedTuple):
 
 # Tests -------------------------------------------------------------------------------------------
 
-def p_value(test: str, differences: np.ndarray, n_resamples: int, rng) -> float:
-    """Two-sided p-value of "the differences are symmetric about 0" (t, bootstrap: their mean is 0).
+def p_values(
+    test: str, rows: np.ndarray, n_resamples: int, seed: int | np.random.Generator
+) -> np.ndarray:
+    """Two-sided p of "the differences are symmetric about 0" (t, bootstrap: their mean is 0).
 
-    1 if no difference is other than 0, or there is only one; nan if there is none.
+    Of each row of differences, of which those that are nan do not count. 1 if none is other than
+    0, or only one counts; nan if none does. Resamples are the same for all rows.
     """
-    if not len(differences):
-        return np.nan
-    if _show_nothing(differences):
-        return 1.0
-    return float(TESTS[test].p(differences, n_resamples, rng))
+    counting = np.count_nonzero(~np.isnan(rows), axis=1)
+    p = np.where(counting, 1.0, np.nan)
+    differs = (np.abs(np.nan_to_num(np.round(rows, TIE))) > 0).any(axis=1)
+    tested = np.flatnonzero((counting > 1) & differs)
+    if len(tested):
+        p[tested] = TESTS[test].p(rows[tested], n_resamples, seed)
+    return p
 
 
-def smallest_p(test: str, differences: np.ndarray, n_resamples: int) -> tuple[float, bool]:
-    """Smallest p-value that the test could give, and whether n_resamples bounds it."""
-    p, by_resamples = TESTS[test].smallest(differences, n_resamples)
-    return 1.0 if _show_nothing(differences) else p, by_resamples
+def smallest_p(test: str, row: Mapping, n_resamples: int) -> tuple[float, bool]:
+    """Smallest p that the test could give of a row, and whether the resamples bound it."""
+    n, n_differing = row["n_queries"], row["n_queries"] - row["ties"]
+    if n < 2 or not n_differing:
+        return 1.0, False
+    return TESTS[test].smallest(n_differing, n, n_resamples)
+
+
+def is_bound(row: Mapping, smallest: float, by_resamples: bool) -> bool:
+    """Whether the p of a row is as small as the resamples can tell: it may be smaller."""
+    return by_resamples and row["p_value"] <= smallest * (1 + 1e-9)
+
+
+def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
+    """How many resamples let even the strictest of so many tests tell systems apart.
+
+    The smallest p is a tenth of what the first step of the correction asks for; at least 9,999.
+    """
+    strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
+    return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
+
+
+def assumed(test: str, row: Mapping, level: float) -> str | None:
+    """What a test supposes where so few queries by themselves could not tell systems apart."""
+    n = row["n_queries"] - row["ties"]
+    if test not in ("t", "bootstrap") or 2.0 ** (1 - n) <= 1 - level:
+        return None
+    return {
+        "t": "that differences are normally distributed",
+        "bootstrap": "that these queries stand for all",
+    }[test]
 
 
 def ranks_contradict(test: str, differences: np.ndarray, mean: float) -> bool:
@@ -61,63 +98,89 @@ def ranks_contradict(test: str, differences: np.ndarray, mean: float) -> bool:
     return bool(rankdata(np.abs(differences)) @ np.sign(differences) * mean < 0)
 
 
-def _show_nothing(differences):
-    return len(differences) < 2 or not np.round(differences, TIE).any()
+def _row_by_row(p_of_row):
+    """A test of many rows by that of the differences that count in one."""
+    def p_of_rows(rows, n_resamples, seed):
+        return [p_of_row(row[~np.isnan(row)]) for row in rows]
+    return p_of_rows
 
 
-def _randomization(differences, n_resamples, rng):
+def _has_spread(differences):
+    return np.ptp(np.round(differences, TIE)) > 0
+
+
+def _randomization(rows, n_resamples, seed):
+    rows = rows[:, ~np.isnan(rows).all(axis=0)]
+    rows = np.where(np.round(rows, TIE) != 0, np.nan_to_num(rows), 0.0)
     # The sign of 0 changes nothing, so 0 needs no flip; this makes more tests exact.
-    flipped = differences[np.round(differences, TIE) != 0]
-    exact = 2 ** len(flipped) <= n_resamples
-    observed, slack = flipped.sum(), 1e-12 * np.abs(flipped).sum()
-    n_less = n_greater = n_drawn = 0
-    for flips in _all_flips(len(flipped)) if exact else _some_flips(len(flipped), n_resamples, rng):
-        sums = observed - 2 * (flips.astype(float) @ flipped)
-        n_less += int(np.count_nonzero(sums <= observed + slack))
-        n_greater += int(np.count_nonzero(sums >= observed - slack))
-        n_drawn += len(sums)
-    itself = 0 if exact else 1  # what was observed counts as one of the random flips
-    return min(1.0, 2 * (min(n_less, n_greater) + itself) / (n_drawn + itself))
+    exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
+    p = np.empty(len(rows))
+    p[exact] = [_p_of_flips(row[None, row != 0], None, None)[0] for row in rows[exact]]
+    if not exact.all():
+        p[~exact] = _p_of_flips(rows[~exact], n_resamples, np.random.default_rng(seed))
+    return p
 
 
-def _smallest_of_flips(differences, n_resamples):
-    of_all = 2.0 ** (1 - np.count_nonzero(np.round(differences, TIE)))
+def _p_of_flips(rows, n_resamples, rng):
+    """Find p of rows over the same random flips of all; over all flips if n_resamples is None."""
+    n = rows.shape[1]
+    flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
+    slack = 1e-12 * np.abs(rows).sum(axis=1)
+    columns = np.ascontiguousarray(rows.T)
+    n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
+    n_drawn = 0
+    for flipped in flips:
+        taken = _product(flipped, columns)  # half of what they take from the observed sums
+        n_less += np.count_nonzero(taken >= -slack, axis=0)
+        n_greater += np.count_nonzero(taken <= slack, axis=0)
+        n_drawn += len(taken)
+    itself = 0 if n_resamples is None else 1  # what was observed counts as one of the random flips
+    return np.minimum(1.0, 2 * (np.minimum(n_less, n_greater) + itself) / (n_drawn + itself))
+
+
+def _product(flipped, columns):
+    """Sums of the numbers that are flipped, piece by piece: as floats all flips leave the cache."""
+    pieces = range(0, len(columns), PIECE)
+    return sum(flipped[:, i : i + PIECE].astype(float) @ columns[i : i + PIECE] for i in pieces)
+
+
+def _smallest_of_flips(n_differing, n, n_resamples):
     of_some = 2 / (n_resamples + 1)
-    return max(of_all, of_some), of_some > of_all
+    if 2 ** n_differing <= n_resamples:
+        return 2.0 ** (1 - n_differing), False
+    return of_some, True
 
 
 def _all_flips(n):
-    first = 0
-    for rows in _batches(n, 2**n):
-        numbers = np.arange(first, first + rows)[:, None]
-        yield numbers >> np.arange(n) & 1
-        first += rows
+    for first, last in _batches(n, 2**n):
+        yield np.arange(first, last)[:, None] >> np.arange(n) & 1
 
 
 def _some_flips(n, n_resamples, rng):
     n_bytes = -(-n // 8)
-    for rows in _batches(n, n_resamples):
-        bits = np.frombuffer(rng.bytes(rows * n_bytes), np.uint8).reshape(rows, n_bytes)
+    for first, last in _batches(n, n_resamples):
+        bits = np.frombuffer(rng.bytes((last - first) * n_bytes), np.uint8).reshape(-1, n_bytes)
         yield np.unpackbits(bits, axis=1, count=n)
 
 
-def _batches(n, n_resamples):
-    """Sizes of the batches of resamples of n numbers."""
-    rows = max(1, BLOCK // n)
-    for first in range(0, n_resamples, rows):
-        yield min(rows, n_resamples - first)
+def _batches(n, n_resamples, fewest=64):
+    """First and last + 1 of each batch of resamples of n numbers."""
+    size = max(fewest, BLOCK // n)  # speed only: products of fewer rows wait for memory
+    for first in range(0, n_resamples, size):
+        yield first, min(first + size, n_resamples)
 
 
-def _t(differences, n_resamples, rng):
+@_row_by_row
+def _t(differences):
     from scipy import stats
 
-    with warnings.catch_warnings():
-        # Equal differences have no spread: t is infinite, p is 0.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return stats.ttest_1samp(differences, 0.0).pvalue
+    if not _has_spread(differences):  # t is infinite however few they are: their signs say more
+        return 2.0 ** (1 - len(differences))
+    return stats.ttest_1samp(differences, 0.0).pvalue
 
 
-def _wilcoxon(differences, n_resamples, rng):
+@_row_by_row
+def _wilcoxon(differences):
     from scipy import stats
 
     with warnings.catch_warnings():
@@ -126,39 +189,84 @@ def _wilcoxon(differences, n_resamples, rng):
         return stats.wilcoxon(np.round(differences, TIE)).pvalue
 
 
-def _smallest_of_ranks(differences, n_resamples):
-    return p_value("wilcoxon", np.abs(differences), n_resamples, None), False
+def _smallest_of_ranks(n_differing, n, n_resamples):
+    return p_values("wilcoxon", np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
 
 
-def _bootstrap(differences, n_resamples, rng):
-    if np.ptp(np.round(differences, TIE)) == 0:  # t is infinite, in no resample it is
-        return 1 / (1 + n_resamples)
-    mean, n = differences.mean(), len(differences)
-    centred = differences - mean
-    n_extreme = 0
+def _bootstrap(rows, n_resamples, seed):
+    p = np.empty(len(rows))
+    counting = ~np.isnan(rows)
+    patterns, of_row = np.unique(counting, axis=0, return_inverse=True)
+    of_row = of_row.reshape(-1)
+    for i, pattern in enumerate(patterns):
+        p[of_row == i] = _p_of_draws(rows[of_row == i][:, pattern], n_resamples, seed)
+    return p
+
+
+def _p_of_draws(rows, n_resamples, seed):
+    """Find p of rows in which all differences count, over the same draws with replacement."""
+    rng, n = np.random.default_rng(seed), rows.shape[1]
+    means = rows.mean(axis=1)
+    centred = (rows - means[:, None]).T
+    squares = centred**2
+    n_extreme = np.zeros(len(rows), dtype=np.intp)
     with np.errstate(divide="ignore", invalid="ignore"):  # t of a resample may be infinite
-        observed = np.abs(mean) / centred.std()
-        for rows in _batches(n, n_resamples):
-            drawn = centred[rng.integers(0, n, (rows, n))]
-            means = drawn.mean(axis=1)
-            squares = np.einsum("ij,ij->i", drawn, drawn) / n
-            spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
-            n_extreme += int(np.count_nonzero(np.abs(means) / spreads >= observed))
-    return (1 + n_extreme) / (1 + n_resamples)
+        observed = np.abs(means) / centred.std(axis=0)
+        for first, last in _batches(n, n_resamples):
+            size = last - first
+            drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
+            times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n) / n
+            drawn_means = times @ centred
+            spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
+            n_extreme += np.count_nonzero(np.abs(drawn_means) / spreads >= observed, axis=0)
+    same = [not _has_spread(row) for row in rows]  # as of t
+    return np.where(same, 2.0 ** (1 - n), (1 + n_extreme) / (1 + n_resamples))
 
 
 TESTS = {
     "randomization": PairedTest(
         "randomization test (sign flips)", _randomization, _smallest_of_flips
     ),
-    "t": PairedTest("paired t-test", _t, lambda differences, n_resamples: (0.0, False)),
+    "t": PairedTest("paired t-test", _t, lambda n_differing, n, n_resamples: (0.0, False)),
     "wilcoxon": PairedTest(
         "Wilcoxon signed-rank test", _wilcoxon, _smallest_of_ranks, compares_ranks=True
     ),
     "bootstrap": PairedTest(
-        "bootstrap test", _bootstrap, lambda differences, n_resamples: (1 / (n_resamples + 1), True)
+        "bootstrap test", _bootstrap,
+        lambda n_differing, n, n_resamples: (1 / (n_resamples + 1), True),
     ),
 }
+
+
+def largest_differences(
+    values: np.ndarray, n_resamples: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Largest difference of two systems' sums, when each query's values are dealt out at random.
+
+    Of `values` (n_queries, n_systems), for each of n_resamples: what randomized Tukey HSD compares
+    the differences of all pairs with.
+    """
+    found = []
+    for first, last in _batches(values.size, n_resamples, fewest=1):
+        dealt = np.broadcast_to(values, (last - first, *values.shape))
+        sums = rng.permuted(dealt, axis=2).sum(axis=1)
+        found.append(np.ptp(sums, axis=1))
+    return np.concatenate(found)
+
+
+def hsd_p_values(
+    values: np.ndarray, pairs: Sequence[tuple[int, int]], n_resamples: int, rng
+) -> np.ndarray:
+    """P of each pair of systems by randomized Tukey HSD (Carterette 2012)."""
+    values = values[:, ~np.isnan(values).any(axis=0)].T
+    if len(values) < 2:
+        return np.ones(len(pairs)) if len(values) else np.full(len(pairs), np.nan)
+    sums = values.sum(axis=0)
+    found = np.sort(largest_differences(values, n_resamples, rng))
+    slack = 1e-12 * np.abs(values).sum()
+    observed = np.array([abs(sums[one] - sums[other]) for one, other in pairs]) - slack
+    n_reached = n_resamples - np.searchsorted(found, observed)
+    return (1 + n_reached) / (1 + n_resamples)
 
 
 # Corrections -------------------------------------------------------------------------------------
@@ -170,6 +278,27 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
     if correction is not None and tested.any():
         adjusted[tested] = np.minimum(CORRECTIONS[correction].adjusted(adjusted[tested]), 1.0)
     return adjusted
+
+
+def is_significant(p: float, level: float) -> bool:
+    """Whether a p-value, corrected or not, tells two systems apart."""
+    return bool(p <= 1 - level + 1e-12)  # 1 - 0.95 is a little above 0.05 or below
+
+
+def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
+    """Level of each interval at which all intervals beside such p-values hold together.
+
+    With Holm's and Bonferroni's correction all of them hold at once with `level` (Bonferroni);
+    with the false discovery rate those of the systems that are told apart hold in that share
+    (Benjamini and Yekutieli 2005).
+    """
+    n_tests = np.count_nonzero(~np.isnan(adjusted))
+    if correction is None or not n_tests:
+        return level
+    n_chosen = 1
+    if correction == "fdr_bh":
+        n_chosen = max(1, sum(is_significant(p, level) for p in adjusted))
+    return 1 - (1 - level) * n_chosen / n_tests
 
 
 def _holm(p):
@@ -195,6 +324,7 @@ CORRECTIONS = {
     "fdr_bh": Correction(
         "Benjamini and Hochberg's correction", "false discovery rate (Benjamini-Hochberg)", _fdr_bh
     ),
+    "hsd": Correction("randomized Tukey HSD", "randomized Tukey HSD", lambda p: p),
 }
 
 

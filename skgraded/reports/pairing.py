@@ -1,10 +1,12 @@
 """Systems paired by query id: one order of queries, one set of measures and of weights."""
 
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
 
 from skgraded._input.words import counted, did_you_mean, plain_list
+from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
 
 
@@ -58,6 +60,39 @@ def paired(evaluations):
     return query_ids, per_query, weights
 
 
+def undefined_of_all(evaluations):
+    """Which queries have no value of their own, (n_systems, n_queries) by measure, as `paired`."""
+    positions = _positions(evaluations)
+    return {
+        measure: np.array([
+            evaluation.undefined[measure][positions[system]]
+            for system, evaluation in evaluations.items()
+        ])
+        for measure in next(iter(evaluations.values())).per_query
+    }
+
+
+def warn_of_folds(evaluations):
+    """Warn of systems that were cross-evaluated on other folds than the first such system.
+
+    Their differences are then also those of the folds.
+    """
+    positions = _positions(evaluations)
+    folds = {
+        name: evaluation.fold[positions[name]] for name, evaluation in evaluations.items()
+        if isinstance(evaluation, CrossEvaluation)
+    }
+    for name, own in folds.items():
+        first = next(iter(folds))
+        both = np.unique(np.stack([own, folds[first]]), axis=1)
+        if any(both.shape[1] != len(np.unique(one)) for one in both):  # whatever their numbers
+            warnings.warn(
+                f"{name!r} was cross-evaluated on other folds than {first!r}, so that their "
+                "differences are also those of the training queries: give both the same cv.",
+                stacklevel=3,
+            )
+
+
 def _positions(evaluations):
     """Where each system has the queries of the first, by its name."""
     (first_name, first), *_ = evaluations.items()
@@ -70,8 +105,7 @@ def _positions(evaluations):
             query = next(query for i, query in enumerate(own) if position_of[query] != i)
             raise ValueError(f"{name!r} has query {query!r} more than once.")
         _refuse_lack(name, position_of, first_name, ids)
-        if len(position_of) > len(ids):
-            _refuse_lack(first_name, set(ids), name, own)
+        _refuse_lack(first_name, set(ids), name, own)
         positions[name] = np.array([position_of[query] for query in ids], dtype=np.intp)
     return positions
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from skgraded._input.versions import versions
+from skgraded._input.writing import write_text
 from skgraded.reports.write import json_text, tables
 
 if TYPE_CHECKING:
@@ -26,11 +28,29 @@ class Report:
         """The arguments of the constructor, of what `_to_json` gave."""
         raise NotImplementedError
 
-    def _page(self):
+    def _page(self, title=None):
         raise NotImplementedError
 
     def _fragment(self):
         raise NotImplementedError
+
+    def to_markdown(self) -> str:
+        """Write the table of `to_frame` in Markdown, with 4 decimals.
+
+        Returns
+        -------
+        str
+        """
+        return tables.markdown(self.to_frame())
+
+    def to_latex(self) -> str:
+        r"""Write the table of `to_frame` in LaTeX; it needs ``\usepackage{booktabs}``.
+
+        Returns
+        -------
+        str
+        """
+        return tables.latex(self.to_frame())
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan as "nan".
@@ -65,7 +85,8 @@ class Report:
         TypeError
             If a query id is none of str, int, float, bool, tuples of these, and numpy's dates.
         """
-        return json_text.write({"kind": type(self).__name__, **self._to_json()}, path)
+        made = {"kind": type(self).__name__, "versions": versions()}
+        return json_text.write({**made, **self._to_json()}, path)
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
@@ -84,7 +105,8 @@ class Report:
         Raises
         ------
         ValueError
-            If it is not JSON, or of another class.
+            If it is not JSON, or of another class, or what it holds does not belong together: the
+            message says what lacks or is wrong.
 
         Examples
         --------
@@ -97,16 +119,20 @@ class Report:
         report = json_text.read(text_or_path)
         for one in (cls, *cls.__subclasses__()):
             if report["kind"] == one.__name__:
-                return one(**one._of_json(report))
+                return one(**_parts(one, report))
         raise ValueError(f"This is the JSON of kind {report['kind']!r}, not of {cls.__name__}.")
 
-    def to_html(self, path: str | Path | None = None) -> str | None:
+    def to_html(
+        self, path: str | Path | None = None, *, title: str | None = None
+    ) -> str | None:
         """Write it as one page of HTML that needs nothing else.
 
         Parameters
         ----------
         path : str or Path, optional
             The file to write.
+        title : str, optional
+            Of the page, such as the name of the run; by default what kind of report it is.
 
         Returns
         -------
@@ -118,10 +144,10 @@ class Report:
         ImportError
             Without pandas or Jinja2.
         """
-        page = self._page()
+        page = self._page(title)
         if path is None:
             return page
-        Path(path).write_text(page, encoding="utf-8")
+        write_text(page, path)
         return None
 
     def _repr_html_(self):
@@ -129,3 +155,20 @@ class Report:
             return self._fragment()
         except ImportError:  # without pandas and Jinja2 a notebook shows the text
             return None
+
+
+def titled(parts, title):
+    """The parts of a page with another title, if there is one."""
+    return parts if title is None else parts | {"title": title}
+
+
+def _parts(report_class, report):
+    """The arguments of a constructor; a ValueError says what lacks or is of another kind."""
+    try:
+        return report_class._of_json(report)
+    except KeyError as error:
+        raise ValueError(f"The JSON of the {report['kind']} lacks {error}.") from None
+    except (TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"The JSON of the {report['kind']} is not as written: {error}.") from None
+    except ValueError as error:
+        raise ValueError(f"The JSON of the {report['kind']} is not as written: {error}") from None

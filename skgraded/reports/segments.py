@@ -45,7 +45,7 @@ def _segment_of_each(ids, by):
 
 
 def _mapping_of_series(by):
-    if getattr(by, "ndim", 1) != 1:
+    if by.ndim != 1:
         raise TypeError("by is a frame; pass the one column of it that holds the segment.")
     if not by.index.is_unique:
         label = by.index[by.index.duplicated()].tolist()[0]

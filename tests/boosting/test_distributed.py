@@ -1,4 +1,4 @@
-"""Trainings on two workers, processes that talk to each other: metrics of one part are refused."""
+"""Trainings on two workers, processes that talk to each other: no metric is of one part only."""
 
 import json
 import socket
@@ -72,6 +72,7 @@ def test_lightgbm_on_two_machines():
         assert found.pop("no metric") == "nothing"
         for form, error in found.items():
             assert error.startswith(PART.format(what=expected[form])), (form, error)
+            assert "skgraded.lightgbm.evaluate_rounds(booster, data, every=10)" in error
 
 
 def test_a_list_of_one_machine_is_no_distributed_training():
@@ -87,7 +88,9 @@ def test_a_list_of_one_machine_is_no_distributed_training():
     assert len(history["training"]["NDCNG@10"]) == 2
 
 
-def test_xgboost_on_two_workers():
+@pytest.fixture(scope="module")
+def of_xgboost():
+    """What came of two workers, the first of which has five times the queries of the second."""
     tracker = pytest.importorskip("xgboost.tracker").RabitTracker(n_workers=2, host_ip="127.0.0.1")
     tracker.start()
     errors, found = outcomes(
@@ -95,14 +98,47 @@ def test_xgboost_on_two_workers():
     )
     assert not errors, errors[0]
     tracker.wait_for(timeout=SECONDS)
-    for one in found:
-        metric, ranker = one["errors"]
-        assert metric.startswith(PART.format(what="custom_metric('NDCG@5')"))
-        assert ranker.startswith(PART.format(what="QueryRanker(early_stopping=True)"))
-        assert "XGBoost's own metrics, such as ndcg, count all workers" in metric
-    # as the message says: the mean over the queries of both, whose own means are not that
-    parts = [one["values"] for one in found]
-    assert [len(values) for values in parts] in ([50, 10], [10, 50])
-    everywhere = np.mean(np.concatenate(parts))
-    assert [one["own"] for one in found] == pytest.approx([everywhere] * 2, abs=1e-5)
-    assert min(abs(np.mean(values) - everywhere) for values in parts) > 1e-3
+    assert [len(one["values of own"]) for one in found] in ([50, 10], [10, 50])
+    return sorted(found, key=lambda one: -len(one["values of own"]))
+
+
+def test_xgboost_counts_the_queries_of_all_workers(of_xgboost):
+    first, second = of_xgboost
+    assert first["history"] == second["history"]
+    by_round = [
+        np.mean(own + other) for own, other in zip(first["values"], second["values"], strict=True)
+    ]
+    assert first["history"]["NDCG@5"] == pytest.approx(by_round, abs=1e-6)
+    averaged = (np.mean(first["values"], axis=1) + np.mean(second["values"], axis=1)) / 2
+    assert np.abs(averaged - by_round).max() > 1e-3
+
+
+def test_xgboost_stops_where_the_pooled_truth_does(of_xgboost):
+    first, second = of_xgboost
+    by_round = [
+        np.mean(own + other) for own, other in zip(first["values"], second["values"], strict=True)
+    ]
+    best = int(np.argmax(by_round))
+    assert first["stopped after"] == second["stopped after"] == best + 1 + 4 < 200
+    assert first["every"][1] == first["every"][0] and first["every"][3] == first["every"][2]
+
+
+def test_a_worker_without_rows_adds_nothing(of_xgboost):
+    first, second = of_xgboost
+    assert first["one empty"] == second["one empty"]
+    assert len(first["one empty"]) == 3
+
+
+def test_the_error_of_a_worker_ends_the_others(of_xgboost):
+    first, second = of_xgboost
+    assert "The DMatrix has no queries" in second["one failing"]
+    assert "failed on 1 of the workers, which says why" in first["one failing"]
+
+
+def test_the_early_stopping_of_a_ranker_refuses_several_workers(of_xgboost):
+    for one in of_xgboost:
+        assert one["refused"].startswith(PART.format(what="QueryRanker(early_stopping=True)"))
+        assert "skgraded.xgboost.custom_metric" in one["refused"]
+    # as XGBoost's own metric has it: the mean over the queries of both
+    everywhere = np.mean(np.concatenate([one["values of own"] for one in of_xgboost]))
+    assert [one["own"] for one in of_xgboost] == pytest.approx([everywhere] * 2, abs=1e-5)

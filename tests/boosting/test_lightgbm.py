@@ -10,7 +10,8 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 import skgraded as sg
-from skgraded.lightgbm import eval_metric
+from skgraded.datasets import make_ranking
+from skgraded.lightgbm import eval_metric, evaluate_rounds
 
 PARAMS = {
     "objective": "lambdarank",
@@ -524,3 +525,51 @@ def test_group_sizes_must_fit(group, message):
 def test_measures_that_cannot_be_read_are_an_error(measures):
     with pytest.raises((ValueError, TypeError)):
         eval_metric(measures)
+
+
+def rounds_data():
+    X, y, qid = make_ranking(n_queries=60, random_state=0)
+    train, valid = (
+        lgb.Dataset(X[own], y[own], group=np.bincount(qid[own])[np.unique(qid[own])])
+        for own in (qid < 40, qid >= 40)
+    )
+    return train, valid, (X[qid >= 40], y[qid >= 40], qid[qid >= 40])
+
+
+@pytest.mark.parametrize("boosting", ["gbdt", "rf"])
+def test_rounds_of_a_finished_model_are_those_of_its_training(boosting):
+    train, valid, (X, y, qid) = rounds_data()
+    params = {
+        "objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1,
+        "boosting": boosting, "bagging_fraction": 0.5, "bagging_freq": 1,
+    }
+    booster = lgb.train(params, train, 35)
+    found = evaluate_rounds(booster, valid, ["ndcng@10", "mu_map"], every=10)
+    assert found.rounds.tolist() == [10, 20, 30, 35]
+    for i, n_rounds in enumerate(found.rounds):
+        scores = booster.predict(X, num_iteration=n_rounds)
+        expected = sg.evaluate(y, scores, qid=qid).mean()
+        assert {name: one[i] for name, one in found.values.items()} == pytest.approx(expected)
+    assert found.best_score == max(found.values["NDCNG@10"])
+    assert found.best_round == found.rounds[np.argmax(found.values["NDCNG@10"])]
+
+
+def test_rounds_of_a_ranker():
+    _, valid, (X, y, qid) = rounds_data()
+    model = lgb.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1)
+    model.fit(X, y, group=np.bincount(qid)[np.unique(qid)])
+    found = evaluate_rounds(model, valid, every=100)
+    assert found.rounds.tolist() == [5]
+    assert found.best_score == pytest.approx(sg.NDCNG(k=10)(y, model.predict(X), qid=qid))
+
+
+@pytest.mark.parametrize(("data", "message"), [
+    (lambda: 7, "data must be a lightgbm.Dataset; got int"),
+    (lambda: lgb.Dataset(np.ones((2, 10))), "has no labels"),
+    (lambda: lgb.Dataset(np.ones((2, 10)), [0, 1]), "has no query sizes"),
+])
+def test_rounds_of_bad_data(data, message):
+    train, _, _ = rounds_data()
+    booster = lgb.train({"objective": "lambdarank", "verbose": -1, "num_threads": 1}, train, 2)
+    with pytest.raises((ValueError, TypeError), match=message):
+        evaluate_rounds(booster, data())

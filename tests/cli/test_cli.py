@@ -504,6 +504,156 @@ def test_a_name_that_stands_twice_in_the_first_line(files, capsys):
     assert "t.csv: line 1: there are 2 columns 'score'" in refused(capsys, "evaluate", "t.csv")
 
 
+def test_the_seed_is_that_of_the_test_and_the_bootstrap(files, capsys):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({
+        "query": np.arange(120) // 4, "grade": rng.integers(0, 3, 120), "a": rng.random(120),
+        "b": rng.random(120),
+    })
+    frame.to_csv(files / "t.csv", index=False)
+    systems = {
+        name: sg.evaluate(frame["grade"], frame[name], qid=frame["query"], measures="ndcg")
+        for name in "ab"
+    }
+    command = ("compare", "t.csv", "--score-column", "a", "--score-column", "b", "-m", "ndcg")
+    for seed in (0, 7):
+        (found,) = report(capsys, *command, "--seed", str(seed))["b"]["compared"]
+        expected = sg.compare(systems, rng=seed).table
+        for name in ("p_value", "ci_low", "ci_high"):
+            assert found[name] == expected[name][0]
+    assert found["p_value"] != sg.compare(systems, rng=0).table["p_value"][0]
+    (found,) = report(capsys, *command, "--resamples", "199")["b"]["compared"]
+    assert found["p_value"] == sg.compare(systems, rng=0, n_resamples=199).table["p_value"][0]
+    assert found["p_value"] * 200 % 2 == 0
+
+
+def test_an_output_over_an_input_is_refused(files, capsys):
+    table = "query,grade,score\nq,1,2\nq,0,1\n"
+    (files / "t.csv").write_text(table)
+    (files / "link.csv").symlink_to(files / "t.csv")
+    for output in ("t.csv", "./t.csv", "link.csv"):
+        said = refused(capsys, "evaluate", "t.csv", "--output", output)
+        assert f"--output {output} is a file to read" in said
+    assert (files / "t.csv").read_text() == table
+
+
+def test_measures_are_listed_with_a_line_each_and_the_names_of_trec_eval(capsys):
+    assert main(["measures"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in sg.measures.MEASURES:
+        (line,) = [one for one in lines if one.split(" ")[0] == name]
+        assert len(line.split("  ")[-1]) > 20
+    assert any(line.startswith("RR ") and "mrr, recip_rank" in line for line in lines)
+
+
+def test_recip_rank_is_rr(files, capsys):
+    (files / "t.csv").write_text("query,grade,score\nq,0,2\nq,1,1\n")
+    assert report(capsys, "evaluate", "t.csv", "-m", "recip_rank")["score"]["mean"] == {"RR": 0.5}
+
+
+@pytest.mark.parametrize("option, value, message", [
+    ("--seed", "-1", "argument --seed: must be a whole number ≥ 0; got -1"),
+    ("--seed", "x", "argument --seed: must be a whole number ≥ 0; got x"),
+    ("--resamples", "99", "argument --resamples: must be a whole number ≥ 100; got 99"),
+    ("--max-line", "0", "argument --max-line: must be a whole number ≥ 1; got 0"),
+])
+def test_options_that_are_no_such_numbers_are_named(capsys, option, value, message):
+    with pytest.raises(SystemExit) as caught:
+        main(["compare", "a", "b", "c", option, value])
+    assert caught.value.code == 2 and message in capsys.readouterr().err
+
+
+HOSTILE = "q\x1b[31m\u202e\x9b1m"
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "latex", "json"])
+def test_what_a_terminal_would_obey_is_shown(files, capsys, form):
+    rows = "".join(f"{HOSTILE},{grade},{grade}\n" for grade in (0, 1))
+    (files / "t.csv").write_text(f"query,grade,score\n{rows}", encoding="utf-8")
+    assert main(["evaluate", "t.csv", "--per-query", "--format", form, "-m", "rr"]) == 0
+    printed = capsys.readouterr().out
+    assert not set("\x1b\u202e\x9b") & set(printed)
+    assert "u202e" in printed and "u001b" in printed
+
+
+def test_errors_show_what_a_terminal_would_obey(files, capsys):
+    said = refused(capsys, "evaluate", "no\x1b[2Jthing\udc80.csv")
+    assert "\\u001b[2J" in said and "\\udc80" in said and "\x1b" not in said
+
+
+@pytest.mark.parametrize("packed", ["bz2", "xz"])
+def test_packed_files_are_read(files, capsys, packed):
+    import bz2
+    import lzma
+
+    pack = {"bz2": bz2.compress, "xz": lzma.compress}[packed]
+    text = b"query,grade,score\nq,0,2\nq,1,1\n"
+    (files / f"t.csv.{packed}").write_bytes(pack(text))
+    found = report(capsys, "evaluate", f"t.csv.{packed}", "-m", "rr")
+    assert found["score"]["mean"] == {"RR": 0.5}
+    (files / f"cut.csv.{packed}").write_bytes(pack(text)[:-9])
+    assert "data are damaged or cut short" in refused(capsys, "evaluate", f"cut.csv.{packed}")
+
+
+def test_zstandard_is_named(files, capsys):
+    (files / "t.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
+    said = refused(capsys, "evaluate", "t.csv.zst")
+    assert "t.csv.zst: line 1: the file is compressed with Zstandard" in said
+
+
+def test_a_line_without_end_is_refused_in_bounded_memory(files, capsys):
+    import gzip
+    import tracemalloc
+
+    with gzip.open(files / "bomb.gz", "wb", 1) as file:
+        for _ in range(256):
+            file.write(b"x" * (1 << 20))
+    (files / "run").write_text("q Q0 d 1 1 s\n")
+    tracemalloc.start()
+    said = refused(capsys, "evaluate", "bomb.gz", "run")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "bomb.gz: line 1: the line has more than 16,777,216 bytes" in said
+    assert "--max-line" in said and peak < 100e6
+
+
+def test_the_limit_of_lines_is_lifted(files, capsys):
+    name = "d" * 20_000_000
+    (files / "qrels").write_text(f"q 0 {name} 1\n")
+    (files / "run").write_text(f"q Q0 {name} 1 1 s\n")
+    assert "has more than 16,777,216" in refused(capsys, "evaluate", "qrels", "run", "-m", "rr")
+    found = report(capsys, "evaluate", "qrels", "run", "-m", "rr", "--max-line", "30000000")
+    assert found["run"]["mean"] == {"RR": 1.0}
+
+
+def test_a_table_whose_lines_end_in_cr_alone_is_read_or_refused_without_a_traceback(files, capsys):
+    (files / "t.csv").write_bytes(b"query,grade,score\rq,0,2\rq,1,1\r")
+    code = main(["evaluate", "t.csv", "-m", "rr"])
+    said = capsys.readouterr()
+    assert code == 0 and "0.5" in said.out or code == 2 and said.err.count("\n") == 1
+
+
+def test_an_index_of_parquet_is_a_column(files, capsys):
+    frame = pd.DataFrame({"query": ["q", "q"], "grade": [0, 1], "score": [2.0, 1.0]})
+    frame.set_index("query").to_parquet(files / "t.parquet")
+    found = report(capsys, "evaluate", "t.parquet", "-m", "rr")
+    assert found["score"]["mean"] == {"RR": 0.5}
+
+
+@pytest.mark.parametrize("closed, message", [
+    ("<&-", "standard input is closed"), (">&-", "standard output is closed"),
+])
+def test_closed_streams_are_named(files, closed, message):
+    (files / "t.csv").write_text("query,grade,score\nq,1,2\n")
+    source = "- --score-column score" if closed == "<&-" else "t.csv"
+    done = subprocess.run(
+        f"{sys.executable} -m skgraded evaluate {source} {closed}", shell=True, text=True,
+        stderr=subprocess.PIPE, check=False,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_bad_tables(files, capsys):
     (files / "t.csv").write_text("")
     assert "t.csv: line 1: the file is empty" in refused(capsys, "evaluate", "t.csv")
@@ -525,6 +675,11 @@ def test_bad_tables(files, capsys):
         capsys, "evaluate", "t.parquet"
     )
     assert "no column 'x'" in refused(capsys, "evaluate", "t.parquet", "--score-column", "x")
+    named = pd.DataFrame({"query": [1, 2, 1], "grade": 1, "score": 1, "document": ["a", "a", "a"]})
+    named.to_parquet(files / "t.parquet")
+    assert "t.parquet: row 2: the query has the document twice" in refused(
+        capsys, "evaluate", "t.parquet", "--document-column", "document"
+    )
     assert "further systems by --score-column" in refused(
         capsys, "evaluate", "t.parquet", "b.run"
     )
@@ -607,3 +762,87 @@ def test_a_reader_that_has_seen_enough_is_no_error(files):
         capture_output=True, text=True, timeout=60,
     )
     assert done.stdout.splitlines() == ["run,query,NDCNG@10,MuAP", "0"] and done.stderr == ""
+
+
+# Parquet files of any size -----------------------------------------------------------------------
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of three files of one table, and the table."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "query": np.repeat(np.arange(30), 8), "grade": rng.integers(0, 3, 240),
+        "score": rng.normal(size=240), "other": rng.normal(size=240),
+    })
+    (tmp_path / "scores").mkdir()
+    for i in range(3):
+        frame[80 * i : 80 * (i + 1)].to_parquet(tmp_path / "scores" / f"{i}.parquet")
+    return frame
+
+
+@pytest.mark.parametrize("path", ["scores", "scores/*.parquet"])
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
+def test_a_folder_or_a_pattern_of_parquet_files(folder, capsys, path, partitioning):
+    found = report(capsys, "evaluate", path, "--partitioning", partitioning)
+    expected = sg.evaluate(folder["grade"], folder["score"], qid=folder["query"])
+    assert list(found) == ["score"] and found["score"]["n_queries"] == 30
+    assert found["score"]["mean"] == pytest.approx(expected.mean(), rel=1e-14)
+    assert found["score"]["n_undefined"] == expected.n_undefined
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex", "html"])
+def test_a_folder_in_every_format(folder, capsys, form):
+    columns = ["--score-column", "score", "--score-column", "other"]
+    one = run(capsys, "evaluate", "scores", "--format", form).out
+    both = run(capsys, "evaluate", "scores", "--format", form, *columns).out
+    compared = run(capsys, "compare", "scores", "--test", "t", "--format", form, *columns).out
+    assert "NDCNG@10" in one and "other" in both and "other" in compared
+
+
+def test_systems_of_a_folder_are_compared(folder, capsys):
+    arguments = ["--score-column", "score", "--score-column", "other", "-m", "ndcng@10"]
+    found = report(capsys, "compare", "scores", *arguments, "--test", "t", "--baseline", "score")
+    expected = sg.compare({
+        name: sg.evaluate(
+            folder["grade"], folder[name], qid=folder["query"], measures="ndcng@10"
+        )
+        for name in ("score", "other")
+    }, baseline="score", test="t", rng=0).to_frame()
+    (compared,) = found["other"]["compared"]
+    for name in ("difference", "p_value", "wins"):
+        assert compared[name] == pytest.approx(expected[name].item(), rel=1e-9)
+
+
+LARGE = {
+    "there is no Parquet file": ["nothing/*.parquet"],
+    "There is no one column 'grades'": ["scores", "--grade-column", "grades"],
+    "--per-query is for files that are read as a whole": ["scores", "--per-query"],
+    "--ties trec is for files that are read as a whole": ["scores", "--ties", "trec"],
+    "--score-column score is given twice": ["scores", *["--score-column", "score"] * 2],
+}
+
+
+@pytest.mark.parametrize("message", LARGE)
+def test_a_folder_is_refused_in_one_line(folder, capsys, message):
+    assert message in refused(capsys, "evaluate", *LARGE[message])
+
+
+def test_a_comparison_of_a_folder_needs_two_systems_and_a_test_of_sums(folder, capsys):
+    assert "needs --score-column twice" in refused(capsys, "compare", "scores", "--test", "t")
+    columns = ["--score-column", "score", "--score-column", "other"]
+    assert "use test='t'" in refused(capsys, "compare", "scores", *columns)
+
+
+@pytest.mark.parametrize("package", ["pandas", "tabulate", "jinja2"])
+def test_a_plain_install_is_told_what_to_install(files, package):
+    form = {"jinja2": "html"}.get(package, "markdown")
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"  # as if it were not installed
+        "from skgraded.cli import main\n"
+        f"sys.exit(main(['evaluate', 'qrels', 'a.run', '--format', {form!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.count("\n") == 1 and "install" in done.stderr.lower()
+    assert package in done.stderr.lower()

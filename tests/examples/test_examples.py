@@ -85,3 +85,24 @@ def test_reports_are_written(tmp_path):
     assert "trees is better than one feature by NDCNG@10" in output
     assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_large_data_is_measured_as_in_memory():
+    pytest.importorskip("distributed")
+    reason = "XGBoost 2 asks Dask for what it has no more"
+    pytest.importorskip("xgboost", minversion="3.0", reason=reason)
+    command = [sys.executable, "-W", "ignore", str(EXAMPLES / "large_data.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("equal to all rows in memory: True") == 2
+    assert re.search("xgboost (is|and lightgbm cannot)", done.stdout)
+
+
+def test_objectives_are_compared(tmp_path):
+    picture = tmp_path / "objectives.png"
+    output = run("plot_objectives.py", "--queries", 150, "--picture", picture)
+    lines = {line.split(",")[0]: line for line in output.splitlines() if ", beside" in line}
+    assert list(lines) == ["plain", "conflict", "real"]
+    low = float(lines["real"].split("[")[1].split(",")[0])
+    assert low > 0  # beside least squares
+    assert picture.read_bytes().startswith(b"\x89PNG")

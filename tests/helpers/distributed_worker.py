@@ -81,31 +81,54 @@ def _train_lightgbm(rank, form, ports):
 def of_xgboost(rank, arguments):
     import xgboost as xgb
 
-    from skgraded.xgboost import custom_metric
+    from skgraded.xgboost import EarlyStopping, custom_metric
 
     X, y, qid = part(rank)
-    params = {"objective": "rank:ndcg", "nthread": 1}
+    params = {"objective": "rank:ndcg", "nthread": 1, "seed": 0}
     with xgb.collective.CommunicatorContext(**arguments):
         data = xgb.DMatrix(X, y, qid=qid)
+        nothing = xgb.DMatrix(np.empty((0, X.shape[1])), np.empty(0), qid=np.empty(0, dtype=int))
+        without_queries = xgb.DMatrix(X, y)
 
-        def train(metric):
+        def train(metric, watched=data, rounds=ROUNDS, **settings):
             history = {}
             own = {"disable_default_eval_metric": 1} if metric else {"eval_metric": "ndcg@5"}
             model = xgb.train(
-                params | own, data, ROUNDS, evals=[(data, "all")], custom_metric=metric,
-                evals_result=history, verbose_eval=False,
+                params | own, data, rounds, evals=[(watched, "all")], custom_metric=metric,
+                evals_result=history, verbose_eval=False, **settings,
             )
-            return model, history
+            return model, history["all"]
 
         def search():
             ranker = sg.QueryRanker(xgb.XGBRanker(n_jobs=1), early_stopping=True)
             ranker.fit(X, y, qid=qid)
 
-        errors = [error_of(lambda: train(custom_metric("ndcg@5"))), error_of(search)]
+        found = {"refused": error_of(search)}
         model, history = train(None)
-        xgboost_s = sg.NDCG(k=5, undefined=1.0, ties="ordinal")
-        values = xgboost_s.per_query(y, model.predict(data), qid=qid).tolist()
-    return {"errors": errors, "own": history["all"]["ndcg@5"][-1], "values": values}
+        found["own"] = history["ndcg@5"][-1]
+        xgboosts = sg.NDCG(k=5, undefined=1.0, ties="ordinal")
+        found["values of own"] = xgboosts.per_query(y, model.predict(data), qid=qid).tolist()
+
+        noise = np.random.default_rng(rank).permutation(X[:, :1])
+        valid = xgb.DMatrix(np.hstack([noise, X[:, 1:]]), y, qid=qid)  # which soon gets worse
+        model, found["history"] = train(
+            custom_metric(["mu_map", "ndcg@5"]), valid, 200,
+            callbacks=[EarlyStopping(rounds=4, metric_name="NDCG@5")],
+        )
+        found["stopped after"] = model.num_boosted_rounds()
+        found["values"] = [
+            sg.NDCG(k=5).per_query(
+                y, model.predict(valid, iteration_range=(0, i + 1)), qid=qid
+            ).tolist()
+            for i in range(model.num_boosted_rounds())
+        ]
+        _, every = train(custom_metric("ndcg@5", every=2), rounds=4)
+        found["every"] = every["NDCG@5"]
+        found["one empty"] = train(custom_metric("ndcg@5"), nothing if rank else data)[1]["NDCG@5"]
+        found["one failing"] = error_of(
+            lambda: train(custom_metric("ndcg@5"), without_queries if rank else data)
+        )
+    return found
 
 
 if __name__ == "__main__":

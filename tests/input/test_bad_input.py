@@ -1,6 +1,7 @@
 """Bad input gets one clear error, before any work: which argument, which row, which value."""
 
 import warnings
+from dataclasses import FrozenInstanceError
 from decimal import Decimal
 
 import numpy as np
@@ -366,7 +367,7 @@ def test_the_mean_over_cut_offs_is_for_ndcg_and_ndcng(name):
 
 
 @every_class_with("ties")
-@pytest.mark.parametrize("ties", ["random", "Average", "", None, 1, ["average"]])
+@pytest.mark.parametrize("ties", ["random", "Average", "", None, 1, ["average"], len])
 def test_unknown_tie_rules(name, ties):
     refused(REGISTRY[name].cls, [repr(ties), "average", "ordinal", "best", "worst"], ties=ties)
 
@@ -385,13 +386,13 @@ def test_unknown_gains_and_discounts(cls, value):
 
 
 @pytest.mark.parametrize("cls", [sg.AP, sg.Precision, sg.Recall, sg.RR])
-@pytest.mark.parametrize("threshold", [np.nan, np.inf, "2", [1], 1j])
+@pytest.mark.parametrize("threshold", [np.nan, np.inf, -np.inf, -1, "2", [1], 1j, True])
 def test_thresholds_that_are_no_numbers(cls, threshold):
     refused(cls, [repr(threshold)], threshold=threshold)
 
 
 @pytest.mark.parametrize("cls", [sg.NDCNG, sg.GeneralizedPrecision])
-@pytest.mark.parametrize("max_grade", [0, -1, np.nan, np.inf, "4", [4]])
+@pytest.mark.parametrize("max_grade", [0, -1, np.nan, np.inf, -np.inf, "4", [4], True])
 def test_max_grades_that_are_no_grades(cls, max_grade):
     refused(cls, [repr(max_grade)], max_grade=max_grade)
 
@@ -449,6 +450,43 @@ def test_discounts_that_give_no_discount(discount):
         sg.NDCG(discount=discount)([0, 1, 2], [1, 2, 3])
 
 
+@pytest.mark.parametrize("shape, hint", [
+    ((), "y_score must be 1-D; got a single value."),
+    ((2, 1), r"got an array of shape \(2, 1\). Pass one column, or use .ravel\(\)."),
+    ((2, 1, 1), r"got an array of shape \(2, 1, 1\)."),
+])
+def test_what_to_do_about_a_shape_is_said_where_it_is_clear(shape, hint):
+    with pytest.raises(ValueError, match=hint + "$"):
+        sg.AP()([1, 0], np.zeros(shape))
+
+
+@pytest.mark.parametrize("make, range_of_it", [
+    (lambda value: sg.AP(threshold=value), "≥ 0"),
+    (lambda value: sg.NDCNG(max_grade=value), "> 0"),
+    (lambda value: sg.RBP(persistence=value), "≥ 0 and < 1"),
+    (lambda value: sg.EDRC(prior=value), "≥ 0 and ≤ 1"),
+])
+def test_the_range_of_a_number_is_said(make, range_of_it):
+    with pytest.raises(ValueError, match=f" must be a finite number {range_of_it}; got -0.5.$"):
+        make(-0.5)
+
+
+@every_class
+def test_measures_do_not_change(name):
+    measure = REGISTRY[name].cls()
+    with pytest.raises(FrozenInstanceError):
+        measure.undefined = 1.0
+
+
+def test_only_the_first_parameters_come_without_a_name():
+    assert sg.AP(3) == sg.AP(k=3) and sg.NDCG(3) == sg.NDCG(k=3)
+    assert sg.EDRC("log2", 0.25) == sg.EDRC(discount="log2", prior=0.25)
+    too_many = (sg.AP, (3, "worst")), (sg.EDRC, ("log2", 0.25, 0.0)), (sg.TauAP, ("worst",))
+    for cls, given in too_many:
+        with pytest.raises(TypeError, match="positional"):
+            cls(*given)
+
+
 def test_unknown_parameters_are_refused():
     with pytest.raises(TypeError, match="threshold"):
         sg.NDCG(threshold=2)
@@ -483,7 +521,7 @@ def test_the_first_bad_row_is_named(values, message):
         sg.AP()(values, range(len(values)))
 
 
-@pytest.mark.parametrize("sizes", [[2, 3], np.array([2, 3]), np.array([2.0, 3.0]), (1, 1, 3)])
+@pytest.mark.parametrize("sizes", [[2, 3], np.array([2, 3]), np.array([2.0, 3.0]), (1, 1, 3), [5]])
 def test_sizes_given_as_ids_are_told_where_they_go(sizes):
     X, y = np.zeros((5, 1)), [0, 1, 0, 1, 2]
     advice = r"y_true has 5. The numbers of qid add up to 5: sizes .* group=, or .*np\.repeat"
@@ -498,4 +536,10 @@ def test_sizes_given_as_ids_are_told_where_they_go(sizes):
 @pytest.mark.parametrize("ids", [[2, 2], [5, 0], [2.5, 2.5], ["2", "3"], [("a", 1), 2], [np.inf]])
 def test_other_ids_that_are_too_few_are_only_that(ids):
     with pytest.raises(ValueError, match=f"qid has {len(ids)} rows, but y_true has 5.$"):
+        sg.NDCG()([0, 1, 0, 1, 2], [0, 1, 0, 1, 2], qid=ids)
+
+
+def test_categories_that_are_too_few_are_only_that():
+    ids = pytest.importorskip("pandas").Categorical(["2", "3"])
+    with pytest.raises(ValueError, match="qid has 2 rows, but y_true has 5.$"):
         sg.NDCG()([0, 1, 0, 1, 2], [0, 1, 0, 1, 2], qid=ids)

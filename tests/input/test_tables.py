@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from skgraded._input.tables import hash_rows
+from skgraded._input.tables import HASHED_COLUMNS, hash_rows, stack_rows
 
 TABLES = {
     "float64": np.asarray,
@@ -48,3 +48,29 @@ def test_a_minus_zero_that_a_sparse_matrix_holds_is_zero():
     matrix = sparse.csr_matrix((np.array([0.0, 1.0, -0.0, 1.0]), [0, 1, 0, 1], [0, 2, 4]))
     plus, minus = hash_rows(matrix).tolist()
     assert plus == minus
+
+
+@pytest.mark.parametrize("table", [np.asarray, sparse.csr_matrix, pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("n_columns", [1, 2, HASHED_COLUMNS, HASHED_COLUMNS + 1, 40])
+def test_of_many_columns_as_many_as_said_count_the_first_and_the_last_among_them(table, n_columns):
+    base = np.zeros((1, n_columns))
+    hashes = hash_rows(table(np.concatenate([base, np.eye(n_columns)])))
+    counts = hashes[1:] != hashes[0]
+    is_sparse = table is sparse.csr_matrix
+    assert counts.sum() == (n_columns if is_sparse else min(n_columns, HASHED_COLUMNS))
+    assert counts[0] and counts[-1]
+    assert len(set(hashes.tolist())) == 1 + counts.sum()
+    assert HASHED_COLUMNS == 16
+
+
+@every_table
+def test_stacked_rows_are_numbered_anew(table):
+    rows = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 5.0], [3.0, 0.0, 0.0]])
+    stacked, whole = stack_rows(table(rows[:2]), table(rows[2:])), table(rows)
+    assert type(stacked) is type(whole)
+    if sparse.issparse(whole):
+        assert stacked.format == "csr"
+        stacked, whole = stacked.toarray(), whole.toarray()
+    np.testing.assert_array_equal(np.asarray(stacked), np.asarray(whole))
+    if isinstance(whole, pd.DataFrame):
+        pd.testing.assert_frame_equal(stacked, whole)

@@ -40,3 +40,43 @@ def test_as_many_levels_as_there_are_counters_and_more(n):
     assert sg.MuAP()(grades, -grades) == pytest.approx(expected, rel=1e-14)
     doubled = np.repeat(grades, 2)
     assert sg.MuAP()(doubled, doubled) == pytest.approx(1, rel=1e-14)
+
+
+@pytest.mark.parametrize("n_ids", [3, 700, 5000])  # the table of places begins with 1,024
+def test_ids_of_64_bits_in_no_order_are_numbered_as_they_first_appear(n_ids):
+    rng = np.random.default_rng(0)
+    ids = rng.integers(-(2**63), 2**63 - 1, n_ids)
+    ids[:2] = -(2**63), 2**63 - 1
+    qid = ids[rng.integers(0, n_ids, 20_000)]
+    judgments = sg.Judgments(np.ones(20_000), qid=qid)
+    number_of = {query: number for number, query in enumerate(dict.fromkeys(qid.tolist()))}
+    assert judgments.query_ids.tolist() == list(number_of)
+    assert judgments.query_of_row.tolist() == [number_of[query] for query in qid.tolist()]
+
+
+def mu_ap_of(ranked):
+    """μAP of the grades 1 to n, each once, in their order; a thousand positions at a time."""
+    n, total = len(ranked), 0.0
+    weight = np.cumsum(1 / np.arange(n, 0, -1))[ranked - 1] / n
+    for start in range(0, n, 1000):
+        before, own = np.sort(weight[:start]), weight[start : start + 1000]
+        lower = np.searchsorted(before, own)
+        sums = np.append(0, np.cumsum(before))[lower] + own * (start - lower)
+        sums += np.tril(np.minimum(own[:, None], own)).sum(axis=1)
+        total += np.sum(sums / np.arange(start + 1, start + len(own) + 1))
+    return total
+
+
+@pytest.mark.parametrize("n", [20, 257, 4097, 120_001])  # from 120,000 on another tree
+def test_many_levels_sum_as_all_pairs(n):
+    ranked = np.random.default_rng(n).permutation(n) + 1
+    scores = -np.arange(n)
+    assert sg.MuAP()(ranked, scores) == pytest.approx(mu_ap_of(ranked), rel=1e-12)
+    at = n // 2
+    swapped = ranked.copy()
+    swapped[[at, at + 1]] = ranked[[at + 1, at]]
+    tied = scores.copy()
+    tied[at] = tied[at + 1]
+    expected = (mu_ap_of(ranked) + mu_ap_of(swapped)) / 2
+    assert sg.MuAP()(ranked, tied) == pytest.approx(expected, rel=1e-14)
+    assert sg.MuAP()(ranked, tied) != sg.MuAP()(ranked, scores)

@@ -12,7 +12,7 @@ from registry import REGISTRY, build, with_ties
 import skgraded as sg
 from skgraded._kernels import sort
 
-SORTS = [sort.OWN, sort.VECTORS, sort.LONG_VECTORS]
+SORTS = [sort.OWN, sort.VECTORS]
 
 N = 100_000  # so many that a sort which began again at every tie would not end
 LAST_BITS = 2.0**-52
@@ -40,7 +40,7 @@ def test_a_long_query_of_grades_that_differ_in_their_last_bits_only(places):
 
 
 @pytest.mark.parametrize("n", [127, 128, 129])  # of 127 the last position has all low bits but one
-@pytest.mark.parametrize("k", [1, 2, 31, 32, 33, 34])  # from 33 on they are found in another way
+@pytest.mark.parametrize("k", [1, 2, 19, 20, 21, 22])  # up to 20 what a sample excludes is dropped
 def test_a_tie_at_the_cut_off_reaches_to_the_last_row(n, k):
     scores = np.zeros(n)
     scores[: k - 1], scores[[k - 1, n - 1]] = 2, 1
@@ -52,7 +52,7 @@ def test_a_tie_at_the_cut_off_reaches_to_the_last_row(n, k):
 
 
 @pytest.mark.parametrize("n", [127, 128, 129])
-@pytest.mark.parametrize("k", [1, 2, 31, 32, 33, 34])
+@pytest.mark.parametrize("k", [1, 2, 19, 20, 21, 22])
 def test_the_document_after_the_cut_off_does_not_count(n, k):
     scores = np.random.default_rng(n + k).permutation(n)
     grades = np.zeros(n)
@@ -103,7 +103,7 @@ def test_every_measure_has_the_same_bits_whoever_sorts(use, kind):
                 for one in SORTS:
                     use(one)
                     found.append(with_ties(measure, ties).per_query(judgments, y_score).tobytes())
-                assert found[0] == found[1] == found[2]
+                assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("one", SORTS)
@@ -131,7 +131,8 @@ def test_the_sort_is_chosen_by_the_vectors_that_the_processor_has():
 
     found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
     assert chosen(" ".join(found)) in (sort.OWN, sort.VECTORS)  # a baseline cannot be disabled
-    if {"AVX512_SKX", "X86_V4"} & set(found):
-        assert chosen("") == sort.LONG_VECTORS
-    elif {"AVX2", "X86_V3"} & set(found) and int(np.__version__[0]) >= 2:
+    enough = {"AVX512_SKX", "X86_V4"}
+    if int(np.__version__[0]) >= 2:
+        enough |= {"AVX2", "X86_V3"}
+    if enough & set(found):
         assert chosen("") == sort.VECTORS

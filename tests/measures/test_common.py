@@ -440,3 +440,23 @@ def test_a_measure_looks_like_a_score_function(measure):
     for name in ("qid", "group", "sample_weight"):
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
         assert parameters[name].default is None
+
+
+@every_measure
+def test_the_order_of_rows_changes_no_bit(measure):
+    """Also where many documents tie, and the weights of a query's rows differ."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    qid = np.repeat(np.arange(100), 40)
+    grades = rng.integers(0, 7, n) * (rng.random(n) < 0.6) / 7
+    scores = np.round(rng.normal(size=n), 0)
+    scores[rng.random(n) < 0.05] = -np.inf
+    weights = rng.random(n)
+    expected = sg.evaluate(grades, scores, qid=qid, measures=measure, sample_weight=weights)
+    for _ in range(3):
+        order = rng.permutation(n)
+        found = sg.evaluate(
+            grades[order], scores[order], qid=qid[order], measures=measure,
+            sample_weight=weights[order],
+        )
+        assert sg.Summary.of(found) == sg.Summary.of(expected)

@@ -8,6 +8,7 @@ from queries import random_queries
 
 import skgraded as sg
 from skgraded.measures import curves, cutoff_curve, threshold_curve
+from skgraded.measures.curves import n_undefined_at
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +72,45 @@ def test_the_plans_of_a_long_curve_are_made_in_parts(monkeypatch):
     finally:
         tracemalloc.stop()
     assert peak < 0.5 * n_cutoffs * n * 8
+
+
+def test_a_curve_over_the_cut_off_ends_at_100_or_at_the_largest_query():
+    for n, last in ((3, 3), (100, 100), (150, 100)):
+        found = cutoff_curve(np.arange(n), np.arange(n), measures="ndcg")
+        assert found.cutoffs.tolist() == list(range(1, last + 1))
+
+
+def test_cut_offs_must_ascend():
+    for cutoffs in ([1, 1], [2, 1]):
+        with pytest.raises(ValueError, match="cutoffs must ascend"):
+            cutoff_curve([1, 0], [2, 1], cutoffs=cutoffs)
+
+
+@pytest.mark.parametrize("top", [0.5, 1, 2])
+def test_a_curve_over_a_single_threshold(top):
+    found = threshold_curve([top, 0], [1, 2], relative=False)
+    assert (found.thresholds.tolist(), found.average_precision.tolist()) == ([top], [0.5])
+
+
+@pytest.mark.parametrize("undefined", [0.0, 1.0, np.nan])
+def test_without_a_relevant_document_the_curve_is_the_value_of_undefined_queries(undefined):
+    found = threshold_curve([0, 0], [1, 2], undefined=undefined)
+    assert found.thresholds.tolist() == [1.0]
+    np.testing.assert_array_equal(found.average_precision, [undefined])
+    with pytest.raises(ValueError, match="y_true has no grade above 0"):
+        threshold_curve([0, 0], [1, 2], relative=False)
+
+
+def test_queries_without_a_document_at_a_threshold_are_counted():
+    judgments = sg.Judgments([0.5, 0, 2], group=[1, 1, 1])
+    assert n_undefined_at(judgments, [0.25, 1.0], relative=True).tolist() == [1, 1]
+    assert n_undefined_at(judgments, [0.5, 1.0, 2.0], relative=False).tolist() == [1, 2, 2]
+
+
+def test_weights_of_a_curve_may_add_up_beyond_the_doubles():
+    y, scores, qid = [1, 0, 2, 0, 0, 1], [1, 2, 2, 1, 1, 2], [1, 1, 2, 2, 3, 3]
+    weights = np.array([4, 4, 2, 2, 1, 1.0])
+    expected = threshold_curve(y, scores, qid=qid, sample_weight=weights)
+    for scale in (2.0**1021, 2.0**-1000):
+        found = threshold_curve(y, scores, qid=qid, sample_weight=weights * scale)
+        np.testing.assert_array_equal(found.average_precision, expected.average_precision)

@@ -48,6 +48,46 @@ def test_a_query_whose_grades_gain_nothing_is_undefined(measure):
     assert measure().n_undefined(judgments) == 1
 
 
+@pytest.mark.parametrize("measure", [sg.NDCG, sg.NDCNG, sg.GAP, sg.QMeasure])
+def test_a_gain_that_falls_where_the_grade_rises_is_refused(measure):
+    with pytest.raises(ValueError, match="gain must not fall where .*: grade 0.5 has 0.5, grade"):
+        # grades over the top one of their query: those of NDCNG are the same
+        measure(gain=lambda grades: grades * (1 - grades) * 2)([1, 0, 0.5], SCORES[:3])
+
+
+def test_a_gain_may_fall_from_one_query_to_the_next():
+    judgments = sg.Judgments([0, 4, 0, 1], qid=["a", "a", "b", "b"])
+    found = sg.NDCG(gain=doubled).per_query(judgments, [2, 1, 2, 1])
+    np.testing.assert_allclose(found, 1 / np.log2(3))
+
+
+def test_an_irrelevant_document_may_gain_something_in_ndcg():
+    gains = 1 + np.array([0, 2])
+    expected = (gains[0] + gains[1] / np.log2(3)) / (gains[1] + gains[0] / np.log2(3))
+    found = sg.NDCG(gain=lambda grades: 1 + grades)([0, 2], [2, 1])
+    assert found == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-250])
+def test_of_tiny_grades_only_the_ratios_count(scale):
+    grades = np.array([1, 0, 3, 7])
+    expected = sg.NDCG(gain="linear")(grades, SCORES)
+    assert sg.NDCG()(grades * scale, SCORES) == pytest.approx(expected, rel=1e-12)
+    with_others = sg.Judgments(np.append(grades * scale, [1, 2]), group=[4, 2])
+    found = sg.NDCG().per_query(with_others, [*SCORES, 2, 1])
+    assert found[0] == pytest.approx(expected, rel=1e-12)
+    assert found[1] == sg.NDCG()([1, 2], [2, 1])
+
+
+def test_the_scale_of_discounts_changes_nothing():
+    expected = sg.NDCG(discount=reciprocal)(GRADES, SCORES)
+    assert expected < 1
+    for factor in (0.25, 4):
+        scaled = sg.NDCG(discount=lambda ranks, factor=factor: factor / ranks)
+        assert scaled(GRADES, SCORES) == pytest.approx(expected, rel=1e-14)
+        assert scaled([0, 1], SCORES[:2]) == 1 / 2
+
+
 def test_a_discount_may_change_its_argument():
     expected = sg.NDCG(discount=reciprocal)(GRADES, SCORES)
     assert sg.NDCG(discount=halved_in_place)(GRADES, SCORES) == expected
@@ -65,6 +105,11 @@ def test_the_top_of_the_scale_may_be_a_32_bit_grade(measure, top):
     above = np.nextafter(np.nextafter(grades, np.float32(1)), np.float32(1))
     with pytest.raises(ValueError, match=rf"max_grade is {top}, but y_true has {top} in row 0"):
         measure(max_grade=top)(above, SCORES[:3])
+
+
+def test_of_grades_above_the_top_of_the_scale_the_first_is_named():
+    with pytest.raises(ValueError, match="max_grade is 3, but y_true has 5 in row 1"):
+        sg.ERR(max_grade=3)([3, 5, 4], SCORES[:3])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ Short queries do not reach every algorithm (few or many levels, all sorted or on
 here each measure is compared with its plain definition on longer ones.
 """
 
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -248,3 +249,68 @@ def test_correlations_of_a_hundred_thousand_levels_take_no_quadratic_time():
         assert measure(grades, grades) == pytest.approx(1, abs=1e-9)
         assert measure(grades, -grades) == pytest.approx(-1, abs=1e-9)
         assert measure(grades, np.zeros(n)) == pytest.approx(0, abs=1e-9)
+
+
+# ERR of long ties --------------------------------------------------------------------------------
+
+def stops(grades, max_grade):
+    return -np.expm1(-np.log(2) * grades) * np.exp2(grades - max_grade)
+
+
+def exact_err_of_a_tie(values, rank_before, k):
+    """ERR of one tie, in whole numbers of 2^-600, from its elementary symmetric sums."""
+    n, one = len(values), 2**600
+    symmetric = np.array([one] + [0] * n, dtype=object)
+    for value in values.tolist():
+        goes_on = Fraction(1) - Fraction(value)
+        symmetric[1:] += symmetric[:-1] * goes_on.numerator // goes_on.denominator
+    chosen, after = 1, []  # C(n, i) sets of i documents
+    for i, e in enumerate(symmetric.tolist()):
+        after.append(Fraction(e, chosen * one))
+        chosen = chosen * (n - i) // (i + 1)
+    depth = max(0, min(n, k - rank_before))
+    return float(sum((after[i] - after[i + 1]) / (rank_before + i + 1) for i in range(depth)))
+
+
+GRADES_OF_TIES = {
+    "0 to 4": lambda rng, n: rng.integers(0, 5, n),
+    "low": lambda rng, n: rng.uniform(0, 2, n),
+    "rarely low": lambda rng, n: np.where(rng.uniform(size=n) < 0.3, 2, 0),
+    "tiny": lambda rng, n: rng.uniform(0, 1e-9, n),
+    "of many sizes": lambda rng, n: np.minimum(rng.exponential(1, n), 4),
+    "all one": lambda rng, n: np.full(n, 1),
+}
+
+
+@pytest.mark.parametrize("rank_before", [0, 7])
+@pytest.mark.parametrize("n", [100, 129, 400])
+@pytest.mark.parametrize("grades_of", GRADES_OF_TIES)
+def test_err_of_a_tie_has_the_digits_of_exact_arithmetic(grades_of, n, rank_before):
+    grades = GRADES_OF_TIES[grades_of](np.random.default_rng(n), n).astype(float)
+    scores = np.concatenate([np.arange(rank_before, 0, -1) + 1.0, np.ones(n)])
+    for k in (10, 150, 5000):
+        expected = exact_err_of_a_tie(stops(grades, 4), rank_before, k)
+        value = sg.ERR(k=k, max_grade=4)(np.concatenate([np.zeros(rank_before), grades]), scores)
+        assert value == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("k", [200_000, 50_000])
+def test_err_of_a_long_tie_in_which_few_stop_takes_no_quadratic_time(k):
+    # One document of the top grade is at any of the n places; the others have R = 2^-20.
+    n, low, top = 200_000, 2.0**-20, 1 - 2.0**-20
+    grades = np.ones(n)
+    grades[123] = 20
+    i = np.arange(1, k + 1)
+    goes_on = np.exp((i - 1) * np.log1p(-low))  # past i-1 of the others
+    stop = (top + (n - i) * low) * goes_on + (i - 1) * low * (1 - top) * goes_on / (1 - low)
+    value = sg.ERR(k=k, max_grade=20)(grades, np.zeros(n))
+    assert value == pytest.approx((stop / n / i).sum(), rel=1e-13)
+
+
+def test_err_of_a_long_tie_of_as_many_grades_takes_no_quadratic_time():
+    # R so small that nobody goes away: each document is at each rank equally often
+    n = 200_000
+    grades = np.arange(n) / n
+    value = sg.ERR(max_grade=100)(grades, np.zeros(n))
+    expected = stops(grades, 100).mean() * (1 / np.arange(1, n + 1)).sum()
+    assert value == pytest.approx(expected, rel=1e-12)

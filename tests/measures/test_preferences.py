@@ -91,9 +91,8 @@ def test_blocks_of_any_size_give_the_same(prior, monkeypatch):
     cases = [(true, random_pairs(rng, n, n)) for rng, n, true in random_cases(30, max_items=20)]
     whole = [edrc_score(*case, prior=prior) for case in cases]
     scored = [edrc_score(true, dict.fromkeys(range(9), 1) | {0: 2, 1: 0}) for true, _ in cases]
-    monkeypatch.setattr(preferences, "BITS", 1)
     for size in (1, 2, 5):
-        monkeypatch.setattr(preferences, "SMALLEST_BLOCK", size)
+        monkeypatch.setattr(preferences, "BLOCK", size)
         assert [edrc_score(*case, prior=prior) for case in cases] == pytest.approx(whole)
         assert scored == pytest.approx(
             [edrc_score(true, dict.fromkeys(range(9), 1) | {0: 2, 1: 0}) for true, _ in cases]
@@ -108,6 +107,28 @@ def test_scores_are_the_pairs_that_they_imply():
         if implied(scores):
             assert edrc_score(true, list(implied(scores)), items=range(n + 2)) == pytest.approx(
                 edrc_score(true, scores, items=range(n + 2)), abs=1e-12
+            )
+
+
+@pytest.mark.parametrize("prior", [0.5, 0, 0.3, _uneven])
+@pytest.mark.parametrize("restricted", [False, True])
+def test_whole_orders_with_ties_agree_with_the_definition(prior, restricted):
+    def levels(n_levels, items):
+        return dict(zip(items, rng.integers(0, n_levels, len(items)).tolist(), strict=True))
+
+    rng = np.random.default_rng(12)
+    for n_levels in [2, 3, 5] * 20:
+        true, predicted = levels(n_levels, range(9)), levels(3, range(2, 11))
+        items = set(rng.permutation(11)[:7].tolist()) if restricted else None
+        pairs, said = list(implied(true)), list(implied(predicted))
+        if pairs and said:
+            expected = edrc(pairs, said, prior=prior, items=items)
+            assert edrc_score(pairs, said, prior=prior, items=items) == pytest.approx(
+                expected, abs=1e-12
+            )
+            expected = edrc(pairs, said, prior=prior, items=items, extra=predicted)
+            assert edrc_score(pairs, predicted, prior=prior, items=items) == pytest.approx(
+                expected, abs=1e-12
             )
 
 
@@ -272,6 +293,15 @@ def test_a_long_cycle_is_named_in_short():
     assert len(str(raised.value)) < 300
 
 
+def test_of_a_cycle_up_to_12_items_are_named():
+    for n, cut in ((11, False), (12, True)):
+        with pytest.raises(ValueError, match="has a cycle: ") as raised:
+            edrc_score([(i, (i + 1) % n) for i in range(n)], [(0, 1)])
+        chain = str(raised.value).split("cycle: ")[1].split(".")[0]
+        assert chain.count("≻") == (10 if cut else n)
+        assert (f"({n + 1 - 10} more)" in chain) == cut
+
+
 def _reachable(pairs, n):
     """(n, n) of bool, row v the items preferred to v: a < b in each pair (a, b)."""
     above = np.zeros((n, n), dtype=bool)
@@ -315,6 +345,19 @@ def test_100000_items_in_chains():
     true = np.arange(n).reshape(-1, 2)  # 50,000 pairs, each an island
     expected = 2 * (1 + (n - 2) / 2) / (n - 1) - 1
     assert edrc_score(true, true) == pytest.approx(expected, rel=1e-9)
+
+
+def test_300000_items_in_one_chain_take_no_quadratic_time():
+    n = 300_000
+    chain = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    # Every other item changes places with the next, as the scores and as the pairs have it.
+    swapped = np.arange(n) ^ 1
+    place = np.arange(n)
+    agree = place - place % 2
+    expected = 2 * (agree / (place + 1))[1:].sum() / (place / (place + 1))[1:].sum() - 1
+    by_scores = dict(enumerate((-swapped).tolist()))
+    assert edrc_score(chain, by_scores) == pytest.approx(expected, abs=1e-12)
+    assert edrc_score(chain, swapped[chain]) == pytest.approx(expected, abs=1e-12)
 
 
 # Forms --------------------------------------------------------------------------------------------
@@ -412,6 +455,14 @@ def test_queries_are_as_if_measured_alone(prior, items):
     for query, value in values.items():
         alone = edrc_score(truths[query], predictions[query], "log2", prior, items)
         assert value == pytest.approx(alone, abs=1e-12)
+
+
+def test_a_query_may_have_no_items():
+    items = {"u2": [], "u1": ["X", "Y", "Z"], "u3": ["A"]}
+    values = edrc_per_query(PAIRS, PREDICTIONS, items=items, qid=QID, undefined=math.nan)
+    assert math.isnan(values["u2"])
+    with pytest.raises(ValueError, match="items is empty"):
+        edrc_per_query(PAIRS, PREDICTIONS, items=[], qid=QID)
 
 
 def test_items_by_query():

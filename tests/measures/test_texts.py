@@ -1,6 +1,7 @@
 """Measures print as texts that read back, and texts that cannot be read say why."""
 
 import importlib.util
+import re
 import sys
 from math import nan
 
@@ -10,6 +11,7 @@ from registry import REGISTRY
 
 import skgraded as sg
 from skgraded.measures import base, gain
+from skgraded.measures.base import MEASURES, fields_of
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,13 @@ def test_all_parameters_that_are_not_the_default_are_in_the_text():
         assert part in str(measure)
     assert not set(str(measure)) & set(" :")
     assert sg.measure(str(measure)) == measure
+
+
+def test_whole_numbers_print_without_a_point_as_long_as_all_of_them_are_floats():
+    below, limit = 2.0**53 - 1, 2.0**53
+    assert str(sg.AP(threshold=below)) == "AP(threshold=9007199254740991)"
+    assert str(sg.AP(threshold=limit)) == "AP(threshold=9007199254740992.0)"
+    assert str(sg.NDCNG(max_grade=1e300)) == "NDCNG(max_grade=1e+300)"
 
 
 def test_a_measure_is_read_as_itself():
@@ -213,3 +222,16 @@ def test_two_measures_of_one_name_are_refused():
             undefined: float = 0.0
 
     assert sg.measures.MEASURES["NDCG"] is sg.NDCG
+
+
+@pytest.mark.parametrize("cls", MEASURES.values(), ids=MEASURES)
+def test_the_docstring_says_of_each_parameter_what_it_is(cls):
+    before, parameters = cls.__doc__.split("\nParameters\n----------\n")
+    names = re.findall(r"^(\w+) : ", parameters.partition("\n\n")[0], re.MULTILINE)
+    assert names == list(fields_of(cls))
+    assert before.count("\n\n") >= 1 and "Examples\n--------\n" in parameters
+
+
+def test_a_docstring_keeps_what_a_measure_says_itself_of_a_parameter():
+    assert "C(n-i, r-1)" in sg.RR.__doc__ and "C(n-i, r-1)" not in sg.AP.__doc__
+    assert "exact expectation over all their orders" in sg.AP.__doc__

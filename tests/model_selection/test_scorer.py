@@ -140,6 +140,14 @@ def test_an_unknown_column_is_named_with_the_nearest():
         sg.make_ranking_scorer("rr", qid="queryid")(Scores(), X, GRADES)
 
 
+@pytest.mark.parametrize("n, shown", [(10, "'f8', 'f9'."), (11, "'f8', 'f9', ….")])
+def test_of_many_columns_ten_are_named(n, shown):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(np.zeros((1, n)), columns=[f"f{i}" for i in range(n)])
+    with pytest.raises(ValueError, match=f"but X has only 'f0', 'f1', .*{shown}"):
+        sg.make_ranking_scorer("rr", qid="zzz")(Scores(), X, [1])
+
+
 def test_a_column_name_that_x_has_twice_is_refused():
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame([[0.5, 1, 1]], columns=["score", "q", "q"])
@@ -156,6 +164,20 @@ def test_a_name_needs_a_frame():
 def test_a_position_outside_x_is_refused(position):
     with pytest.raises(ValueError, match=f"qid is column {position}, but X has 1 columns"):
         sg.make_ranking_scorer("rr", qid=position)(Scores(), as_column(SCORES), GRADES)
+
+
+@pytest.mark.parametrize("X", [[[1.0, 0.2], [1.5, 0.1]], [[np.nan, 0.2], [0.5, 0.1]]])
+def test_a_column_of_fractions_at_a_position_is_no_query(X):
+    row, value = (1, X[1][0])
+    problem = f"qid is column 0 of X, but that column has {value} in row {row}, which looks like a"
+    with pytest.raises(ValueError, match=problem):
+        sg.make_ranking_scorer("rr", qid=0)(Scores(), np.array(X), [1, 0])
+
+
+def test_a_column_of_fractions_by_name_is_one():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"score": [1, 2, 3], "q": [0.5, 0.5, 1.5]})
+    assert sg.make_ranking_scorer("rr", qid="q")(Scores(), X, [1, 0, 1]) == (1 / 2 + 1) / 2
 
 
 @pytest.mark.parametrize("qid", [QID, [1, 2], 1.0, True, ("a", "b")])

@@ -1,6 +1,7 @@
 """compare: pairing by query, tests beside scipy's, corrections beside statsmodels', sentences."""
 
 import itertools
+import json
 import pickle
 from dataclasses import fields, replace
 
@@ -12,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
 from skgraded.reports.intervals import BLOCK
-from skgraded.reports.paired_tests import adjust, p_value
+from skgraded.reports.paired_tests import adjust, enough_resamples, p_values
 
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 
@@ -98,6 +99,50 @@ def test_p_of_few_queries_is_that_of_all_sign_flips():
     assert only_row(compared(a, b))["p_value"] == 2 * 3 / 16
 
 
+def test_all_flips_are_taken_if_they_are_no_more_than_the_resamples():
+    a, b = np.zeros(7), np.arange(1, 8) / 10
+    for n_resamples, expected in ((128, 2 / 2**7), (1000, 2 / 2**7)):
+        assert only_row(compared(a, b, n_resamples=n_resamples))["p_value"] == expected
+    assert only_row(compared(a, b, n_resamples=127))["p_value"] >= 2 / 128
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1, 1000])
+def test_sums_of_flips_that_are_equal_up_to_rounding_are_equal_at_any_scale(scale):
+    # of ±0.1 ±0.2 ±0.3 the sums are at least 0.1 + 0.2 - 0.3 for +++, ++-, -++, +-+ … not +--
+    d = np.array([0.1, 0.2, -0.3]) * scale
+    sums = [np.dot(signs, [1, 2, 3]) for signs in itertools.product([-1, 1], repeat=3)]
+    n_reached = min(np.sum(np.array(sums) >= 0), np.sum(np.array(sums) <= 0))
+    p = only_row(compared(np.zeros(3), d, n_resamples=199))["p_value"]
+    assert p == min(1, 2 * n_reached / 8)
+    d = np.array([0.1, 0.2, 0.3, 0.4]) * scale  # -+++ has the sum of +++- less 0.6
+    assert only_row(compared(np.zeros(4), d, n_resamples=199))["p_value"] == 2 / 16
+
+
+@pytest.mark.parametrize("level, p, is_told_apart", [
+    (0.95, 0.05, True), (0.9, 0.1, True), (0.95, 0.0500001, False), (0.9, 0.1000001, False),
+])
+def test_systems_are_told_apart_by_a_p_of_just_1_less_the_level(pair, level, p, is_told_apart):
+    found = compared(*pair, level=level, test="t")
+    found = replace(found, table=found.table | {"p_adjusted": [p]})
+    assert found.sentences()[0].startswith("b is better than a") == is_told_apart
+
+
+@pytest.mark.parametrize("difference, digits", [(0.01, 3), (0.25, 3), (0.0099, 4), (-0.01, 3)])
+def test_small_differences_are_said_with_a_digit_more(difference, digits):
+    (said,) = compared(np.zeros(4), np.full(4, difference), test=None).sentences()
+    assert f"{difference:+.{digits}f} (95 % interval" in said
+
+
+@pytest.mark.parametrize("p, text", [
+    (0.00009, "p < 0.0001"), (0.0001, "p = 0.0001"), (0.00046, "p = 0.0005"),
+    (0.00123, "p = 0.00123"), (0.0426, "p = 0.0426"),
+])
+def test_a_p_value_is_said_with_the_digits_that_it_is_worth(pair, p, text):
+    found = compared(*pair, test="t")
+    found = replace(found, table=found.table | {"p_adjusted": [p]})
+    assert f", {text};" in found.sentences()[0]
+
+
 def test_p_of_random_flips_counts_as_scipy_does(pair):
     a, b = pair
     d = b - a
@@ -128,7 +173,7 @@ def test_random_flips_in_batches_are_those_drawn_at_once():
     sums = np.where(np.unpackbits(bits, axis=1), -d, d).sum(axis=1)
     expected = 2 * (min((sums <= d.sum()).sum(), (sums >= d.sum()).sum()) + 1) / (5000 + 1)
     assert 0.02 < expected < 0.9
-    assert p_value("randomization", d, 5000, np.random.default_rng(7)) == expected
+    assert p_values("randomization", d[None], 5000, np.random.default_rng(7)) == expected
 
 
 def test_all_flips_in_batches_are_all_flips():
@@ -138,7 +183,7 @@ def test_all_flips_in_batches_are_all_flips():
     sums = signs @ d
     expected = 2 * min((sums <= d.sum() + 1e-9).mean(), (sums >= d.sum() - 1e-9).mean())
     assert 0.02 < expected < 0.9
-    assert p_value("randomization", d, 2**17, None) == expected
+    assert p_values("randomization", d[None], 2**17, 0) == expected
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -161,7 +206,7 @@ def test_p_of_bootstrap_is_that_of_a_loop():
         sample = d[rows] - d.mean()
         if np.ptp(sample) == 0 or abs(sample.mean()) / sample.std() >= d.mean() / d.std():
             n_extreme += 1
-    found = p_value("bootstrap", d, 500, np.random.default_rng(3))
+    found = p_values("bootstrap", d[None], 500, np.random.default_rng(3))
     assert found == (1 + n_extreme) / (1 + 500)
     assert 10 < n_extreme < 490
 
@@ -200,13 +245,8 @@ def test_equal_differences_have_that_value_as_their_interval(test):
     found = only_row(compared([0.25, 0.5, 0], [0.5, 0.75, 0.25], test=test))
     assert (found["ci_low"], found["difference"], found["ci_high"]) == (0.25, 0.25, 0.25)
     assert np.isnan(found["effect_size"])
-    # without spread t is infinite
-    expected = {
-        "randomization": 2 / 8,
-        "t": 0,
-        "wilcoxon": stats.wilcoxon([0.25, 0.25, 0.25]).pvalue,
-        "bootstrap": 1 / (1 + 9999),
-    }[test]
+    # without spread t is infinite: two equal differences, or three, show no more than their signs
+    expected = stats.wilcoxon([0.25, 0.25, 0.25]).pvalue if test == "wilcoxon" else 2 / 2**3
     assert found["p_value"] == expected
     # 0.1 in each, but for rounding
     found = only_row(compared([0.3, 0.6, 0.7], [0.4, 0.7, 0.8], test=test))
@@ -255,11 +295,212 @@ def test_a_seed_gives_the_same_p(pair, test):
 
 
 def test_p_of_a_pair_does_not_depend_on_the_other_systems(table):
-    every = sg.compare(table, rng=0).to_frame().set_index(["baseline", "system", "measure"])
-    two = sg.compare({name: table[name] for name in ("fair", "good")}, rng=0).to_frame()
+    every = sg.compare(table, correction=None, rng=0).to_frame()
+    every = every.set_index(["baseline", "system", "measure"])
+    two = sg.compare({name: table[name] for name in ("fair", "good")}, correction=None, rng=0)
+    two = two.to_frame()
     two = two.set_index(["baseline", "system", "measure"])
     for column in ("p_value", "ci_low", "ci_high"):
         np.testing.assert_array_equal(every.loc[two.index, column], two[column])
+
+
+def better_for_all(n_systems, n=60):
+    """Systems of noise, of which the second is a little better than the first for every query."""
+    rng = np.random.default_rng(0)
+    values = rng.beta(2, 2, (n_systems, n))
+    values[1] = values[0] + rng.uniform(0.01, 0.02, n)
+    return {f"s{i:02}": evaluation(one) for i, one in enumerate(values)}
+
+
+def test_a_system_better_for_all_queries_is_told_apart_among_24():
+    found = sg.compare(better_for_all(24), rng=0)
+    assert len(found.table["p_value"]) == 24 * 23 / 2 == 276
+    assert found.n_resamples == 20 * 276 / 0.05 - 1
+    assert found.table["p_value"][0] == 2 / 110_400
+    assert found.table["p_adjusted"][0] == pytest.approx(276 * 2 / 110_400)
+    sentence = found.sentences()[0]
+    assert sentence.startswith("s01 is better than s00 by AP: ")
+    assert "p ≤ 0.005 after Holm's correction over 276 tests; better for 60 of 60" in sentence
+    few = sg.compare(better_for_all(24), n_resamples=9999, rng=0).sentences()[0]
+    assert few.startswith("s01 and s00 cannot be told apart by AP: ")
+    assert few.endswith("the smallest p of 9,999 resamples is 0.0002, 0.0552 after the correction.")
+
+
+@pytest.mark.parametrize("n_tests, level, correction, expected", [
+    (1, 0.95, "holm", 9999), (25, 0.95, "holm", 9999), (26, 0.95, "bonferroni", 26 * 400 - 1),
+    (276, 0.95, None, 9999), (2, 0.999, "fdr_bh", 39_999), (10**6, 0.95, "holm", 9_999_999),
+])
+def test_the_number_of_resamples_follows_from_that_of_the_tests(
+    n_tests, level, correction, expected
+):
+    assert enough_resamples(n_tests, level, correction) == expected
+
+
+@pytest.mark.parametrize("test", ["randomization", "bootstrap"])
+def test_resamples_are_shared_by_all_rows(test):
+    rows = np.random.default_rng(0).normal(0.1, 1, (6, 40))
+    rows[2, 7] = rows[3, 30] = rows[5, 39] = 0
+    rows[5, 20:] = np.nan
+    together = p_values(test, rows, 999, 5)
+    for i in range(5):
+        assert together[i] == p_values(test, rows[i : i + 1], 999, 5)[0]
+    assert len(set(together)) == 6
+
+
+def test_p_at_its_floor_is_a_bound_in_every_text():
+    found = compared(np.zeros(30), np.linspace(0.1, 0.2, 30), n_resamples=199)
+    assert only_row(found)["p_value"] == 2 / 200
+    assert "p ≤ 0.01;" in found.sentences()[0]
+    assert "≤ 0.0100" in found.to_markdown() and r"$\leq$ 0.0100" in found.to_latex()
+    exact = compared(np.zeros(7), np.linspace(0.1, 0.2, 7), n_resamples=199)
+    assert only_row(exact)["p_value"] == 2 / 2**7
+    assert "p = 0.0156;" in exact.sentences()[0] and "≤" not in exact.to_markdown()
+
+
+def test_intervals_beside_a_correction_hold_together(table):
+    frame = sg.compare(table, test="t", correction="holm", level=0.9).to_frame()
+    for row in frame.to_dict("records"):
+        values = [table[row[name]].per_query[row["measure"]] for name in ("system", "baseline")]
+        d = np.subtract(*values)
+        low, high = stats.ttest_1samp(d[~np.isnan(d)], 0).confidence_interval(1 - 0.1 / 9)
+        if row["p_adjusted"] > 0.1:
+            low, high = min(low, 0), max(high, 0)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
+
+
+def test_intervals_beside_the_false_discovery_rate_are_those_of_benjamini_and_yekutieli(table):
+    frame = sg.compare(table, test="t", correction="fdr_bh").to_frame()
+    n_told_apart = (frame["p_adjusted"] <= 0.05).sum()
+    assert 1 < n_told_apart < 9
+    row = frame[frame["p_adjusted"] <= 0.05].iloc[0]
+    values = [table[row[name]].per_query[row["measure"]] for name in ("system", "baseline")]
+    d = np.subtract(*values)
+    expected = stats.ttest_1samp(d[~np.isnan(d)], 0).confidence_interval(
+        1 - 0.05 * n_told_apart / 9
+    )
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
+def test_no_interval_leaves_out_a_0_that_its_test_does_not(test, correction):
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        values = rng.beta(1, 3, 8) + rng.exponential(0.1, (4, 8)) * (rng.random((4, 8)) < 0.6)
+        systems = {name: evaluation(one) for name, one in zip("abcd", values, strict=True)}
+        found = sg.compare(systems, test=test, correction=correction, rng=seed, n_resamples=999)
+        for row in found.to_frame().to_dict("records"):
+            outside = row["ci_low"] > 0 or row["ci_high"] < 0
+            assert not outside or row["p_adjusted"] <= 0.05 + 1e-9
+
+
+def test_an_interval_is_stretched_to_a_0_that_the_test_holds_possible():
+    d = [0.3, 0.31, 0.32, 0.33, 0.34]
+    t, flips = (only_row(compared(np.zeros(5), d, test=test)) for test in ("t", "randomization"))
+    assert flips["p_value"] == 2 / 2**5 > 0.05
+    assert 0.29 < t["ci_low"] < t["ci_high"] == flips["ci_high"]
+    assert flips["ci_low"] == 0
+    back = only_row(compared(d, np.zeros(5)))
+    assert (back["ci_low"], back["ci_high"]) == (-flips["ci_high"], 0)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_two_equal_differences_prove_nothing(test):
+    found = compared([0.25, 0.5], [0.5, 0.75], test=test)
+    assert only_row(found)["p_value"] == 2 / 2**2
+    (sentence,) = found.sentences()
+    assert sentence.startswith("b and a cannot be told apart by AP")
+    assert "All differences are the same: their spread and the interval say nothing." in sentence
+
+
+@pytest.mark.parametrize("test, supposed", [
+    ("t", "that differences are normally distributed"),
+    ("bootstrap", "that these queries stand for all"),
+])
+def test_a_sentence_says_what_a_test_of_few_queries_supposes(test, supposed):
+    said = compared(np.zeros(5), [0.1, 0.11, 0.12, 0.11, 0.1], test=test).sentences()[0]
+    assert said.startswith("b is better than a")
+    assert said.endswith(f"Of so few queries the test supposes {supposed}.")
+    many = compared(np.zeros(6), [0.1, 0.11, 0.12, 0.11, 0.1, 0.1], test=test).sentences()[0]
+    assert many.startswith("b is better than a") and "supposes" not in many
+
+
+def test_ties_of_queries_undefined_in_both_are_counted():
+    y = [1, 0, 0, 0, 1, 0, 1, 0]
+    group = [2, 2, 2, 2]
+    systems = {
+        "a": sg.evaluate(y, [1, 2, 1, 2, 1, 2, 2, 1], group=group, measures=["rr", "p@1"]),
+        "b": sg.evaluate(y, [2, 1, 2, 1, 2, 1, 2, 1], group=group, measures=["rr", "p@1"]),
+    }
+    found = sg.compare(systems)
+    assert found.table["ties"] == [2, 2] and found.table["wins"] == [2, 2]
+    assert found.table["n_undefined"] == [1, 0]  # precision is defined without relevant documents
+    rr, precision = found.sentences()
+    assert rr.endswith(" 1 query, undefined for both, is a tie.") and "undefined" not in precision
+    assert "n_undefined" in found.to_markdown()
+    assert "n_undefined" not in compared([0, 1], [1, 0]).to_markdown()
+
+
+def test_systems_of_different_folds_are_named():
+    from sklearn.linear_model import Ridge
+
+    X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
+    folds = [(np.flatnonzero(qid % 3 != i), np.flatnonzero(qid % 3 == i)) for i in range(3)]
+    settings = {"qid": qid, "measures": "ap"}
+    one, renumbered = (
+        sg.cross_evaluate(Ridge(), X, y, cv=cv, **settings) for cv in (folds, folds[::-1])
+    )
+    other = sg.cross_evaluate(Ridge(), X, y, cv=4, **settings)
+    assert sg.compare({"one": one, "renumbered": renumbered}).table["ties"] == [12]
+    with pytest.warns(UserWarning, match="^'other' was cross-evaluated on other folds than 'one'"):
+        sg.compare({"one": one, "other": other})
+
+
+def test_hsd_of_a_small_case_is_that_of_all_deals():
+    values = np.array([[0.1, 0.5, 0.2], [0.3, 0.55, 0.6], [0.9, 0.7, 0.8]])
+    largest = np.array([
+        np.ptp(sum(values[list(order), i] for i, order in enumerate(orders)))
+        for orders in itertools.product(itertools.permutations(range(3)), repeat=3)
+    ])
+    sums = values.sum(axis=1)
+    found = compared(*values, baseline=None, correction="hsd").table
+    for system, other, p in zip(
+        found["system"], found["baseline"], found["p_adjusted"], strict=True
+    ):
+        observed = abs(sums["abc".index(system)] - sums["abc".index(other)])
+        expected = np.mean(largest >= observed - 1e-12)
+        assert p == pytest.approx(expected, abs=5 * np.sqrt(0.25 / 9999))
+
+
+def test_hsd_finds_more_than_holm_among_many_systems_and_no_less_than_its_level():
+    rng = np.random.default_rng(0)
+    hardness = rng.beta(2, 2, 40)
+    systems = {
+        f"s{i}": evaluation(hardness + rng.normal(0.02 * i, 0.1, 40)) for i in range(10)
+    }
+    found = {
+        name: np.array(sg.compare(systems, correction=name, rng=0).table["p_adjusted"])
+        for name in ("hsd", "bonferroni")
+    }
+    assert 0 < (found["bonferroni"] <= 0.05).sum() <= (found["hsd"] <= 0.05).sum() < 45
+
+
+def test_hsd_of_two_measures_is_twice_that_of_one(table):
+    both = sg.compare(table, correction="hsd", rng=0).to_frame()
+    alone = {
+        name: replace(ev, **{
+            field: {"RR": getattr(ev, field)["RR"]} for field in ("per_query", "undefined")
+        })
+        for name, ev in table.items()
+    }
+    one = sg.compare(alone, correction="hsd", rng=0).to_frame()
+    of_both = both[both["measure"] == "RR"]["p_adjusted"].to_numpy()
+    np.testing.assert_allclose(of_both, np.minimum(3 * one["p_adjusted"].to_numpy(), 1))
+
+
+def test_hsd_is_a_randomization_test(table):
+    with pytest.raises(ValueError, match="correction='hsd' is a randomization test; test is 't'"):
+        sg.compare(table, test="t", correction="hsd")
 
 
 # Pairing -----------------------------------------------------------------------------------------
@@ -270,6 +511,7 @@ def test_queries_are_paired_by_id_in_any_order(table):
         name: replace(
             ev, query_ids=ev.query_ids[order],
             per_query={measure: values[order] for measure, values in ev.per_query.items()},
+            undefined={measure: flags[order] for measure, flags in ev.undefined.items()},
         )
         for seed, (name, ev) in enumerate(table.items())
         for order in [np.random.default_rng(seed).permutation(50) if seed else np.arange(50)]
@@ -319,19 +561,57 @@ def test_columns_are_those_of_the_values(table):
         assert [row["wins"], row["ties"], row["losses"]] == counts
         assert row["effect_size"] == pytest.approx(d.mean() / d.std(ddof=1), rel=1e-9)
         assert row["ci_low"] < row["difference"] < row["ci_high"]
-        assert row["ci_method"] == "bootstrap"
+        assert row["ci_method"] == "t"
     assert (frame["ties"] > 0).any()
+
+
+@pytest.mark.parametrize("size, is_tie", [(4e-13, True), (-4e-13, True), (6e-13, False)])
+def test_values_that_are_equal_up_to_rounding_are_tied(size, is_tie):
+    row = only_row(compared([0.0, 0.0, 0.0], [size, 0.5, -0.25]))
+    assert (row["wins"], row["ties"], row["losses"]) == (1 if is_tie else 2, int(is_tie), 1)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_effect_size_of_no_difference_is_0_but_of_one_query_unknown(n):
+    found = only_row(compared([0.5] * n, [0.5] * n))["effect_size"]
+    assert np.isnan(found) if n == 1 else found == 0
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0, 0.25], [0, 3, 4], [0.25, 0.5, 0.5]])
+def test_tests_of_queries_of_unequal_weights_are_refused_whatever_their_scale(weights):
+    systems = {name: evaluation([0.5, 1, 0.25], weights=weights) for name in "ab"}
+    one, other = [i for i in range(3) if weights[i]][:2]
+    message = f"query {one} has weight {weights[one]} and query {other} has {weights[other]}"
+    with pytest.raises(ValueError, match=message):
+        sg.compare(systems)
+    assert sg.compare(systems, test=None).table["p_value"]
+
+
+def test_queries_of_one_weight_beside_some_of_none_are_tested():
+    weights = [0.5, 0, 0.5, 0.5]
+    values = [0.1, 0.2, 0.3, 0.4], [0.3, 0.0, 0.4, 0.9]
+    systems = {
+        name: evaluation(own, weights=weights) for name, own in zip("ab", values, strict=True)
+    }
+    assert only_row(sg.compare(systems, rng=0))["p_value"] == 2 / 2**3
+
+
+def test_two_queries_show_something():
+    table = compared([0, 0], [0.1, 0.3])
+    assert "(95 % interval -1.071 to 1.471)" in table.sentences()[0]
+    found = only_row(table)
+    assert found["p_value"] == 2 * 1 / 2**2
+    assert found["effect_size"] == pytest.approx(0.2 / np.sqrt(0.1**2 + 0.1**2), rel=1e-12)
+    # t of 0.975 with one degree of freedom is tan(0.475 π); s / √2 = 0.1
+    assert found["ci_low"] == pytest.approx(0.2 - 0.1 * np.tan(0.475 * np.pi))
+    assert found["ci_high"] == pytest.approx(0.2 + 0.1 * np.tan(0.475 * np.pi))
 
 
 def test_intervals_are_those_of_scipy(pair):
     a, b = pair
     found = only_row(compared(a, b, level=0.9))
-    rng = np.random.default_rng(0)
-    found_by_scipy = stats.bootstrap((b - a,), np.mean, confidence_level=0.9, random_state=rng)
-    expected = found_by_scipy.confidence_interval
-    width = expected.high - expected.low
-    assert found["ci_low"] == pytest.approx(expected.low, abs=0.03 * width)
-    assert found["ci_high"] == pytest.approx(expected.high, abs=0.03 * width)
+    expected = stats.ttest_rel(b, a).confidence_interval(0.9)
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx(expected, rel=1e-12)
 
 
 def test_all_pairs_without_a_baseline(table):
@@ -572,6 +852,44 @@ def test_json_of_something_else_is_refused():
         sg.Comparison.from_json('{"kind": ')
 
 
+def test_json_holds_the_seed(pair):
+    found = compared(*pair, rng=7)
+    assert found.seed == 7 == json.loads(found.to_json())["seed"]
+    assert compared(*pair, rng=np.random.default_rng(7)).seed is None
+    assert sg.Comparison.from_json(found.to_json()).seed == 7
+
+
+def test_json_of_the_first_format_is_read(pair):
+    found = compared(*pair)
+    written = json.loads(found.to_json())
+    for name in ("format", "versions", "seed"):
+        del written[name]
+    del written["table"]["n_undefined"]
+    again = sg.Comparison.from_json(json.dumps(written))
+    assert again.seed is None and np.isnan(again.table["n_undefined"]).all()
+    assert again.sentences() == found.sentences()
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda one: one["table"].pop("p_value"), "table lacks the column 'p_value'"),
+    (lambda one: one["table"]["mean"].pop(), r"table\['mean'\] has 0 rows, but .* has 1"),
+    (lambda one: one["table"].update(p_value=[1.5]), "has 1.5, which is no probability"),
+    (lambda one: one["table"].update(system=["c"]), r"has 'c', which is none of \['a', 'b'\]"),
+    (lambda one: one.update(weights=[-1.0] * 40), "weights has -1 for query 0"),
+    (lambda one: one["query_ids"]["values"].__setitem__(3, 2), "query_ids has 2 more than once"),
+    (lambda one: one["per_query"].update(AP=[[0.5]]), r"has the shape \(1, 1\), but there are 2"),
+    (lambda one: one.update(level=95), "level must be a finite number > 0 and < 1; got 95"),
+    (lambda one: one.update(test="z"), "test must be one of .* or null; got 'z'"),
+    (lambda one: one.update(baseline="c"), r"baseline must be one of \['a', 'b'\] or null"),
+    (lambda one: one.pop("systems"), "lacks 'systems'"),
+])
+def test_json_that_does_not_belong_together_is_refused(pair, change, message):
+    written = json.loads(compared(*pair).to_json())
+    change(written)
+    with pytest.raises(ValueError, match=f"The JSON of the Comparison .*{message}"):
+        sg.Comparison.from_json(json.dumps(written))
+
+
 def test_csv_holds_the_frame(table, tmp_path):
     found = sg.compare(table, baseline="rough", rng=0)
     path = tmp_path / "comparison.csv"
@@ -586,14 +904,14 @@ def test_markdown_and_latex_have_a_row_a_test(table):
     head, line, *rows = found.to_markdown().splitlines()
     assert [cell.strip() for cell in head.strip("|").split("|")] == [
         "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
-        "n_queries", "wins", "ties", "losses", "effect_size", "baseline_mean",
+        "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size", "baseline_mean",
     ]
     row = found.to_frame().iloc[-1]
     assert len(rows) == 6
     assert f" {row['mean']:.4f} |" in rows[-1]
     latex = found.to_latex()
     assert latex.count(r"\\") == 1 + 6
-    assert r"p\_value" in latex and f"{row['difference']:.4f}" in latex
+    assert r"p\_adjusted" in latex and f"{row['difference']:.4f}" in latex
     every = sg.compare(table, test=None).to_markdown().splitlines()
     assert "baseline " in every[0] and "p_value" not in every[0]
     assert len(every) == 2 + 9

@@ -6,10 +6,12 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from queries import random_queries
 
 import skgraded as sg
+from skgraded.reports.write.tables import cell_text
 
 Y_TRUE = [2, 0, 1, 0, 0, 1, 0]
 Y_SCORE = [3, 1, 2, 7, 6, 4, 5]
@@ -87,6 +89,22 @@ def five():
     )
 
 
+def test_what_is_taken_unasked():
+    rng = np.random.default_rng(0)
+    y, scores, qid = rng.integers(0, 3, 90), rng.random((2, 90)), np.arange(90) // 6
+    one, other = (sg.evaluate(y, own, qid=qid, measures="ndcg") for own in scores)
+    assert len(one.worst()) == len(one.best()) == 10
+    settings = {"level": 0.95, "n_resamples": 9999, "rng": 0}
+    assert one.confidence_interval(rng=0) == one.confidence_interval(**settings)
+    pd.testing.assert_frame_equal(one.summary(), one.summary(**settings))
+    unasked = sg.compare({"one": one, "other": other}, rng=0)
+    asked = sg.compare(
+        {"one": one, "other": other}, test="randomization", correction="holm", **settings
+    )
+    assert (unasked.level, unasked.n_resamples) == (0.95, 9999)
+    assert unasked.to_json() == asked.to_json()
+
+
 def test_a_summary_has_a_row_a_measure(five):
     frame = five.summary(0.9, method="t")
     assert frame.columns.tolist() == [
@@ -102,9 +120,18 @@ def test_a_summary_has_a_row_a_measure(five):
     assert frame["n_queries"].tolist() == [5, 4] and frame["n_undefined"].tolist() == [1, 1]
 
 
+def test_a_summary_counts_the_queries_that_are_in_the_mean():
+    qid = ["a", "a", "b", "b", "c", "c"]
+    found = sg.evaluate(
+        [1, 0] * 3, [2, 1, 1, 2, 2, 1], qid=qid, measures="rr", sample_weight=[1, 1, 3, 3, 0, 0]
+    ).summary()
+    assert found["n_queries"].tolist() == [2]
+    np.testing.assert_allclose(found["mean"], [(1 * 1 + 3 * 1 / 2) / 4])
+
+
 def test_a_summary_is_the_same_each_time(five):
-    assert five.summary().equals(five.summary())
-    assert not five.summary().equals(five.summary(rng=1))
+    assert five.summary(method="bootstrap").equals(five.summary(method="bootstrap"))
+    assert not five.summary(method="bootstrap").equals(five.summary(method="bootstrap", rng=1))
 
 
 def segments_given(kind):
@@ -327,6 +354,72 @@ def test_json_says_what_it_cannot_write_or_read(tmp_path):
         sg.Evaluation.from_json(tmp_path / "list.json")
 
 
+def changed(report, **parts):
+    """The JSON of a report with other parts."""
+    return json.dumps(json.loads(report.to_json()) | parts)
+
+
+def test_json_names_its_format_and_the_versions_it_was_made_with(five):
+    written = json.loads(five.to_json())
+    assert written["format"] == 2
+    assert written["versions"]["skgraded"] == sg.__version__
+    assert written["versions"]["numpy"] == np.__version__
+    assert list(written["versions"]) == ["python", "skgraded", "numpy", "scipy", "scikit-learn"]
+    with pytest.raises(ValueError, match="has the format 3, but .* install the newest"):
+        sg.Evaluation.from_json(changed(five, format=3))
+
+
+def test_json_of_the_first_format_is_read(five):
+    written = json.loads(five.to_json())
+    del written["format"], written["versions"]
+    assert_same(sg.Evaluation.from_json(json.dumps(written)), five)
+
+
+REPEATED = {"dtype": "<i8", "values": [1, 2, 3, 2, 5]}
+
+
+@pytest.mark.parametrize("parts, message", [
+    ({"query_ids": REPEATED}, "query_ids has 2 more than once"),
+    ({"weights": [1, 1, -1, 1, 1]}, "weights has -1 for query .*: a weight is finite"),
+    ({"weights": [1, 1, None, 1, 1]}, "weights has nan for query"),
+    ({"weights": [1, 1]}, "weights has 2 values, but there should be 5"),
+    ({"per_query": {"RR": [1, 0.5]}}, r"per_query\['RR'\] has 2 values, but there should be 5"),
+    ({"per_query": {"RR": [1, 0.5, "x", 1, 1]}}, "could not convert string to float: 'x'"),
+    ({"per_query": {}}, "undefined and per_query must have the same measures"),
+    ({"undefined": {"RR": [5]}}, r"undefined\['RR'\] has 5; there are 5 queries"),
+    ({"undefined": {"RR": [-1]}}, r"undefined\['RR'\] has -1"),
+    ({"per_query": 7}, "is not as written"),
+])
+def test_json_that_does_not_belong_together_is_refused(five, parts, message):
+    with pytest.raises(ValueError, match=f"^The JSON of the Evaluation .*{message}"):
+        sg.Evaluation.from_json(changed(five, **parts))
+
+
+@pytest.mark.parametrize("name", ["query_ids", "per_query", "undefined", "weights"])
+def test_json_that_lacks_a_part_is_refused(five, name):
+    written = json.loads(five.to_json())
+    del written[name]
+    with pytest.raises(ValueError, match=f"The JSON of the Evaluation lacks '{name}'"):
+        sg.Evaluation.from_json(json.dumps(written))
+
+
+@pytest.mark.parametrize("parts, message", [
+    ({"fold": [0, 1]}, "fold has 2 values"),
+    ({"fold": [0, 0, 1, 1, 2, 3]}, "fold has 3, but it must be from 0 to 2"),
+    ({"errors": [None]}, "errors has 1 folds, but fit_time has 3"),
+])
+def test_json_of_folds_that_do_not_belong_together_is_refused(parts, message):
+    from small_reports import cross_evaluation
+
+    with pytest.raises(ValueError, match=message):
+        sg.CrossEvaluation.from_json(changed(cross_evaluation(), **parts))
+
+
+def test_json_has_no_infinite_values(five):
+    with pytest.raises(ValueError, match="Out of range float values"):
+        replace(five, per_query={"RR": np.full(5, np.inf)}).to_json()
+
+
 def test_csv_has_all_digits(tmp_path, five):
     assert five.to_csv().splitlines()[:2] == [
         "query_id,RR,AP(undefined=nan),weight", "q1,1.0,1.0,1.0",
@@ -387,6 +480,21 @@ def test_tables_are_summaries_unless_by_query(five):
         ["RR", f"{8 / 15:.4f}"], ["AP(undefined=nan)", f"{8 / 11:.4f}"],
     ]
     assert cells_of(five.to_latex().splitlines()[4], "&")[:2] == ["RR", f"{8 / 15:.4f}"]
+
+
+@pytest.mark.parametrize("value, text", [
+    (0.0, "0.0000"), (0.00005, "0.0001"), (0.000049, "4.9e-05"), (-0.00002, "-2.0e-05"),
+    (-0.00006, "-0.0001"), (1 / 3, "0.3333"), (np.float32(0.5), "0.5000"), (3, "3"),
+    (np.int64(3), "3"), ("a\n b", "a b"), (np.nan, "nan"),
+])
+def test_what_is_small_is_not_written_as_zero(value, text):
+    assert cell_text(value, 4) == text
+
+
+def test_tables_have_four_decimals():
+    ev = sg.evaluate([0, 0, 1], [3, 2, 1], measures="rr")
+    for table in (ev.to_markdown(per_query=True), ev.to_latex(per_query=True)):
+        assert "0.3333" in table and "0.33333" not in table
 
 
 def test_ids_are_never_rounded_in_tables():

@@ -11,8 +11,8 @@ import pytest
 from small_reports import HOSTILE, cross_evaluation, evaluation, ids_of, systems
 
 import skgraded as sg
-from skgraded.reports.write.charts import difference_chart, forest, level_chart
-from skgraded.reports.write.html import evaluation_fragment, evaluation_page
+from skgraded.reports.write.charts import difference_chart, forest, interval_mark, level_chart
+from skgraded.reports.write.html import comparison_fragment, evaluation_fragment, evaluation_page
 
 VOID = {"meta", "link", "br", "input"}
 SVG = {"line", "circle", "path"}
@@ -147,7 +147,7 @@ def test_the_summary_stands_in_the_page_without_the_script():
             f"{record['mean']:.4f}", minus(record["ci_low"]), "to", minus(record["ci_high"]),
             "5", str(record["n_undefined"]),
         ]
-    assert "95 % intervals by BCa bootstrap" in page.text("caption")
+    assert "95 % intervals by Student's t" in page.text("caption")
     assert "5 queries, 2 measures" in page.text("header")
     assert "−1 to 1" in page.text("thead")
 
@@ -184,6 +184,27 @@ def test_of_very_many_queries_the_worst_and_the_best_are_kept_and_the_page_says_
     )
 
 
+@pytest.mark.parametrize("n, n_kept", [(2_000, 2_000), (2_001, 2_000)])
+def test_up_to_2000_queries_are_all_in_the_table(n, n_kept):
+    page = Page(evaluation({"AP": np.linspace(0, 1, n)}).to_html())
+    assert len(page.data["ids"]) == n_kept
+    assert ("the table holds" in page.text("p")) == (n_kept < n)
+
+
+def sort_keys(html):
+    """What the script sorts the cells of numbers by."""
+    return [cell["data-value"] for cell in Page(html).all("td") if "data-value" in cell]
+
+
+def test_tables_are_sorted_by_all_digits_and_what_is_nan_comes_last():
+    ev = evaluation({"AP": [1 / 3], "RR": [math.nan]}, undefined={"RR": np.array([True])})
+    third = repr(1 / 3)  # the interval of one query is unknown
+    assert sort_keys(ev.to_html()) == [third, "", "1.0", "0.0", third, "", "", "0.0", "1.0", ""]
+    ev = evaluation({"AP": [0.25, 0.5]})
+    low = ev.summary()["ci_low"][0]
+    assert sort_keys(ev.to_html()) == ["0.375", repr(float(low)), "2.0", "0.0", "0.375"]
+
+
 def test_of_one_query_no_interval_is_known():
     assert "AP 0.5000 unknown 1 0" in Page(evaluation({"AP": [0.5]}).to_html()).text("tr")
 
@@ -204,7 +225,8 @@ def test_the_folds_stand_with_their_times_and_errors():
         f"0 2 {frame['NDCNG@10'][0]:.4f} {frame['MuAP'][0]:.4f} 1.500 0.125" in text
     )
     assert "2.000 0.188 ValueError: <no> queries" in text
-    assert page.data["columns"][0]["values"] == [0, 0, 1, 1, 2, 2]
+    folds = {"name": "Fold", "kind": "plain", "digits": 0, "values": [0, 0, 1, 1, 2, 2]}
+    assert page.data["columns"][0] == folds
     assert "6 queries, 2 measures, out-of-fold scores of 3 folds." in page.text("header")
 
 
@@ -217,7 +239,8 @@ def test_the_comparison_stands_in_the_page_without_the_script():
     for row in cmp.to_frame().to_dict("records"):
         numbers = f"{row['mean']:.4f} {row['baseline_mean']:.4f} {minus_plus(row['difference'])}"
         interval = f"{minus(row['ci_low'])} to {minus(row['ci_high'])}"
-        ps = f"{row['p_value']:.4f} {row['p_adjusted']:.4f}"
+        bound = "≤ " if row["p_value"] == 2 / (cmp.n_resamples + 1) else ""
+        ps = f"{bound}{row['p_value']:.4f} {bound}{row['p_adjusted']:.4f}"
         outcome = f"{row['wins']} {row['ties']} {row['losses']} {minus_plus(row['effect_size'])} 30"
         assert f"{row['system']} {row['measure']} {numbers} {interval} {ps} {outcome}" in text
         shown = f"{row['system']} − old {minus_plus(row['difference'])} ({interval})"
@@ -410,9 +433,51 @@ def test_marks_lie_in_percent_of_a_line_with_a_margin_on_both_sides():
     ]
 
 
+def test_values_of_one_stand_on_a_line_from_0_to_1():
+    chart = level_chart("AP", np.ones(2), 1.0)
+    assert (chart["scale"], chart["zero"], chart["up"]) == (["1", "0"], 100, "M0,100V0h1V0h1V100Z")
+    assert "0 to 1" in Page(evaluation({"AP": [1, 1]}).to_html()).text("thead")
+
+
+def test_a_chart_of_no_values_is_empty():
+    chart = level_chart("AP", np.array([math.nan]), math.nan)
+    assert (chart["width"], chart["up"], chart["down"], chart["mean"]) == (1, "", "", None)
+    assert chart["text"] == "mean nan"
+
+
+def test_a_mark_is_cut_at_the_ends_of_its_line():
+    mark = interval_mark(0.5, (-0.25, 1.5), 0, 1)
+    assert mark == {
+        "at": 50, "low": 0, "high": 100, "zero": None, "open": False, "value": 0.5,
+    }
+    assert interval_mark(0.5, (0, 1), -1, 1)["zero"] == 50
+
+
+@pytest.mark.parametrize("ends", [(math.nan, 0.5), (0.5, math.nan), (math.nan, math.nan)])
+def test_an_interval_without_an_end_is_not_drawn(ends):
+    mark = interval_mark(0.5, ends, 0, 1)
+    assert mark["at"] == 50 and mark["low"] is mark["high"] is None
+    assert interval_mark(math.nan, (0, 1), 0, 1)["at"] is None
+
+
 def test_a_hollow_point_is_an_interval_that_holds_zero():
     chart = forest("AP", [row(0.1, 0.05, 0.2), row(0.1, -0.05, 0.2), row(0, 0, 0)])
     assert [shown["mark"]["open"] for shown in chart["rows"]] == [False, True, True]
+
+
+@pytest.mark.parametrize("p, text", [
+    (0.0049, "0.0049"), (0.0001, "0.0001"), (0.00006, "0.0001"), (0.00005, "0.0001"),
+    (0.00004, "< 0.0001"), (0.0, "< 0.0001"), (1.0, "1.0000"), (math.nan, "nan"),
+])
+def test_a_p_value_is_shown_as_a_bound_only_where_it_would_round_to_zero(p, text):
+    table = compared(measures=["AP"]).table
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    fragment = comparison_fragment(
+        title="", lead="", leaderboard=compared(measures=["AP"]).leaderboard(),
+        rows=[rows[0] | {"p_value": p}], left_out=["p_adjusted"], level=0.95,
+    )
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", fragment)
+    assert cells.count(text.replace("<", "&lt;")) == 1
 
 
 # Fragments ---------------------------------------------------------------------------------------

@@ -273,7 +273,7 @@ def test_keys_sort_and_the_page_says_what_was_done(visit):
 
 def test_the_tables_of_the_summary_are_sorted_too(visit):
     driver = visit("comparison")
-    table = "table.sortable"
+    table = "section[aria-labelledby=table] table.sortable"
     before = column(driver, 3, table)
     button(driver, "Difference", table).click()
     assert numbers(driver, 4, table) == sorted(numbers(driver, 4, table))
@@ -401,7 +401,7 @@ def test_a_fragment_changes_nothing_of_the_notebook_around_it(visit, driver):
     before = driver.execute_script(styles, notebook)
     added = cmp._repr_html_() + cross_evaluation()._repr_html_()
     assert driver.execute_script(styles, notebook + added) == before
-    assert len(driver.find_elements(By.CSS_SELECTOR, ".skgraded-report table")) == 4
+    assert len(driver.find_elements(By.CSS_SELECTOR, ".skgraded-report table")) == 5
     cell = driver.find_element(By.CSS_SELECTOR, ".skgraded-report td")
     around = driver.find_element(By.TAG_NAME, "body").value_of_css_property("color")
     assert cell.value_of_css_property("color") == around

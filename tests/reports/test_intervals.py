@@ -78,6 +78,22 @@ def test_the_weighted_t_interval_has_the_linearised_standard_error():
 
 
 @pytest.mark.parametrize("method", ["bootstrap", "t"])
+@pytest.mark.parametrize("scale", [2.0**-400, 2.0**300])
+def test_the_scale_of_values_scales_the_interval(method, scale):
+    values = np.random.default_rng(0).beta(2, 5, 30)
+    low, high = interval(values, method=method, rng=0)
+    assert interval(values * scale, method=method, rng=0) == (low * scale, high * scale)
+
+
+def test_a_hundred_resamples_are_enough():
+    values = np.random.default_rng(0).random(30)
+    low, high = interval(values, n_resamples=100, rng=0)
+    assert low < values.mean() < high
+    with pytest.raises(ValueError, match="n_resamples must be at least 100; got 99"):
+        interval(values, n_resamples=99)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "t"])
 class TestBothMethods:
     def test_identical_values_are_their_own_interval(self, method):
         assert interval([0.3] * 10, method=method) == (0.3, 0.3)
@@ -128,10 +144,9 @@ class TestBothMethods:
         assert lower < low < VALUES["spread"].mean() < high < higher
 
 
-def test_the_bootstrap_is_the_default_up_to_100_000_queries_and_t_above():
-    # identical values, of which no resample is drawn
-    assert an_evaluation(np.ones(100_000)).confidence_interval().method == "bootstrap"
-    values = np.random.default_rng(0).random(100_001)
+@pytest.mark.parametrize("n", [3, 40, 1000])
+def test_t_is_the_default(n):
+    values = np.random.default_rng(0).random(n)
     found = an_evaluation(values).confidence_interval()
     assert found.method == "t" and found.level == 0.95
     assert found["AP"] == interval(values, method="t")
@@ -143,12 +158,13 @@ def test_an_interval_does_not_depend_on_the_measures_beside_it():
     group = [2, 2, 2, 2]
     two = sg.evaluate(y_true, y_score, group=group, measures=["ap", "ndcng"])
     one = sg.evaluate(y_true, y_score, group=group, measures="ndcng")
-    found = two.confidence_interval(rng=3)
+    found = two.confidence_interval(method="bootstrap", rng=3)
     assert list(found) == ["AP", "NDCNG"]
-    assert found["NDCNG"] == one.confidence_interval(rng=3)["NDCNG"]
+    assert found["NDCNG"] == one.confidence_interval(method="bootstrap", rng=3)["NDCNG"]
     generator = np.random.default_rng(3)
-    assert one.confidence_interval(rng=generator)["NDCNG"] == found["NDCNG"]
-    assert one.confidence_interval(rng=generator)["NDCNG"] != found["NDCNG"]  # it has moved on
+    assert one.confidence_interval(method="bootstrap", rng=generator)["NDCNG"] == found["NDCNG"]
+    moved_on = one.confidence_interval(method="bootstrap", rng=generator)
+    assert moved_on["NDCNG"] != found["NDCNG"]
 
 
 def test_intervals_say_what_they_are_and_pickle():

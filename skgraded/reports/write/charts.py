@@ -15,7 +15,7 @@ MAX_BARS = 300  # of a chart: more than a narrow screen has pixels for
 def level_chart(name, values, mean):
     """Chart the values of all queries by one measure."""
     values = -np.sort(-values[~np.isnan(values)])
-    low, high = math.floor(min(0.0, values.min(initial=0.0))), 1.0
+    low, high = math.floor(values.min(initial=0.0)), 1.0
     text = f"mean {number(mean, 3)}"
     if len(values):
         lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75])
@@ -50,8 +50,7 @@ def difference_chart(record, differences):
 def _bars(values, low, high):
     """Outlines of the bars above and below 0, of at most MAX_BARS values that stand for all."""
     n = min(len(values), MAX_BARS)
-    if n < len(values):
-        values = values[np.linspace(0, len(values) - 1, n).round().astype(int)]
+    values = values[np.linspace(0, len(values) - 1, n).round().astype(int)]
     zero = _height(0, low, high)
     up, down = values > 0, values < 0
     return {
@@ -102,7 +101,8 @@ def forest(measure, records):
         interval = record["ci_low"], record["ci_high"]
         mark = interval_mark(record["difference"], interval, low, high)
         mark["zero"] = _percent(0, low, high)
-        mark["open"] = interval[0] <= 0 <= interval[1]
+        told_apart = record.get("told_apart")  # None without a test
+        mark["open"] = interval[0] <= 0 <= interval[1] if told_apart is None else not told_apart
         text = f"{signed(record['difference'])} ({interval_text(interval)})"
         rows.append({"name": pair_name(record), "mark": mark, "text": text})
     return {

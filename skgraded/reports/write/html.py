@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from skgraded._input.versions import versions
 from skgraded.reports.write.charts import difference_chart, forest, interval_mark, level_chart
 from skgraded.reports.write.text import (
     exact,
@@ -23,6 +24,7 @@ from skgraded.reports.write.text import (
 
 MAX_QUERIES = 2_000  # in the table of a page, which scrolls smoothly and is 0.3 MB for 4 systems
 MAX_CHARTS = 24
+SECTIONS = [("summary", "Summary"), ("values", "Values"), ("queries", "Queries")]
 INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
 FOLDS = {
     "fold": "Fold",
@@ -44,6 +46,7 @@ COMPARED = {  # heading: kind of the column, its name in the frame
     "Wins": ("count", "wins"),
     "Ties": ("count", "ties"),
     "Losses": ("count", "losses"),
+    "Undefined": ("count", "n_undefined"),
     "Effect size": ("signed", "effect_size"),
     "Queries": ("count", "n_queries"),
 }
@@ -63,7 +66,7 @@ def evaluation_page(
     name, values = next(iter(per_query.items()))
     kept = _extremes(values, values)
     half = f"{MAX_QUERIES // 2:,}"
-    sections = [("summary", "Summary"), ("values", "Values"), ("queries", "Queries")]
+    sections = list(SECTIONS)
     if folds is not None:
         sections.insert(1, ("folds", "Folds"))
     means = zip(summary["measure"], summary["mean"].tolist(), strict=True)
@@ -99,11 +102,54 @@ def evaluation_fragment(
         summary=_summary_table(summary, level, per_query),
         folds=_folds_table(folds),
         worst=_worst_table(query_ids[worst], per_query, worst),
+        compared=None,
+    )
+
+
+def summary_page(
+    *, title, lead, summary, level, profiles, n_queries, query_ids, per_query
+) -> str:
+    """Show a Summary as a page of HTML; an ImportError without Jinja2.
+
+    `profiles` are values by measure name that are spread as those of all queries are; `query_ids`
+    and `per_query` are of the queries that are kept.
+    """
+    means = zip(summary["measure"], summary["mean"].tolist(), strict=True)
+    nothing = dict.fromkeys(per_query, np.zeros(len(query_ids), dtype=bool))
+    kept = np.arange(len(query_ids))
+    return _render(
+        "evaluation.html.j2",
+        title=title,
+        lead=lead,
+        sections=SECTIONS,
+        summary=_summary_table(summary, level, profiles),
+        folds=None,
+        charts=[level_chart(measure, profiles[measure], mean) for measure, mean in means],
+        n_queries=n_queries,
+        n_kept=len(kept),
+        kept="the lowest by each measure",
+        data={
+            "ids": labels(query_ids),
+            "columns": _data_columns(kept, per_query, nothing, None, None),
+        },
+    )
+
+
+def summary_fragment(*, title, lead, summary, level, query_ids, per_query) -> str:
+    """Show the same in a notebook; the queries are those that are shown as the lowest."""
+    return _render(
+        "fragment.html.j2",
+        title=title,
+        text=lead,
+        summary=_summary_table(summary, level, per_query),
+        folds=None,
+        worst=_worst_table(query_ids, per_query, np.arange(len(query_ids))),
+        compared=None,
     )
 
 
 def _summary_table(summary, level, per_query):
-    lowest = min(np.fmin.reduce(values, initial=0.0) for values in per_query.values())
+    lowest = min((np.fmin.reduce(values, initial=0.0) for values in per_query.values()), default=0)
     low, high = math.floor(lowest), 1  # correlations go down to -1
     rows = []
     for record in summary.to_dict("records"):
@@ -171,8 +217,8 @@ def _data_columns(kept, per_query, undefined, weights, fold):
 # Comparison --------------------------------------------------------------------------------------
 
 def comparison_page(
-    *, title, lead, rows, left_out, level, systems, measures, baseline, query_ids, per_query,
-    weights, differences, sentences,
+    *, title, lead, leaderboard, rows, left_out, level, systems, measures, baseline, query_ids,
+    per_query, weights, differences, sentences,
 ) -> str:
     """Show a comparison of systems as a page of HTML; an ImportError without Jinja2.
 
@@ -190,10 +236,12 @@ def comparison_page(
         lead=lead,
         level=percent_text(level),
         sections=[
-            ("words", "In words"), ("table", "Table"), ("intervals", "Intervals"),
+            ("leaderboard", "Leaderboard"), ("words", "In words"), ("table", "Table"),
+            ("intervals", "Intervals"),
             ("differences", "Differences"), ("queries", "Queries"),
         ],
-        sentences=sentences,
+        groups=_grouped(sentences, rows, measures),
+        leaderboard=_leaderboard_table(leaderboard),
         summary=_comparison_table(rows, left_out, level),
         forests=[forest(measure, rows) for measure in measures],
         charts=[
@@ -219,12 +267,55 @@ def comparison_page(
     )
 
 
-def comparison_fragment(*, title, lead, rows, left_out, level) -> str:
+def summary_comparison_page(
+    *, title, lead, leaderboard, rows, left_out, level, measures, sentences
+) -> str:
+    """Show a comparison of which no values by query are known; parameters as above."""
+    return _render(
+        "summary_comparison.html.j2",
+        title=title,
+        lead=lead,
+        level=percent_text(level),
+        sections=[
+            ("leaderboard", "Leaderboard"), ("words", "In words"), ("table", "Table"),
+            ("intervals", "Intervals"),
+        ],
+        groups=_grouped(sentences, rows, measures),
+        leaderboard=_leaderboard_table(leaderboard),
+        summary=_comparison_table(rows, left_out, level),
+        forests=[forest(measure, rows) for measure in measures],
+        data=None,
+    )
+
+
+def comparison_fragment(*, title, lead, leaderboard, rows, left_out, level) -> str:
     """Show the same in a notebook; parameters as of `comparison_page`."""
+    board = _leaderboard_table(leaderboard)
     table = _comparison_table(rows, left_out, level)
     return _render(
-        "fragment.html.j2", title=title, text=lead, summary=table, folds=None, worst=None
+        "fragment.html.j2", title=title, text=lead, summary=board, folds=None, worst=None,
+        compared=table,
     )
+
+
+def _leaderboard_table(board):
+    return {
+        "caption": board.note.replace("* the best", "Means; bold: the best"),
+        "columns": [("System", "text"), *((measure, "marked") for measure in board.measures)],
+        "rows": [[name, *row] for name, row in zip(board.names(), board.cells, strict=True)],
+    }
+
+
+def _grouped(sentences, rows, measures):
+    """Sentences by measure, those of systems that are told apart first."""
+    said = list(zip(sentences, rows, strict=True))
+    return [
+        (measure, [
+            sentence for apart in (True, False) for sentence, row in said
+            if row["measure"] == measure and bool(row["told_apart"]) == apart
+        ])
+        for measure in measures
+    ]
 
 
 def _comparison_table(rows, left_out, level):
@@ -275,4 +366,6 @@ def _render(template, **parts):
         shown=shown, exact=exact, interval=interval_text, count=lambda n: f"{n:,}"
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    return utf8(environment.get_template(template).render(version=__version__, **parts))
+    made = ", ".join(f"{name} {text}" for name, text in versions().items() if name != "skgraded")
+    page = environment.get_template(template).render(version=__version__, made=made, **parts)
+    return utf8(page)

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import plain
+from skgraded._input.writing import write_text
+
+FORMAT = 2  # since when files have a number: with versions, the seed and n_undefined
 
 
 def write(report: dict, path: str | Path | None) -> str | None:
     """Write a report as JSON, to a file if there is a path, else as the text that is returned."""
-    text = json.dumps(report, allow_nan=False)
+    text = json.dumps({"format": FORMAT, **report}, allow_nan=False)
     if path is None:
         return text
-    Path(path).write_text(text, encoding="utf-8")
+    write_text(text, path)
     return None
 
 
@@ -32,6 +35,12 @@ def read(text_or_path: str | Path) -> dict:
         raise ValueError(f"{source} is not JSON: {error}") from None
     if not isinstance(report, dict) or "kind" not in report:
         raise ValueError(f"{source} is not a report that to_json wrote: it has no 'kind'.")
+    written = report.get("format", 1)  # the first had no number
+    if written not in range(1, FORMAT + 1):
+        raise ValueError(
+            f"{source} has the format {written!r}, but this version of skgraded reads those up to "
+            f"{FORMAT}: install the newest."
+        )
     return report
 
 
@@ -43,6 +52,16 @@ def numbers_to_json(values: np.ndarray) -> list:
 def numbers_of_json(values: list) -> np.ndarray:
     """Floats that `numbers_to_json` gave."""
     return np.array([math.nan if value is None else value for value in values], dtype=float)
+
+
+def flags_of_json(positions: list, n: int, measure: str) -> np.ndarray:
+    """Flags of n queries, those at the given positions set."""
+    wrong = [at for at in positions if type(at) is not int or not 0 <= at < n]
+    if wrong:
+        raise ValueError(f"undefined[{measure!r}] has {wrong[0]!r}; there are {n} queries.")
+    flags = np.zeros(n, dtype=bool)
+    flags[positions] = True
+    return flags
 
 
 def ids_to_json(ids: np.ndarray) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A plain sentence for a row of a comparison."""
 
 from skgraded._input.words import plural
-from skgraded.reports.write.text import percent_text
+from skgraded.reports.write.text import Bound, percent_text
 
 
 def sentence(row: dict, n_queries: int, level: float, corrected: str) -> str:
@@ -9,9 +9,10 @@ def sentence(row: dict, n_queries: int, level: float, corrected: str) -> str:
 
     The row has the columns of the table and what the test says of them, None without a test:
     "told_apart": whether the systems are; "ranks_contradict": whether the ranks of the differences
-    favour the system that is worse in the mean; "out_of_reach": None, or a dict if no outcome could
-    have told them apart, of the smallest "p", the same "adjusted", and "n_resamples" if it is their
-    number that bounds it. `corrected` says for what, with a blank before it, or nothing.
+    favour the system that is worse in the mean; "assumes": None, or what the test supposes of so
+    few queries; "out_of_reach": None, or a dict if no outcome could have told them apart, of the
+    smallest "p", the same "adjusted", and "n_resamples" if it is their number that bounds it.
+    `corrected` says for what, with a blank before it, or nothing.
     """
     system, baseline, measure = row["system"], row["baseline"], row["measure"]
     n = row["n_queries"]
@@ -19,7 +20,7 @@ def sentence(row: dict, n_queries: int, level: float, corrected: str) -> str:
         return f"{system} and {baseline} have no query in common with a value of {measure}."
     n_left_out = n_queries - n
     left_out = f" Left out: {_queries(n_left_out)}, undefined or without weight."
-    end = left_out if n_left_out else ""
+    end = _undefined(row) + (left_out if n_left_out else "")
     if row["ties"] == n:
         return (
             f"{system} and {baseline} have the same {measure} for {_all_queries(n)}: "
@@ -33,8 +34,25 @@ def sentence(row: dict, n_queries: int, level: float, corrected: str) -> str:
         f"{verdict}: {row['mean']:.{digits}f} against {row['baseline_mean']:.{digits}f}, "
         f"{row['difference']:+.{digits}f}{_interval(row, level, digits)}"
         f"{p_text}; {who}better for {row['wins']} of {_queries(n)}, worse for {row['losses']}."
-        f"{_out_of_reach(row)}{end}"
+        f"{_few(row)}{_out_of_reach(row)}{end}"
     )
+
+
+def _undefined(row):
+    """Say how many ties say nothing of the systems."""
+    n = row["n_undefined"]
+    if not n > 0:  # nan: not known
+        return ""
+    return f" {_queries(n)}, undefined for both, {plural(n, 'is a tie', 'are ties')}."
+
+
+def _few(row):
+    """Say what the spread of few queries cannot tell."""
+    if row["n_queries"] > 1 and row["ci_low"] == row["ci_high"]:
+        return " All differences are the same: their spread and the interval say nothing."
+    if row["assumes"]:
+        return f" Of so few queries the test supposes {row['assumes']}."
+    return ""
 
 
 def _verdict(row):
@@ -74,6 +92,8 @@ def _out_of_reach(row):
 
 
 def _p(p):
+    if isinstance(p, Bound) and p >= 0.0001:
+        return f"p ≤ {p:.3g}"
     if p < 0.001:
         return "p < 0.0001" if p < 0.0001 else f"p = {p:.1g}"
     return f"p = {p:.3g}"

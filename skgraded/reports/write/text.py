@@ -7,6 +7,10 @@ from typing import Any
 from skgraded._input.words import plain
 
 
+class Bound(float):
+    """A p-value that may be smaller: no resample reached what was observed."""
+
+
 def labels(names):
     """The texts of query ids, systems or measures."""
     return [label(name) for name in names]
@@ -55,8 +59,10 @@ def interval_text(ends):
 
 
 def p_text(value):
-    """A p-value, or the bound that it is below."""
-    return "< 0.0001" if value < 0.00005 else number(value)
+    """A p-value, or the bound that it is below or at."""
+    if value < 0.00005:
+        return "< 0.0001"
+    return f"≤ {number(value)}" if isinstance(value, Bound) else number(value)
 
 
 def shown(value, kind):
@@ -70,5 +76,7 @@ def shown(value, kind):
 
 def exact(cell, kind):
     """What a table is sorted by; empty: last."""
-    value = {"interval": lambda: cell[0], "strip": lambda: cell["value"]}.get(kind, lambda: cell)()
+    value = {
+        "interval": lambda: cell[0], "strip": lambda: cell["value"], "marked": lambda: cell.value,
+    }.get(kind, lambda: cell)()
     return "" if math.isnan(value) else repr(float(value))

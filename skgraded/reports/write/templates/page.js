@@ -68,6 +68,7 @@
   // The table of queries --------------------------------------------------------------------------
 
   const data = JSON.parse(byId("data").textContent);
+  if (data === null) return;
   const table = byId("query-table");
   const head = table.tHead, body = table.tBodies[0];
   const allNumbers = data.ids.every((id) => /^-?\d+(\.\d+)?$/.test(id));

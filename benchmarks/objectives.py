@@ -1,0 +1,191 @@
+"""What objectives made of measures cost, and what they bring.
+
+python benchmarks/objectives.py [--queries 3000] [--rounds 30] [--repeats 4] [--data FOLDER]
+python benchmarks/objectives.py --parts times
+
+Times are those of a round of boosting, one thread, processor time, less those of a round of
+least squares on the same rows. What they bring is the difference of two LightGBM rankers, by
+repeated cross-validation, paired over queries, with its interval of 95 % (t).
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+import lightgbm as lgb
+import numpy as np
+import xgboost as xgb
+from lightgbm import LGBMRanker, LGBMRegressor
+from sklearn.model_selection import GroupKFold
+
+import skgraded as sg
+from skgraded.datasets import make_ranking, read_letor
+from skgraded.lightgbm import objective
+from skgraded.xgboost import objective as objective_of_xgboost
+
+# Times -------------------------------------------------------------------------------------------
+
+def lightgbm_round(own, X, y, sizes):
+    """A function that trains one round of LightGBM."""
+    params = {"objective": own, "metric": "None", "num_threads": 1, "verbose": -1, "num_leaves": 7}
+    booster = lgb.Booster(
+        params | ({"objective": "none"} if callable(own) else {}),
+        lgb.Dataset(X, y, group=sizes, params={"verbose": -1}),
+    )
+    return lambda: booster.update(fobj=own if callable(own) else None)
+
+
+def xgboost_round(own, X, y, sizes):
+    """A function that trains one round of XGBoost."""
+    data = xgb.DMatrix(X, y, group=sizes)
+    params = {"nthread": 1, "max_depth": 3, "disable_default_eval_metric": 1, "verbosity": 0,
+              "lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 30}
+    booster = xgb.Booster(params | ({} if callable(own) else {"objective": own}), [data])
+    rounds = iter(range(10**9))
+    return lambda: booster.update(data, next(rounds), fobj=own if callable(own) else None)
+
+
+def times_in_turn(calls, n, rounds):
+    """{name: processor time of each round in ns a document}, after three that do not count."""
+    times = {name: [] for name in calls}
+    rng = np.random.default_rng(0)
+    for i in range(rounds + 3):
+        for name in rng.permutation(list(calls)):
+            start = time.process_time()
+            calls[name]()
+            if i >= 3:
+                times[name].append((time.process_time() - start) / n * 1e9)
+    return times
+
+
+def print_times(n_queries, rounds):
+    """Print both tables."""
+    X, y, qid = make_ranking(n_queries, n_documents=120, n_features=4, random_state=0)
+    real = np.exp(y + np.random.default_rng(0).normal(size=len(y)))
+    sizes = np.bincount(qid)
+    print(f"{len(y):,} documents in {n_queries:,} queries, ns a document, the median of {rounds} "
+          "rounds; in brackets the ratio to the library's own")
+    for library, make, door, own in (
+        ("LightGBM", lightgbm_round, objective, "lambdarank"),
+        ("XGBoost", xgboost_round, objective_of_xgboost, "rank:ndcg"),
+    ):
+        regression = "regression" if library == "LightGBM" else "reg:squarederror"
+        calls = {"least squares": make(regression, X, y, sizes), own: make(own, X, y, sizes)}
+        for text in ("ndcg", "ndcg@10", "ndcng", "mu_map", "mu_map@10", "map"):
+            calls[text] = make(door(text), X, y, sizes)
+        for text in ("ndcng", "mu_map"):
+            calls[f"{text}, real grades"] = make(door(text), X, real, sizes)
+        print(f"\n{library}")
+        times = times_in_turn(calls, len(y), rounds)
+        base = times.pop("least squares")
+        added = {name: np.subtract(values, base) for name, values in times.items()}
+        for name, values in added.items():
+            ratio = np.median(values / np.median(added[own]))
+            print(f"{name:<24}{np.median(values):>8.1f} ({ratio:.2f})")
+
+
+# Of an objective and what is measured: a cut-off of the objective is a choice of its own.
+PAIRS = [("ndcg@10", "ndcg@10"), ("ndcg", "ndcg@10"), ("ndcng", "ndcng@10"), ("mu_map", "mu_map")]
+
+
+# What they bring ---------------------------------------------------------------------------------
+
+def conflict(n_queries=300, seed=0):
+    """Queries where one feature tells what is relevant and another what is excellent."""
+    X, _, qid = make_ranking(n_queries, random_state=seed)
+    noise = np.random.default_rng(seed).normal(size=(2, len(qid)))
+    relevant = X[:, 0] + noise[0] > 0.3
+    excellent = X[:, 1] - 0.7 * X[:, 0] + noise[1] > 1.0
+    return X, relevant + 3.0 * (relevant & excellent), qid
+
+
+def prices(n_queries=300, seed=0):
+    """Grades that are real numbers, on a scale that differs by query."""
+    X, y, qid = make_ranking(n_queries, random_state=seed)
+    rng = np.random.default_rng(seed)
+    scale = np.exp(rng.normal(size=n_queries))[qid]
+    return X, scale * np.exp(0.6 * y + 0.4 * rng.normal(size=len(y))), qid
+
+
+def ranker(own=None):
+    """A small ranker of LightGBM; without an objective, lambdarank with grades as gains."""
+    cls = LGBMRegressor if own == "regression" else LGBMRanker
+    model = cls(
+        objective=own, n_estimators=100, learning_rate=0.05, num_leaves=15, n_jobs=1, verbose=-1,
+        random_state=0,
+    )
+    return sg.QueryRanker(model, grades="gain" if own is None else "level")
+
+
+def values_of(model, data, measure, repeats):
+    """Values of the queries, the mean over repeated cross-validations, each of rows in new order.
+
+    LightGBM ranks documents of equal score by row, at the first round all, so that the order of
+    a file's rows is worth something to lambdarank, or costs it something.
+    """
+    X, y, qid = data
+    found = []
+    for seed in range(repeats):
+        rows = np.random.default_rng(seed).permutation(len(y))
+        evaluation = sg.cross_evaluate(
+            model, X[rows], y[rows], qid=qid[rows], measures=[measure],
+            cv=GroupKFold(5, shuffle=True, random_state=seed),
+        )
+        values = evaluation.per_query[sg.measure(measure).name]
+        found.append(values[np.argsort(evaluation.query_ids)])
+    return np.mean(found, axis=0)
+
+
+def print_difference(name, data, measure, one, other, repeats):
+    """Print what one ranker has more than another."""
+    values = [values_of(model, data, measure, repeats) for model in (one, other)]
+    difference = values[0] - values[1]
+    half = 1.97 * difference.std(ddof=1) / np.sqrt(len(difference))
+    print(f"{name:<46}{sg.measure(measure).name:<10}{values[0].mean():.4f} {values[1].mean():.4f}"
+          f"{difference.mean():>+9.4f} ± {half:.4f}", flush=True)
+
+
+def print_differences(repeats, folder):
+    """Print the table."""
+    sets = {}
+    if folder:
+        data = read_letor(Path(folder, "ohsumed", "OHSUMED.txt.gz"))
+        sets["OHSUMED"] = data.X.toarray(), data.y, data.qid
+        example = Path(folder, "lightgbm-lambdarank")
+        data = read_letor(example / "rank.train", group=example / "rank.train.query")
+        sets["LightGBM's example"] = data.X.toarray(), data.y, data.qid
+    sets["generated"] = make_ranking(300, random_state=0)
+    sets["relevant ≠ excellent"] = conflict()
+    for name, data in sets.items():
+        for own, measure in PAIRS:
+            print_difference(
+                f"{name}: {own}, lambdarank", data, measure, ranker(objective(own)),
+                ranker("lambdarank"), repeats,
+            )
+    for own, measure in PAIRS[2:]:
+        for other, words in (("regression", "least squares"), (None, "lambdarank of gains")):
+            print_difference(
+                f"real grades: {own}, {words}", prices(), measure, ranker(objective(own)),
+                ranker(other), repeats,
+            )
+
+
+def main():
+    """Print the parts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--queries", type=int, default=3000, help="of 120 documents on average")
+    parser.add_argument("--rounds", type=int, default=30, help="of boosting, timed")
+    parser.add_argument("--repeats", type=int, default=4, help="of a cross-validation of 5 folds")
+    parser.add_argument("--data", help="a folder with ohsumed and lightgbm-lambdarank")
+    parser.add_argument("--parts", nargs="+", default=["times", "differences"])
+    args = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if "times" in args.parts:
+        print_times(args.queries, args.rounds)
+    if "differences" in args.parts:
+        print_differences(args.repeats, args.data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""What measuring large tables costs: processor time and peak memory, by engine and size.
+
+    python benchmarks/scale.py --rows 20 40 --folder /some/disk     # millions; half an hour
+
+Each measurement has a process of its own, with all that it begins: what is counted is what they
+use between its start and its end, without the start of Python, of a Dask cluster or of a JVM, which
+have measured four million rows before.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from killed_workers import offspring
+
+COLUMNS = {"y_true": "grade", "y_score": "score", "qid": "query"}
+MEASURES = ["ndcng@10", "mu_map"]
+ROWS_A_QUERY = 20
+ROWS_A_FILE = 1_000_000
+RUNS = {
+    "in memory, clustered": ("memory", "clustered"),
+    "in memory, mixed": ("memory", "mixed"),
+    "batches, clustered": ("batches", "clustered"),
+    "batches, mixed": ("batches", "mixed"),
+    "Dask, clustered": ("dask", "clustered"),
+    "Dask, mixed": ("dask", "mixed"),
+    "Spark, clustered": ("spark", "clustered"),
+    "Spark, mixed": ("spark", "mixed"),
+}
+
+
+# Data --------------------------------------------------------------------------------------------
+
+def folder_of(args, millions, kind):
+    return Path(args.folder) / f"{millions}-{kind}"
+
+
+def make(args, millions):
+    """Write the rows twice: query by query, and in random order."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    n = millions * 1_000_000
+    ids = rng.integers(0, 2**62, n // ROWS_A_QUERY)
+    frame = pd.DataFrame({
+        "query": np.repeat(ids, ROWS_A_QUERY),
+        "grade": rng.integers(0, 5, n) * (rng.random(n) < 0.3) * 1.0,
+        "score": rng.normal(size=n),
+    })
+    for kind in ("clustered", "mixed"):
+        folder = folder_of(args, millions, kind)
+        if folder.exists():
+            continue
+        folder.mkdir(parents=True)
+        order = np.arange(n) if kind == "clustered" else rng.permutation(n)
+        for i, rows in enumerate(np.array_split(order, n // ROWS_A_FILE)):
+            frame.iloc[rows].to_parquet(folder / f"{i:04}.parquet", index=False)
+
+
+# One measurement, in a process of its own --------------------------------------------------------
+
+def run(engine, kind, folder):
+    """Measure, and say when it begins and when it ends."""
+    import skgraded as sg
+
+    partitioning = "clustered" if kind == "clustered" else "shuffle"
+    settings = {"measures": MEASURES, "partitioning": partitioning, **COLUMNS}
+    if engine == "memory":
+        import pandas as pd
+
+        def measure():
+            frame = pd.read_parquet(folder, columns=list(COLUMNS.values()))
+            return sg.evaluate(
+                frame["grade"], frame["score"], qid=frame["query"], measures=MEASURES
+            ).mean()
+
+        said(measure)
+    elif engine == "batches":
+        said(lambda: sg.evaluate_batches(folder, **settings).mean())
+    elif engine == "dask":
+        import dask.dataframe as dd
+        from distributed import Client, LocalCluster
+
+        import skgraded.dask
+
+        with LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as cluster, Client(cluster):
+            warm_up = dd.read_parquet(first_files(folder))
+            skgraded.dask.evaluate(warm_up, **settings)
+            ddf = dd.read_parquet(folder)
+            said(lambda: skgraded.dask.evaluate(ddf, **settings).mean())
+    else:
+        on_spark(folder, settings)
+
+
+def first_files(folder):
+    return sorted(map(str, Path(folder).glob("*.parquet")))[:4]
+
+
+def on_spark(folder, settings):
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    from pyspark.sql import SparkSession
+
+    import skgraded.spark
+
+    spark = (
+        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false").config("spark.driver.memory", "4g")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    warm_up = spark.read.parquet(*first_files(folder))
+    for _ in range(2):
+        skgraded.spark.evaluate(warm_up, n_partitions=4, **settings)
+    df = spark.read.parquet(folder)
+    said(lambda: skgraded.spark.evaluate(df, n_partitions=40, **settings).mean())
+    spark.stop()
+
+
+def said(measure):
+    print("begin", flush=True)
+    print("end", json.dumps(measure()), flush=True)
+    time.sleep(0.5)  # so that what was used is seen
+
+
+# All ---------------------------------------------------------------------------------------------
+
+def used(pids):
+    """Processor seconds of processes so far, by pid, and bytes that they hold together."""
+    seconds, held = {}, 0
+    for pid in pids:
+        try:
+            after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        except OSError:
+            continue
+        seconds[pid] = (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+        held += pages * os.sysconf("SC_PAGE_SIZE")
+    return seconds, held
+
+
+def measured(engine, kind, folder):
+    """Processor and wall seconds, peak bytes, and the means of one measurement."""
+    child = subprocess.Popen(
+        [sys.executable, __file__, "--run", engine, kind, str(folder)], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )
+    seconds: dict = {}
+    peak, over = [0], threading.Event()
+
+    def watch():
+        while not over.wait(0.05):
+            now, held = used([child.pid, *offspring(child.pid)])
+            seconds.update(now)
+            peak[0] = max(peak[0], held)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        for line in child.stdout:
+            word, _, rest = line.partition(" ")
+            if word.strip() == "begin":
+                time.sleep(0.2)
+                before, started, peak[0] = sum(seconds.values()), time.perf_counter(), 0
+            elif word == "end":
+                wall = time.perf_counter() - started
+                time.sleep(0.2)
+                return sum(seconds.values()) - before, wall, peak[0], json.loads(rest)
+    finally:
+        over.set()
+        watcher.join()
+        child.communicate()
+    raise RuntimeError(f"{engine} on {kind} rows failed")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[20, 40], help="millions")
+    parser.add_argument("--folder", default="scale-data", help="for the data, which stay there")
+    parser.add_argument("--only", nargs="+", default=list(RUNS), choices=list(RUNS))
+    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.run:
+        run(*args.run)
+        return
+    print("| | million rows | processor ns a row | wall ns a row | peak MB | mean |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for millions in args.rows:
+        make(args, millions)
+        for name in args.only:
+            engine, kind = RUNS[name]
+            seconds, wall, peak, means = measured(engine, kind, folder_of(args, millions, kind))
+            print(
+                f"| {name} | {millions} | {1000 * seconds / millions:.0f} | "
+                f"{1000 * wall / millions:.0f} | {peak / 1e6:.0f} | "
+                f"{next(iter(means.values())):.12f} |", flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""Parts of a large table, whatever they come as, as Arrow tables; imported by who has pyarrow."""
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute
+
+from skgraded._input.tables import is_pandas_frame
+from skgraded._input.words import did_you_mean, object_array
+
+WHOLE = 2**53  # up to here every whole number is a float
+
+
+def as_arrow(part, names):
+    """The named columns of an Arrow table or batch, or of a frame of pandas or polars."""
+    if isinstance(part, pa.RecordBatch):
+        part = pa.Table.from_batches([part])
+    is_polars = hasattr(part, "to_arrow") and hasattr(part, "select")
+    if not (isinstance(part, pa.Table) or is_pandas_frame(part) or is_polars):
+        raise TypeError(
+            "Expected an Arrow table or batch, or a frame of pandas or polars; got "
+            f"{type(part).__name__}."
+        )
+    known = part.column_names if isinstance(part, pa.Table) else list(part.columns)
+    refuse_unknown(names, known)
+    if isinstance(part, pa.Table):
+        return part.select(names)
+    if is_polars:
+        return part.select(names).to_arrow()
+    try:
+        return pa.Table.from_pandas(part[names], preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise TypeError(f"A column is of no one type: {error}") from None
+
+
+def refuse_unknown(names, known, place=""):
+    """Raise a ValueError about the first name that is not that of one known column."""
+    for name in names:
+        if list(known).count(name) != 1:
+            shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
+            raise ValueError(
+                f"{place}There is no one column {name!r}; there are {shown}."
+                f"{did_you_mean(name, known)}"
+            )
+
+
+def numbers(column):
+    """A column of numbers as NumPy's, NaN where one is missing; of decimals and text as objects."""
+    column = _plain(column)
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        return object_array(column.to_pylist())
+    if column.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        column = column.cast(pa.float64(), safe=False)
+    return column.to_numpy()
+
+
+def scores(values):
+    """Scores as a column that can be joined with others: floats where these are exact."""
+    if values.dtype.kind in "iu" and (values.min() < -WHOLE or values.max() > WHOLE):
+        return pa.array(values)
+    if values.dtype.kind == "O":
+        return pa.array(values, from_pandas=True)
+    return pa.array(values.astype(np.float64))
+
+
+def ids(column, name="qid"):
+    """A column of ids in one of few types; a missing one is refused."""
+    column = _plain(column)
+    kind = column.type
+    if pa.types.is_nested(kind):
+        raise TypeError(f"{name} must hold numbers, text or dates; it is of the type {kind}.")
+    if pa.types.is_floating(kind):
+        column = column.cast(pa.float64())
+        missing = compute.is_null(column, nan_is_null=True)
+    else:
+        missing = compute.is_null(column)
+    if compute.any(missing).as_py():
+        row = missing.index(True).as_py()
+        raise ValueError(
+            f"{name} is missing in row {row} ({column[row].as_py()}): give every row its id."
+        )
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return column.cast(pa.int64())
+    return column
+
+
+def as_given(column):
+    """A column that `ids` gave, in the form in which Judgments read it fastest."""
+    kind = column.type
+    if pa.types.is_large_string(kind):
+        return column
+    if pa.types.is_primitive(kind) and not (pa.types.is_time(kind) or pa.types.is_decimal(kind)):
+        return column.to_numpy()
+    return column.to_pylist()
+
+
+def first_of_last(column):
+    """The first row of the run of equal ids that ends a column, and the end of the first run."""
+    differs = compute.not_equal(column, column[len(column) - 1])
+    from_first = compute.not_equal(column, column[0])
+    others = np.flatnonzero(differs.to_numpy())
+    start = int(others[-1]) + 1 if len(others) else 0
+    end = from_first.index(True).as_py()
+    return (len(column) if end < 0 else end), start
+
+
+def is_one_of(column, one, other):
+    """Which ids of a column are one or the other of its own."""
+    return compute.or_(compute.equal(column, one), compute.equal(column, other))
+
+
+def marks(ids):
+    """64 bits of each id, the same in any process: of whole numbers and dates themselves.
+
+    Of text a hash, so that two ids with the same mark are nearly always, but not always, the same.
+    """
+    kind = ids.dtype.kind
+    if kind in "mM" or ids.dtype == np.uint64:
+        return ids.view(np.uint64)
+    if kind in "iub":
+        return ids.astype(np.int64).view(np.uint64)
+    if kind == "f":
+        whole = (ids == np.rint(ids)) & (np.abs(ids) < 2.0**62)
+        bits = ids.astype(np.float64).view(np.uint64)
+        return np.where(whole, np.where(whole, ids, 0).astype(np.int64).view(np.uint64), bits)
+    from pandas.util import hash_array
+
+    return hash_array(ids, categorize=False)
+
+
+def marks_of_rows(column):
+    """Marks of a column that `ids` gave."""
+    given = as_given(column)
+    if isinstance(given, np.ndarray):
+        return marks(given)
+    if isinstance(given, list):
+        return marks(object_array(given))
+    encoded = column.combine_chunks().dictionary_encode()
+    return marks(object_array(encoded.dictionary.to_pylist()))[encoded.indices.to_numpy()]
+
+
+def one_batch(table, schema):
+    """A table as one batch of the schema; a ValueError if a column is of another type."""
+    try:
+        table = table.cast(schema)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise TypeError(
+            f"The columns of all batches must have the same types; they began as "
+            f"{dict(zip(schema.names, map(str, schema.types), strict=True))}: {error}"
+        ) from None
+    return table.combine_chunks().to_batches()[0]
+
+
+def _plain(column):
+    """A column without a dictionary, and text of one type."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if "string" in str(kind) and not pa.types.is_large_string(kind):
+        column = column.cast(pa.large_string())
+    return column

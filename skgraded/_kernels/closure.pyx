@@ -1,0 +1,191 @@
+# distutils: language = c++
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Preferences that follow from others: graphs without cycles, closed for a block of items a time.
+
+How many items can be reached from each, all in all, is not known how to count in less than
+items × pairs; 64 items of a block go in one word, so that the pairs are gone through few times.
+Where both sides are whole orders, `count_in_orders` needs no closure.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
+
+import numpy as np
+
+cdef extern from "loops.h" nogil:
+    int64_t count_common_bits(
+        const uint64_t* one, const uint64_t* but_not, const uint64_t* other, Py_ssize_t n_words
+    )
+
+cpdef enum:
+    ABOVE, BELOW
+
+
+cdef struct Neighbours:
+    vector[int32_t] starts  # of those of each item, and their end
+    vector[int32_t] items
+
+
+cdef Neighbours neighbours_of(const int32_t[:, ::1] pairs, int side, Py_ssize_t n):
+    """Other ends of the pairs, by the end at `side`."""
+    cdef Neighbours found
+    cdef Py_ssize_t i
+    cdef vector[int32_t] place
+    found.starts.assign(n + 1, 0)
+    found.items.resize(pairs.shape[0])
+    for i in range(pairs.shape[0]):
+        found.starts[pairs[i, side] + 1] += 1
+    for i in range(n):
+        found.starts[i + 1] += found.starts[i]
+    place = found.starts
+    for i in range(pairs.shape[0]):
+        found.items[place[pairs[i, side]]] = pairs[i, 1 - side]
+        place[pairs[i, side]] += 1
+    return found
+
+
+cdef class Graph:
+    """Items 0 to n-1 and distinct pairs (preferred, other) of them.
+
+    `has_cycle`: whether the pairs contradict each other; nothing may be asked of it then.
+    """
+
+    cdef Neighbours above, below
+    cdef vector[int32_t] order  # each item after all that are preferred to it
+    cdef readonly Py_ssize_t n
+    cdef readonly bint has_cycle
+
+    def __init__(self, Py_ssize_t n, const int32_t[:, ::1] pairs):
+        cdef Py_ssize_t i, j
+        cdef int32_t v
+        cdef vector[int32_t] waiting_for
+        self.n = n
+        self.above, self.below = neighbours_of(pairs, 1, n), neighbours_of(pairs, 0, n)
+        self.order.reserve(n)
+        for i in range(n):
+            waiting_for.push_back(self.above.starts[i + 1] - self.above.starts[i])
+            if waiting_for[i] == 0:
+                self.order.push_back(<int32_t>i)
+        i = 0
+        while i < <Py_ssize_t>self.order.size():
+            v = self.order[i]
+            for j in range(self.below.starts[v], self.below.starts[v + 1]):
+                waiting_for[self.below.items[j]] -= 1
+                if waiting_for[self.below.items[j]] == 0:
+                    self.order.push_back(self.below.items[j])
+            i += 1
+        self.has_cycle = i < n
+
+    def depths(self, const uint8_t[::1] counted):
+        """How many of the items `counted` are on the longest way down to each, with itself."""
+        cdef int32_t[::1] depth = np.zeros(self.n, dtype=np.int32)
+        cdef Py_ssize_t i, j
+        cdef int32_t v, deepest
+        for i in range(self.n):
+            v, deepest = self.order[i], 0
+            for j in range(self.above.starts[v], self.above.starts[v + 1]):
+                deepest = max(deepest, depth[self.above.items[j]])
+            depth[v] = deepest + counted[v]
+        return np.asarray(depth)
+
+    def levels(self):
+        """Depth of each item if the pairs make a whole order of them, in which some may tie.
+
+        They do if each item of a level is preferred to each of the next one, for which there is no
+        way but a pair. None if they do not.
+        """
+        depth = self.depths(np.ones(self.n, dtype=np.uint8))
+        cdef const int32_t[::1] level = depth
+        cdef Py_ssize_t v, j, n_to_next = 0
+        for v in range(self.n):
+            for j in range(self.below.starts[v], self.below.starts[v + 1]):
+                n_to_next += level[self.below.items[j]] == level[v] + 1
+        sizes = np.bincount(depth, minlength=1)
+        return depth if n_to_next == sizes[: len(sizes) - 1] @ sizes[1:] else None
+
+    def reach(
+        self, int side, const int32_t[::1] number, Py_ssize_t first, Py_ssize_t size,
+        uint64_t[:, ::1] bits, uint8_t[::1] reached,
+    ):
+        """Which items of a block are on one side of each item, itself among them.
+
+        The block are those numbered from `first`, at most `size` of them, bit 0 being the first's.
+        A row of `bits` is written only if an item is `reached`.
+        """
+        cdef Neighbours* near = &self.above if side == ABOVE else &self.below
+        cdef Py_ssize_t i, j, k, bit, n_words = bits.shape[1]
+        cdef int32_t v, u
+        with nogil:
+            for i in range(self.n):
+                v = self.order[i if side == ABOVE else self.n - 1 - i]
+                bit = number[v] - first
+                reached[v] = 0 <= bit < size
+                if reached[v]:
+                    memset(&bits[v, 0], 0, n_words * sizeof(uint64_t))
+                    bits[v, bit >> 6] = <uint64_t>1 << (bit & 63)
+                for j in range(near.starts[v], near.starts[v + 1]):
+                    u = near.items[j]
+                    if not reached[u]:
+                        continue
+                    if reached[v]:
+                        for k in range(n_words):
+                            bits[v, k] |= bits[u, k]
+                    else:
+                        memcpy(&bits[v, 0], &bits[u, 0], n_words * sizeof(uint64_t))
+                        reached[v] = True
+
+
+def count_block(
+    const int32_t[::1] rows, above, below, said_above, said_below, int64_t[:, ::1] counts
+):
+    """Add to `counts` of each row how many of a block are below, agreed and disagreed upon.
+
+    Each side is a table of bits and, for each item, its row in it, -1 where there is none.
+    """
+    cdef const uint64_t[:, ::1] a = above[0], b = below[0], sa = said_above[0], sb = said_below[0]
+    cdef const int32_t[::1] in_a = above[1], in_b = below[1]
+    cdef const int32_t[::1] in_sa = said_above[1], in_sb = said_below[1]
+    cdef Py_ssize_t i, n_words = a.shape[1]
+    cdef int32_t v
+    cdef vector[uint64_t] none = vector[uint64_t](n_words, 0)
+    cdef const uint64_t* worse
+    with nogil:
+        for i in range(rows.shape[0]):
+            v = rows[i]
+            worse = &b[in_b[v], 0] if in_b[v] >= 0 else none.data()
+            counts[0, i] += count_common_bits(worse, none.data(), worse, n_words)
+            if in_a[v] >= 0 and in_sa[v] >= 0:
+                counts[1, i] += count_common_bits(&a[in_a[v], 0], worse, &sa[in_sa[v], 0], n_words)
+            if in_a[v] >= 0 and in_sb[v] >= 0:
+                counts[2, i] += count_common_bits(&a[in_a[v], 0], worse, &sb[in_sb[v], 0], n_words)
+
+
+def count_in_orders(
+    const int32_t[::1] level, const int32_t[::1] place, const int64_t[::1] by_place,
+    int64_t[::1] found,
+):
+    """To how many of lower level and lower place each item is lower in both.
+
+    `by_place` are the items that have a place, by their places. A binary indexed tree counts those
+    of the places before, by level.
+    """
+    cdef Py_ssize_t i, start = 0, end, code, n = by_place.shape[0], top = 0
+    for i in range(n):
+        top = max(top, level[by_place[i]])
+    cdef vector[int32_t] tree = vector[int32_t](top + 1, 0)
+    while start < n:
+        end = start
+        while end < n and place[by_place[end]] == place[by_place[start]]:
+            code = level[by_place[end]] - 1
+            while code > 0:
+                found[by_place[end]] += tree[code]
+                code -= code & -code
+            end += 1
+        for i in range(start, end):
+            code = level[by_place[i]]
+            while code <= top:
+                tree[code] += 1
+                code += code & -code
+        start = end

@@ -1,0 +1,327 @@
+# distutils: language = c++
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Gradients of the LINEAR and PAIR sums: what swapping two documents changes, for objectives.
+
+Of each pair with one document in the first ranks, the swap's change of the sum says how hard the
+two are pushed apart (LambdaRank, Burges 2010).
+"""
+
+cimport numpy as cnp
+from libc.math cimport INFINITY, exp, log1p
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from skgraded._kernels.sort cimport exact_run, position_mask, sort_in_place
+from skgraded._kernels.sums import PAIR
+
+cnp.import_array()
+
+cdef extern from "swaps.h" nogil:
+    enum: LANES
+    enum: TIES_BY_SCORES
+    bint make_keys(const double* scores, uint64_t* keys, Py_ssize_t n, uint64_t mask)
+    int kind_of_ties(const uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* scores)
+    struct Ranked:
+        Py_ssize_t n, k
+        double* scores
+        double* powers
+        double* gradients
+        double* hessians
+        double* swaps
+        double* weights
+        double* discount
+        double* above
+        double* above_discounted
+        double* upto
+        double* upto_discounted
+        double* own
+        double* own_discounted
+    void linear_swaps(const Ranked* ranked, Py_ssize_t a, double scale)
+    void pair_swaps(const Ranked* ranked, Py_ssize_t a, double scale)
+    double add_pairs(const Ranked* ranked, Py_ssize_t a, double base, double slope)
+
+cdef enum:
+    N_ARRAYS = 13  # of numbers, in Ranked
+
+cdef double FAR = 300.0  # sigmoid · range of scores, up to which no power or product overflows
+cdef double NEAR = 0.01  # added to differences of scores, as in LightGBM and XGBoost
+cdef double LN2 = 0.6931471805599453
+
+
+cdef struct Sum:
+    bint is_pair
+    bint by_row
+    Py_ssize_t k
+    const double* values
+    const double* discount
+
+
+cdef struct Push:
+    Py_ssize_t truncation
+    double sigmoid
+    bint norm
+
+
+cdef class Room:
+    """The arrays of `Ranked` and keys, for the largest query."""
+
+    cdef Ranked ranked
+    cdef vector[double] numbers
+    cdef vector[uint64_t] keys
+    cdef vector[double] gathered
+    cdef vector[int32_t] codes
+    cdef vector[double] tree
+
+    def __init__(self, Py_ssize_t size):
+        cdef Py_ssize_t step = size + LANES
+        self.numbers.resize(N_ARRAYS * step, 0.0)
+        self.keys.resize(2 * size)
+        self.gathered.resize(size)
+        self.codes.resize(size)
+        self.tree.resize(4 * (size + 2))
+        cdef double* at = self.numbers.data()
+        self.ranked.scores, self.ranked.powers = at, at + step
+        self.ranked.gradients, self.ranked.hessians = at + 2 * step, at + 3 * step
+        self.ranked.swaps, self.ranked.weights = at + 4 * step, at + 5 * step
+        self.ranked.discount = at + 6 * step
+        self.ranked.above, self.ranked.above_discounted = at + 7 * step, at + 8 * step
+        self.ranked.upto, self.ranked.upto_discounted = at + 9 * step, at + 10 * step
+        self.ranked.own, self.ranked.own_discounted = at + 11 * step, at + 12 * step
+
+
+# Ranking ----------------------------------------------------------------------------------------
+
+cdef bint rank(
+    const double* all_scores, const Py_ssize_t* rows, Py_ssize_t n, double* scores,
+    uint64_t* keys, uint64_t mask,
+) noexcept nogil:
+    """Take a query's scores and sort their keys, best first, ties by position.
+
+    Returns whether all scores are finite.
+    """
+    cdef Py_ssize_t i, start = 0
+    for i in range(n):
+        scores[i] = all_scores[rows[i]]
+    if make_keys(scores, keys, n, mask):
+        return False
+    sort_in_place(keys, keys + n, n)
+    if kind_of_ties(keys, n, mask, scores) == TIES_BY_SCORES:
+        while start < n:
+            start = exact_run(keys, start, n, mask, scores, -1.0)
+    return scores[keys[0] & mask] < INFINITY and scores[keys[n - 1] & mask] > -INFINITY
+
+
+cdef void clear_behind(double* numbers, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n, n + LANES):
+        numbers[i] = 0.0
+
+
+cdef void fill(
+    Ranked* ranked, const Sum* sum, const double* values, const double* discount,
+    const double* scores, const int32_t* codes, int32_t* ranked_codes, const uint64_t* keys,
+    uint64_t mask,
+) noexcept nogil:
+    """Scores, weights and discounts in ranked order."""
+    cdef Py_ssize_t i, at, n = ranked.n
+    ranked.k = min(sum.k, n)
+    for i in range(n):
+        at = keys[i] & mask
+        ranked.scores[i] = scores[at]
+        ranked_codes[i] = codes[at]
+        ranked.weights[i] = values[codes[at]]
+        ranked.gradients[i] = ranked.hessians[i] = 0.0
+    for i in range(ranked.k):
+        ranked.discount[i] = 1.0 / (i + 1) if sum.is_pair else discount[i]
+    for i in range(ranked.k, n):
+        ranked.discount[i] = 0.0
+    clear_behind(ranked.discount, n)
+    clear_behind(ranked.weights, n)
+    clear_behind(ranked.swaps, n)
+    for i in range(n, n + LANES):
+        ranked.scores[i] = ranked.scores[n - 1]
+        ranked.powers[i] = 1.0
+
+
+cdef void fill_powers(
+    Ranked* ranked, Py_ssize_t first, double sigmoid, double middle
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(first, ranked.n):
+        ranked.powers[i] = exp(sigmoid * (ranked.scores[i] - middle))
+
+
+# Sums above each document -----------------------------------------------------------------------
+# A binary indexed tree over the codes holds of the documents so far, side by side, how many, their
+# Σ w, Σ discount and Σ w · discount. A code is its place; code 0 has the weight 0 and is left out.
+
+cdef void fill_above(
+    Ranked* ranked, const int32_t* codes, Py_ssize_t n_levels, double* tree
+) noexcept nogil:
+    """Σ_j min(w_j, w) and Σ_j min(w_j, w) · discount_j over the documents j above each one."""
+    cdef Py_ssize_t i, at
+    cdef double w, d, n, count, sum, discounts, products, n_added = 0.0, added = 0.0
+    for i in range(4 * n_levels):
+        tree[i] = 0.0
+    for i in range(ranked.n):
+        w, d = ranked.weights[i], ranked.discount[i]
+        count = sum = discounts = products = 0.0
+        at = codes[i]
+        while at > 0:
+            count += tree[4 * at]
+            sum += tree[4 * at + 1]
+            discounts += tree[4 * at + 2]
+            products += tree[4 * at + 3]
+            at -= at & -at
+        ranked.above[i] = sum + w * (n_added - count)
+        ranked.above_discounted[i] = products + w * (added - discounts)
+        ranked.upto[i] = ranked.upto_discounted[i] = 0.0
+        at = codes[i]
+        if at == 0:
+            continue
+        n_added += 1.0
+        added += d
+        while at < n_levels:
+            tree[4 * at] += 1.0
+            tree[4 * at + 1] += w
+            tree[4 * at + 2] += d
+            tree[4 * at + 3] += w * d
+            at += at & -at
+
+
+# One query, and all -----------------------------------------------------------------------------
+
+cdef inline void find_swaps(
+    const Ranked* ranked, bint is_pair, Py_ssize_t a, double scale
+) noexcept nogil:
+    if is_pair:
+        pair_swaps(ranked, a, scale)
+    else:
+        linear_swaps(ranked, a, scale)
+
+
+cdef double push_apart(Ranked* ranked, bint is_pair, const Push* push) noexcept nogil:
+    """Gradients and hessians of one query; returns what both have to be multiplied by."""
+    cdef Py_ssize_t a
+    cdef double first = ranked.scores[0], last = ranked.scores[ranked.n - 1], pushes = 0.0
+    cdef bint is_far = push.sigmoid * (first - last) > FAR
+    cdef bint by_difference = push.norm and first != last
+    if not is_far:
+        fill_powers(ranked, 0, push.sigmoid, 0.5 * first + 0.5 * last)
+    for a in range(min(push.truncation, ranked.k, ranked.n - 1)):
+        if is_far:
+            fill_powers(ranked, a, push.sigmoid, ranked.scores[a])
+        find_swaps(ranked, is_pair, a, 1.0)
+        pushes += add_pairs(
+            ranked, a, NEAR if by_difference else 1.0, 1.0 if by_difference else 0.0
+        )
+    pushes *= 2.0 * push.sigmoid
+    return log1p(pushes) / LN2 / pushes if push.norm and pushes > 0.0 else 1.0
+
+
+cdef void give_back(
+    const Ranked* ranked, const Py_ssize_t* rows, const uint64_t* keys, uint64_t mask,
+    double of_gradients, double of_hessians, float* gradients, float* hessians,
+) noexcept nogil:
+    """Write what was computed in ranked order to the rows, multiplied by these factors."""
+    cdef Py_ssize_t i, row
+    for i in range(ranked.n):
+        row = rows[keys[i] & mask]
+        gradients[row] = <float>(of_gradients * ranked.gradients[i])
+        hessians[row] = <float>(of_hessians * ranked.hessians[i])
+
+
+cdef Sum sum_of(
+    Py_ssize_t kind, Py_ssize_t k, const double[::1] values, const double[::1] discount,
+    bint by_row,
+):
+    cdef Sum sum
+    sum.is_pair = kind == PAIR
+    sum.by_row, sum.k, sum.values = by_row, k, &values[0]
+    sum.discount = <const double*>NULL
+    if discount is not None:
+        sum.discount = &discount[0]
+    return sum
+
+
+def push_queries(
+    const double[::1] scores, const Py_ssize_t[::1] order, const Py_ssize_t[::1] starts,
+    const int32_t[::1] codes, const Py_ssize_t[::1] level_starts, plan, weights,
+    Py_ssize_t truncation, double sigmoid, bint norm,
+    float[::1] gradients, float[::1] hessians, Py_ssize_t first_query, Py_ssize_t last_query,
+):
+    """Write the gradients and hessians of queries first..last-1; returns if all scores were finite.
+
+    `order` are the rows query by query, and in a query in the order in which tied scores are
+    ranked; `codes` are in this order. `weights` are of queries, or None.
+    """
+    cdef Sum sum = sum_of(plan.kind, plan.k, plan.values, plan.discount, plan.by_row)
+    cdef Push push
+    push.truncation, push.sigmoid, push.norm = truncation, sigmoid, norm
+    cdef const double[::1] weights_ = weights
+    cdef Py_ssize_t q, n, n_levels, row, size = 0
+    for q in range(first_query, last_query):
+        size = max(size, starts[q + 1] - starts[q])
+    cdef Room room = Room(size)
+    cdef Ranked* ranked = &room.ranked
+    cdef uint64_t* keys = room.keys.data()
+    cdef double* query = room.gathered.data()
+    cdef uint64_t mask
+    cdef double factor
+    cdef bint all_finite = True
+    with nogil:
+        for q in range(first_query, last_query):
+            row, n = starts[q], starts[q + 1] - starts[q]
+            n_levels = level_starts[q + 1] - level_starts[q]
+            mask = position_mask(n)
+            all_finite = rank(&scores[0], &order[row], n, query, keys, mask)
+            if not all_finite:
+                break
+            ranked.n = n
+            fill(
+                ranked, &sum, sum.values + level_starts[q],
+                sum.discount + row if sum.by_row else sum.discount,
+                query, &codes[row], room.codes.data(), keys, mask,
+            )
+            if sum.is_pair:
+                fill_above(ranked, room.codes.data(), n_levels, room.tree.data())
+            factor = sigmoid * push_apart(ranked, sum.is_pair, &push)
+            if weights_ is not None:
+                factor *= weights_[q]
+            give_back(
+                ranked, &order[row], keys, mask, factor, factor * sigmoid,
+                &gradients[0], &hessians[0],
+            )
+    return all_finite
+
+
+def swaps_of_ranking(const int32_t[::1] codes, plan, double scale=1.0):
+    """What swapping any two documents of a ranked list changes, above the diagonal of (n, n).
+
+    For tests: `push_queries` has no more than a row of it at a time.
+    """
+    cdef Sum sum = sum_of(plan.kind, plan.k, plan.values, plan.discount, plan.by_row)
+    cdef Py_ssize_t i, a, b, n = codes.shape[0]
+    cdef Room room = Room(n)
+    cdef Ranked* ranked = &room.ranked
+    scores_array = -np.arange(n, dtype=float)
+    cdef double[::1] scores = scores_array
+    out_array = np.zeros((n, n))
+    cdef double[:, ::1] out = out_array
+    for i in range(n):
+        room.keys[i] = i
+    ranked.n = n
+    fill(
+        ranked, &sum, sum.values, sum.discount, &scores[0], &codes[0], room.codes.data(),
+        room.keys.data(), position_mask(n),
+    )
+    if sum.is_pair:
+        fill_above(ranked, room.codes.data(), plan.values.shape[0], room.tree.data())
+    for a in range(min(ranked.k, n - 1)):
+        find_swaps(ranked, sum.is_pair, a, scale)
+        for b in range(a + 1, n):
+            out[a, b] = ranked.swaps[b]
+    return out_array

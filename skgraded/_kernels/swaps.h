@@ -1,0 +1,145 @@
+// Loops over the pairs of one document with all below it, which the compiler makes vectors of, as
+// those of loops.h. Arrays have room for LANES numbers more than documents; there swaps are 0, so
+// that they add nothing. Sums are of LANES parts, in an order that all processors can take.
+#ifndef SKGRADED_SWAPS_H
+#define SKGRADED_SWAPS_H
+
+#include <cmath>
+
+#include "loops.h"
+
+enum { LANES = 8 };
+
+static inline double sum_of_lanes(const double* parts) {
+    return ((parts[0] + parts[4]) + (parts[1] + parts[5]))
+        + ((parts[2] + parts[6]) + (parts[3] + parts[7]));
+}
+
+// One query's documents in ranked order.
+struct Ranked {
+    ptrdiff_t n, k;  // k: how many ranks count
+    double* scores;
+    double* powers;  // exp(sigmoid · score), but for a common factor
+    double* gradients;
+    double* hessians;
+    double* swaps;  // of one document with each below it
+    double* weights;
+    double* discount;  // 0 beyond k; of PAIR 1 / rank
+    // of PAIR, beside each document's weight w: Σ min(w_j, w) over the documents above it, and the
+    // same sum of min(w_j, w) · discount
+    double* above;
+    double* above_discounted;
+    // the same of the documents above the one whose swaps are computed, that one included in the
+    // second
+    double* upto;
+    double* upto_discounted;
+    // the same of the documents above each other, beside that one's weight
+    double* own;
+    double* own_discounted;
+};
+
+// What swapping the documents at a and below it changes in Σ discount · weight.
+FOR_PROCESSORS [[maybe_unused]] static void linear_swaps(
+    const Ranked* ranked, ptrdiff_t a, double scale
+) {
+    const double* weights = ranked->weights;
+    const double* discount = ranked->discount;
+    double* swaps = ranked->swaps;
+    double weight = weights[a], at_a = discount[a];
+    VECTORS
+    for (ptrdiff_t b = a + 1; b < ranked->n; b++)
+        swaps[b] = (weight - weights[b]) * (discount[b] - at_a) * scale;
+}
+
+// The sums beside the weight x of the document at a, over the documents between it and each other.
+static inline void sums_of_own(const Ranked* ranked, ptrdiff_t a) {
+    const double* weights = ranked->weights;
+    const double* discount = ranked->discount;
+    double* own = ranked->own;
+    double* discounted = ranked->own_discounted;
+    double x = weights[a], sum = ranked->upto[a] + x, sum_discounted = 0.0;
+    for (ptrdiff_t b = a + 1; b < ranked->n; b += 4) {  // beyond n weights are 0
+        double s[4], d[4];
+        for (int i = 0; i < 4; i++) {
+            s[i] = weights[b + i] < x ? weights[b + i] : x;
+            d[i] = s[i] * discount[b + i];
+        }
+        own[b] = sum;
+        own[b + 1] = sum + s[0];
+        own[b + 2] = sum + (s[0] + s[1]);
+        own[b + 3] = sum + ((s[0] + s[1]) + s[2]);
+        sum += (s[0] + s[1]) + (s[2] + s[3]);
+        discounted[b] = sum_discounted;
+        discounted[b + 1] = sum_discounted + d[0];
+        discounted[b + 2] = sum_discounted + (d[0] + d[1]);
+        discounted[b + 3] = sum_discounted + ((d[0] + d[1]) + d[2]);
+        sum_discounted += (d[0] + d[1]) + (d[2] + d[3]);
+    }
+}
+
+// What swapping the documents at a < k, of weight x, and at b below it, of weight y, changes in
+// Σ_p (1/p) Σ_{j≤p} min(w_j, w_p). With P_q(v) = Σ_{j≤q} min(w_j, v) and H_q(v) the same sum of
+// min(w_j, v) / j, ranks from 1, and nothing beyond rank k:
+//     (P_{a-1}(y) + y - P_{a-1}(x) - x) / a + (H_{b-1} - H_a)(y) - (H_{b-1} - H_a)(x)
+//     + (P_{b-1}(x) + min(x, y) - P_{b-1}(y) - y) / b
+FOR_PROCESSORS [[maybe_unused]] static void pair_swaps(
+    const Ranked* ranked, ptrdiff_t a, double scale
+) {
+    sums_of_own(ranked, a);
+    const double* weights = ranked->weights;
+    const double* discount = ranked->discount;
+    const double* above = ranked->above;
+    const double* above_discounted = ranked->above_discounted;
+    const double* own = ranked->own;
+    const double* own_discounted = ranked->own_discounted;
+    double* upto = ranked->upto;
+    double* upto_discounted = ranked->upto_discounted;
+    double* swaps = ranked->swaps;
+    double x = weights[a], before = upto[a] + x, at_a = discount[a];
+    VECTORS
+    for (ptrdiff_t b = a + 1; b < ranked->n; b++) {
+        double y = weights[b], smaller = x < y ? x : y;
+        upto_discounted[b] += smaller * at_a;
+        double swap = (upto[b] + y - before) * at_a
+            + (above_discounted[b] - upto_discounted[b] - own_discounted[b])
+            + (own[b] + smaller - above[b] - y) * discount[b];
+        swaps[b] = x == y ? 0.0 : swap * scale;
+        upto[b] += smaller;
+    }
+}
+
+// Add to gradients and hessians what the swaps of the document at a with those below it ask for,
+// but for factors of the whole query. Two documents are pushed apart by |swap| · p, p being the
+// logistic probability of their wrong order, divided by `base + slope · (difference of scores)`.
+// Returns the sum of these pushes.
+FOR_PROCESSORS [[maybe_unused]] static double add_pairs(
+    const Ranked* ranked, ptrdiff_t a, double base, double slope
+) {
+    const double* scores = ranked->scores;
+    const double* powers = ranked->powers;
+    const double* swaps = ranked->swaps;
+    double* gradients = ranked->gradients;
+    double* hessians = ranked->hessians;
+    double score = scores[a], power = powers[a];
+    double gradient[LANES] = {}, hessian[LANES] = {}, pushes[LANES] = {};
+    for (ptrdiff_t first = a + 1; first < ranked->n; first += LANES) {
+        VECTORS
+        for (int i = 0; i < LANES; i++) {
+            ptrdiff_t b = first + i;
+            double swap = swaps[b], other = powers[b], both = power + other;
+            double share = swap / ((base + slope * (score - scores[b])) * both * both);
+            double push = share * both * (swap < 0.0 ? other : power);
+            double curve = std::fabs(share) * power * other;
+            gradients[b] -= push;
+            hessians[b] += curve;
+            gradient[i] += push;
+            hessian[i] += curve;
+            pushes[i] += std::fabs(push);
+        }
+    }
+    gradients[a] += sum_of_lanes(gradient);
+    hessians[a] += sum_of_lanes(hessian);
+    return sum_of_lanes(pushes);
+}
+
+#endif

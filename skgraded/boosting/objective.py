@@ -1,0 +1,103 @@
+"""What the objectives of the boosting libraries share: gradients taken from a measure."""
+
+import numpy as np
+
+from skgraded._input.columns import number, whole_number
+from skgraded._kernels.gradients import push_queries
+from skgraded._kernels.sums import LINEAR, PAIR
+from skgraded._kernels.threads import run_chunks
+from skgraded.boosting.metric import check_shape, refuse_nan
+from skgraded.judgments import Judgments
+from skgraded.measures import measure as as_measure
+
+TRAINABLE = "NDCG, NDCNG, AP, MuAP and GAP"
+
+
+class Objective:
+    """A measure that a boosting library trains on; a skin a library adds the call.
+
+    Of two documents, one of which is among the first `truncation`, the one with the higher grade
+    is pushed up and the other down: by the measure's change if they were swapped, times the
+    logistic probability of their wrong order.
+    """
+
+    def __init__(self, measure, *, truncation=30, sigmoid=1.0, norm=True):
+        self.measure = as_measure(measure)
+        self.truncation = whole_number(truncation, "truncation", 1)
+        self.sigmoid = _check_sigmoid(sigmoid)
+        if not isinstance(norm, (bool, np.bool_)):
+            raise TypeError(f"norm must be True or False; got {norm!r}.")
+        self.norm = bool(norm)
+        _refuse_untrainable(self.measure)
+
+    @property
+    def _settings(self):
+        return {"truncation": self.truncation, "sigmoid": self.sigmoid, "norm": self.norm}
+
+    def __repr__(self):
+        default = {"truncation": 30, "sigmoid": 1.0, "norm": True}
+        given = [f", {name}={value}" for name, value in self._settings.items()
+                 if value != default[name]]
+        return f"objective({self.measure.name!r}{''.join(given)})"
+
+    def __eq__(self, other):
+        if type(other) is not type(self):
+            return NotImplemented
+        return (self.measure, self._settings) == (other.measure, other._settings)
+
+    def __hash__(self):
+        return hash((type(self), self.measure, *self._settings.values()))
+
+    def gradients(self, judgments, preds):
+        """First and second derivatives by row, 32-bit floats, times the weights of the queries."""
+        check_shape(preds, judgments)
+        scores = np.ascontiguousarray(preds, dtype=float)
+        order, codes = judgments.remember("swaps", lambda: _shuffled(judgments), lambda kept: True)
+        plan = self.measure.plan(judgments)
+        gradients = np.empty(judgments.n_rows, dtype=np.float32)
+        hessians = np.empty_like(gradients)
+        all_finite = run_chunks(
+            lambda first, last: push_queries(
+                scores, order, judgments.starts, codes, judgments.level_starts, plan,
+                judgments.weights, self.truncation, self.sigmoid, self.norm,
+                gradients, hessians, first, last,
+            ),
+            judgments.starts,
+        )
+        if not all(all_finite):
+            refuse_nan(scores, "")
+            row = int(np.argmax(np.isinf(scores)))
+            raise ValueError(
+                f"Predictions must be finite to train on: row {row} is {scores[row]}. Look at the "
+                "learning rate and the initial scores."
+            )
+        return gradients, hessians
+
+
+_check_sigmoid = number("sigmoid", 0, above=True)
+
+
+def _refuse_untrainable(measure):
+    """Raise a TypeError if no rank counts more than the next, or the sum is of another kind."""
+    plan = measure.plan(Judgments([0.0]))  # whatever the truth, its kind is the same
+    trainable = plan is not None and (
+        plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
+    )
+    if not trainable:
+        raise TypeError(
+            f"{measure} is nothing to train on: an objective is made of {TRAINABLE}, with or "
+            f"without a cut-off. Measure {measure} by a metric beside it."
+        )
+
+
+def _shuffled(judgments):
+    """Rows and codes query by query, those of a query in an order that only chance decides.
+
+    So tied documents, at the first round all, are ranked by no order of the rows, which often is
+    that of the grades.
+    """
+    by_chance = np.random.default_rng(0).random(judgments.n_rows)
+    number = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
+    shuffle = np.lexsort((by_chance, number))
+    order = shuffle if judgments.order is None else judgments.order[shuffle]
+    return order, judgments.codes[shuffle]

@@ -1,0 +1,214 @@
+"""Measures of Dask frames, on the workers where these are: partitions are measured and merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import dask.dataframe as dd
+import numpy as np
+from dask import delayed
+
+from skgraded._input.arrow import as_arrow, ids, refuse_unknown
+from skgraded._input.docs import with_parameters
+from skgraded.measures import Measure
+from skgraded.reports.partitions import (
+    EDGES,
+    PARAMETERS,
+    check_job,
+    check_partitioning,
+    clean,
+    frame_of,
+    ids_of_part,
+    marks_of,
+    measure_edges,
+    measure_part,
+    nothing,
+    query_ids_of,
+    refuse_nothing,
+    refuse_order_of_rows,
+    refuse_several,
+    refuse_torn,
+)
+from skgraded.reports.summaries import Summaries
+from skgraded.reports.summary import Summary
+
+__all__ = ["evaluate", "evaluate_per_query"]
+
+AT_ONCE = 16  # results of partitions that are merged in one task
+NAMES = ["ddf", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning"]
+
+
+def evaluate(
+    ddf: dd.DataFrame,
+    y_true: str,
+    y_score: str | list[str],
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+) -> Summary | Summaries:
+    """See below."""
+    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    parts = _parts(ddf, job, check_partitioning(partitioning))
+    results = [
+        delayed(_summarized)(part, job, f"partition {i}", partitioning)
+        for i, part in enumerate(parts)
+    ]
+    while len(results) > 1:
+        groups = (results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE))
+        results = [delayed(_merged)(group, job) for group in groups]
+    found, marks, edges = results[0].compute()
+    at_ends = measure_edges(edges, job)
+
+    def ids_of(i):
+        if i == len(parts):
+            return query_ids_of(at_ends)
+        return delayed(ids_of_part)(parts[i], job, f"partition {i}").compute()
+
+    refuse_torn([*marks, marks_of(at_ends)], ids_of, _name_of(len(parts)))
+    return refuse_nothing(job.merged([found, job.summed(at_ends)]), job)
+
+
+def _summarized(part, job, place, partitioning):
+    """The Summary of a part, and lists of its marks and its edges."""
+    measured = measure_part(part, job, place, partitioning)
+    found = job.summed(measured.evaluations)
+    return found, [marks_of(measured.evaluations)], [measured.edges]
+
+
+def _merged(results, job):
+    found, marks, edges = zip(*results, strict=True)
+    return job.merged(found), sum(marks, []), sum(edges, [])
+
+
+def _name_of(n_parts):
+    return lambda i: EDGES if i == n_parts else f"partition {i}"
+
+
+def evaluate_per_query(
+    ddf: dd.DataFrame,
+    y_true: str,
+    y_score: str,
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+) -> dd.DataFrame:
+    """See below."""
+    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    refuse_several(job)
+    parts = _parts(ddf, job, check_partitioning(partitioning))
+    dtype = ids(as_arrow(ddf._meta, [qid])[qid]).to_pandas().dtype
+    measured = [
+        delayed(_measured)(part, job, f"partition {i}", partitioning, dtype)
+        for i, part in enumerate(parts)
+    ]
+    frames = [one[0] for one in measured]
+    if partitioning != "shuffle":
+        marks, edges = [one[1] for one in measured], [one[2] for one in measured]
+        frames.append(delayed(_rest)(marks, edges, job, dtype))
+    return dd.from_delayed(frames, meta=frame_of(nothing(job), dtype), verify_meta=False)
+
+
+def _measured(part, job, place, partitioning, dtype):
+    """Values of the queries of a part as a frame, their marks, and the edges of the part."""
+    measured = measure_part(part, job, place, partitioning)
+    return frame_of(measured.evaluations, dtype), marks_of(measured.evaluations), measured.edges
+
+
+def _rest(marks, edges, job, dtype):
+    """The frame of the queries at the edges, once it is known that no query is torn."""
+    at_ends = measure_edges(edges, job)
+    all_marks = [*marks, marks_of(at_ends)]
+    is_whole = dtype.kind in "iu"  # and so is its own mark
+    refuse_torn(
+        all_marks, (lambda i: all_marks[i].view(np.int64)) if is_whole else None,
+        _name_of(len(marks)),
+    )
+    return frame_of(at_ends, dtype)
+
+
+def _parts(ddf, job, partitioning):
+    """The partitions, as tasks; with "shuffle" those that hold whole queries."""
+    if not isinstance(ddf, dd.DataFrame):
+        raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
+    refuse_unknown(job.columns, list(ddf.columns))
+    frame = ddf[job.columns]
+    if partitioning == "shuffle":
+        refuse_order_of_rows(job)
+        if frame.npartitions > 1:
+            # Checked while it is still known which rows are in which partition.
+            checked = [
+                delayed(_checked)(part, job, f"partition {i}")
+                for i, part in enumerate(frame.to_delayed())
+            ]
+            frame = dd.from_delayed(checked, meta=frame._meta, verify_meta=False)
+            frame = frame.shuffle(job.qid)
+    return frame.to_delayed()
+
+
+def _checked(part, job, place):
+    clean(part, job, place)
+    return part
+
+
+evaluate.__doc__ = with_parameters(
+    """Measure a Dask frame where its partitions are.
+
+    Parameters
+    ----------
+    ddf : dask.dataframe.DataFrame
+
+    Returns
+    -------
+    skgraded.Summary
+        Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many partitions; of
+        several systems `Summaries`, which `compare` takes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input; the message says in which partition, and at which row of it. With
+        "clustered" and "whole" also if a query is torn, and the message names it.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> import skgraded.dask
+    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
+    >>> ddf = dd.from_pandas(day, npartitions=2)
+    >>> skgraded.dask.evaluate(ddf, "grade", "bm25", "query", measures="rr")
+    Summary(2 queries: RR=0.7500)
+    """,
+    NAMES, PARAMETERS,
+)
+
+evaluate_per_query.__doc__ = with_parameters(
+    """Measure a Dask frame query by query, when the result is asked for.
+
+    Parameters
+    ----------
+    ddf : dask.dataframe.DataFrame
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        Lazy, a row a query: the columns ``query_id``, those of the measures and, with
+        `sample_weight`, ``weight``. With "clustered" its last partition holds the queries at the
+        ends of the others, and with "whole" none; computing it verifies that no query is torn.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> import skgraded.dask
+    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
+    >>> ddf = dd.from_pandas(day, npartitions=1)
+    >>> skgraded.dask.evaluate_per_query(ddf, "grade", "bm25", "query", measures="rr").compute()
+      query_id   RR
+    0        a  1.0
+    1        b  0.5
+    """,
+    NAMES, PARAMETERS,
+)

@@ -1,0 +1,386 @@
+"""Tables larger than memory, measured on one machine batch by batch."""
+
+from __future__ import annotations
+
+import glob
+import os
+import pickle
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skgraded._input.docs import with_parameters
+from skgraded._input.progress import progress_bar
+from skgraded._input.tables import mix_bits
+from skgraded.measures import Measure
+from skgraded.reports.partitions import (
+    PARAMETERS,
+    QUERY,
+    check_job,
+    check_partitioning,
+    clean,
+    evaluate_table,
+    joined,
+    marks_of,
+    nothing,
+    query_ids_of,
+    refuse_nothing,
+    refuse_torn,
+)
+from skgraded.reports.summaries import Summaries
+from skgraded.reports.summary import Summary
+
+ROWS = 2**18  # that are measured at once, where batches are smaller
+IN_MEMORY = 2**21  # rows; more are written to disk, so many at once
+N_PIECES = 64  # on disk, where it is not known how many rows there are
+ROWS_A_PIECE = 2**20
+IDS_IN_MEMORY = 2**24  # bytes
+
+
+def evaluate_batches(
+    batches: Iterable[Any] | str | os.PathLike[str],
+    y_true: str,
+    y_score: str | list[str],
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    *,
+    progress: bool = False,
+) -> Summary | Summaries:
+    """See below."""
+    job = check_job(y_true, y_score, qid, measures, sample_weight)
+    partitioning = check_partitioning(partitioning)
+    source = _source(batches, job, whole_files=partitioning == "whole")
+    with _bar(source.n_rows if progress else None, progress) as show:
+        if partitioning == "shuffle":
+            found = _shuffled(source, job, show)
+        elif partitioning == "clustered":
+            found = _clustered(source.batches, job, show)
+        else:
+            found = _whole(source.batches, job, show)
+    return refuse_nothing(found, job)
+
+
+evaluate_batches.__doc__ = with_parameters(
+    """Measure a table of any size on this machine, batch by batch.
+
+    Parameters
+    ----------
+    batches : iterable of tables, str or Path
+        Arrow tables or batches, or frames of pandas or polars, one after the other; or Parquet: a
+        file, a folder of files, or a pattern such as ``"scores/*.parquet"``, whose files are read
+        in the order of their names, numbers in these by their size.
+    progress : bool, default=False
+        Show a progress bar, on a terminal or in a notebook; needs tqdm.
+
+    Returns
+    -------
+    Summary
+        Equal to ``Summary.of(evaluate(…))`` of all rows at once; of several systems `Summaries`,
+        which `compare` takes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input; the message says in which batch, and at which row of it. With "clustered" and
+        "whole" also if a query is torn, and the message names it.
+    OSError
+        If what "shuffle" writes does not fit on the disk. Nothing of it is left there.
+
+    Notes
+    -----
+    With "clustered" and "whole" memory does not grow with the table, but for 8 bytes a query. With
+    "shuffle" more than 2 million rows are written to a folder for temporary files (``TMPDIR``), in
+    pieces by query, each of which is then read and measured: about as many bytes as the columns
+    have in memory. A part, of which "whole" promises whole queries, is a batch, or a file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import skgraded as sg
+    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
+    >>> sg.evaluate_batches([day[:1], day[1:3], day[3:]], "grade", "bm25", "query", measures="rr")
+    Summary(2 queries: RR=0.7500)
+    """,
+    [
+        "batches", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning",
+        "progress",
+    ],
+    PARAMETERS,
+)
+
+
+# Where batches come from -------------------------------------------------------------------------
+
+class _Source(NamedTuple):
+    batches: Iterator[tuple[str, Any]]  # what errors call each, and itself
+    n_rows: int | None  # where that is known
+
+
+def _source(batches, job, whole_files):
+    if isinstance(batches, (str, os.PathLike)):
+        paths = parquet_files(batches)
+        n_rows = sum(_opened(path).metadata.num_rows for path in paths)
+        return _Source(_batches_of_files(paths, job, whole_files), n_rows)
+    if hasattr(batches, "columns"):
+        raise TypeError(
+            f"batches is one {type(batches).__name__}: put it in a list, or use evaluate, which "
+            "keeps the values of every query."
+        )
+    if not isinstance(batches, Iterable):
+        raise TypeError(
+            "batches must be an iterable of tables, or the path of Parquet files; got "
+            f"{type(batches).__name__}."
+        )
+    return _Source(((f"batch {i}", batch) for i, batch in enumerate(batches)), None)
+
+
+def parquet_files(path: str | os.PathLike[str]) -> list[str]:
+    """Files that a path, a folder or a pattern stands for, numbers in their names by size."""
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        found = [
+            str(one) for one in Path(path).rglob("*.parquet")
+            if not any(part[0] in "._" for part in one.relative_to(path).parts)
+        ]
+    else:
+        found = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+    if not found:
+        raise FileNotFoundError(2, "there is no Parquet file", path)
+    return sorted(found, key=lambda name: [
+        int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)
+    ])
+
+
+def _opened(path):
+    from pyarrow import ArrowException, parquet
+
+    try:
+        # Arrow's own threads and buffers may abort the process when it ends (apache/arrow#34314).
+        return parquet.ParquetFile(path, pre_buffer=False)
+    except (ArrowException, OSError) as error:
+        raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
+
+
+def _batches_of_files(paths, job, whole):
+    """Batches of files, or all rows of each."""
+    from pyarrow import ArrowException
+
+    from skgraded._input.arrow import refuse_unknown
+
+    for path in paths:
+        with _opened(path) as file:
+            refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
+            try:
+                if whole:
+                    yield path, file.read(job.columns, use_threads=False)
+                    continue
+                first = 0
+                for batch in file.iter_batches(ROWS, columns=job.columns, use_threads=False):
+                    yield f"{path} from row {first}", batch
+                    first += batch.num_rows
+            except (ArrowException, OSError) as error:
+                raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
+
+
+@contextmanager
+def _bar(n_rows, shown):
+    """A function to call with the number of further rows."""
+    if not shown or find_spec("tqdm") is None:
+        yield lambda n: None
+        return
+    with progress_bar(total=n_rows, unit=" rows", unit_scale=True, leave=False, delay=0.5) as bar:
+        yield bar.update
+
+
+def _cleaned(batches, job, show):
+    """Clean tables that have rows, with what errors call each."""
+    first: Any = None
+    for place, batch in batches:
+        table = clean(batch, job, place)
+        if table is None:
+            continue
+        if first is None:
+            first = table[QUERY].type
+        if table[QUERY].type != first:
+            raise TypeError(
+                f"In {place}: qid is of the type {table[QUERY].type}, but it began as {first}. "
+                "Give it the same type in all batches."
+            )
+        show(table.num_rows)
+        yield place, table
+
+
+def _gathered(batches, job, show):
+    """The same in tables of ROWS rows or more."""
+    waiting: list = []
+    first = place = ""
+    for place, table in _cleaned(batches, job, show):
+        if not waiting:
+            first = place
+        waiting.append(table)
+        if sum(one.num_rows for one in waiting) >= ROWS:
+            yield _from_to(first, place), joined(waiting)
+            waiting = []
+    if waiting:
+        yield _from_to(first, place), joined(waiting)
+
+
+def _from_to(first, last):
+    return first if first == last else f"{first} to {last}"
+
+
+# Query after query -------------------------------------------------------------------------------
+
+class _Seen:
+    """What was found so far, and of which queries: 8 bytes each, and their ids on disk."""
+
+    def __init__(self, job):
+        self._job = job
+        self._found = job.summed(nothing(job))
+        self._marks, self._places, self._starts = [], [], []
+        self._ids = tempfile.SpooledTemporaryFile(IDS_IN_MEMORY)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._ids.close()
+
+    def measure(self, table, place, in_runs):
+        """Measure a clean table of whole queries; None or one without rows changes nothing."""
+        if table is None or not table.num_rows:
+            return
+        evaluations = evaluate_table(table, self._job, place, in_runs)
+        self._found = self._job.merged([self._found, self._job.summed(evaluations)])
+        self._marks.append(marks_of(evaluations))
+        self._places.append(place)
+        self._starts.append(self._ids.tell())
+        pickle.dump(query_ids_of(evaluations), self._ids, protocol=pickle.HIGHEST_PROTOCOL)
+
+    def all(self):
+        """The Summary of all queries, of which none may be torn."""
+        refuse_torn(self._marks, self._ids_of, self._places.__getitem__)
+        return self._found
+
+    def _ids_of(self, i):
+        self._ids.seek(self._starts[i])
+        return pickle.load(self._ids)
+
+
+def _whole(batches, job, show):
+    """Measure batches that hold whole queries, each by itself."""
+    with _Seen(job) as seen:
+        for place, table in _cleaned(batches, job, show):
+            seen.measure(table, place, in_runs=False)
+        return seen.all()
+
+
+def _clustered(batches, job, show):
+    """Measure tables whose last query may go on in the next."""
+    from skgraded._input.arrow import first_of_last
+
+    rest, place = None, ""
+    with _Seen(job) as seen:
+        for place, table in _gathered(batches, job, show):
+            table = joined([rest, table])
+            _, start = first_of_last(table[QUERY])
+            seen.measure(table.slice(0, start), place, in_runs=True)
+            rest = table.slice(start)
+        seen.measure(rest, place, in_runs=True)
+        return seen.all()
+
+
+# In any order ------------------------------------------------------------------------------------
+
+def _shuffled(source, job, show):
+    """Measure rows in any order: at once if they are few, else by pieces on disk."""
+    tables: list = []
+    with _Pieces(source.n_rows) as pieces:
+        for _, table in _gathered(source.batches, job, show):
+            tables.append(table)
+            if sum(one.num_rows for one in tables) >= IN_MEMORY:
+                pieces.write(joined(tables))
+                tables = []
+        rest = joined(tables)
+        if not pieces.n_written:
+            return job.summed(_measured(rest, job))
+        if rest is not None:
+            pieces.write(rest)
+        return job.merged(job.summed(_measured(table, job)) for table in pieces.read())
+
+
+def _measured(table, job):
+    if table is None or not table.num_rows:
+        return nothing(job)
+    return evaluate_table(table, job, "the rows that were brought together")
+
+
+class _Pieces:
+    """Rows on disk, those of a query in one piece; in one temporary file, gone in the end."""
+
+    def __init__(self, n_rows):
+        known = n_rows is not None
+        self._n = min(max(n_rows // ROWS_A_PIECE, 8), 1024) if known else N_PIECES
+        self.n_written = 0  # tables, each cut into all pieces
+
+    def __enter__(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="skgraded-")
+        self._path = os.path.join(self._folder.name, "rows.arrow")
+        self._file: Any = None
+        self._writer: Any = None
+        return self
+
+    def __exit__(self, *error):
+        if self._file is not None:
+            self._file.close()
+        self._folder.cleanup()
+
+    def write(self, table):
+        """Cut a clean table by query and write it."""
+        from skgraded._input import arrow
+
+        marks = arrow.marks_of_rows(table[QUERY]).copy()
+        piece = (mix_bits(marks) % np.uint64(self._n)).astype(np.uint16)
+        order = np.argsort(piece, kind="stable")
+        ends = np.cumsum(np.bincount(piece, minlength=self._n))
+        with self._errors_of_disk():
+            if self._writer is None:
+                self._schema = table.schema
+                self._file = arrow.pa.OSFile(self._path, "wb")
+                self._writer = arrow.pa.ipc.new_file(self._file, self._schema)
+            batch = arrow.one_batch(table.take(order), self._schema)
+            for start, end in zip(np.append(0, ends), ends, strict=False):
+                self._writer.write_batch(batch.slice(start, end - start))
+        self.n_written += 1
+
+    def read(self):
+        """Each piece as a table; nothing can be written any more."""
+        from skgraded._input import arrow
+
+        with self._errors_of_disk():
+            self._writer.close()
+            self._file.close()
+        self._file = arrow.pa.OSFile(self._path)
+        reader = arrow.pa.ipc.open_file(self._file)
+        for piece in range(self._n):
+            batches = range(piece, self._n * self.n_written, self._n)
+            yield arrow.pa.Table.from_batches([reader.get_batch(i) for i in batches])
+
+    @contextmanager
+    def _errors_of_disk(self):
+        try:
+            yield
+        except OSError as error:
+            raise OSError(
+                error.errno, f"{os.strerror(error.errno or 5)}, while partitioning='shuffle' wrote "
+                f"rows to {self._folder.name}: set TMPDIR to a larger disk, or sort the rows by "
+                "query and use partitioning='clustered'"
+            ) from None

@@ -1,0 +1,158 @@
+"""Systems × measures at a glance: means, the best of each measure, and what is told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import TYPE_CHECKING
+
+from skgraded.reports.write import tables
+from skgraded.reports.write.tables import Marked
+
+if TYPE_CHECKING:
+    import pandas
+
+BETTER, WORSE = "▲", "▼"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Leaderboard:
+    """Means of systems by measure, made by `Comparison.leaderboard`; printed as a table.
+
+    Attributes
+    ----------
+    systems : list of str
+        The best by the first measure first.
+    measures : list of str
+    cells : list of list of Marked
+        A row a system, a cell a measure: its mean as ``value``, whether it is the ``best``, and the
+        ``mark`` of what it is told apart from.
+    letters : dict of str to str
+        The letter of each system, if all pairs are compared; else empty.
+    note : str
+        What the marks say.
+    """
+
+    systems: list[str]
+    measures: list[str]
+    cells: list[list[Marked]]
+    letters: dict[str, str]
+    note: str
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the means, a row a system.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``system`` and those of the measures, floats.
+        """
+        import pandas as pd
+
+        means = zip(*([cell.value for cell in row] for row in self.cells), strict=True)
+        by_measure = dict(zip(self.measures, map(list, means), strict=True))
+        return pd.DataFrame({"system": self.systems, **by_measure})
+
+    def to_markdown(self) -> str:
+        """Write a table in Markdown, the best of each measure in bold.
+
+        Returns
+        -------
+        str
+        """
+        return tables.markdown(self._shown())
+
+    def to_latex(self) -> str:
+        r"""Write a table in LaTeX, the best in bold; it needs ``\\usepackage{booktabs}``.
+
+        Returns
+        -------
+        str
+        """
+        return tables.latex(self._shown())
+
+    def _shown(self):
+        import pandas as pd
+
+        rows = zip(self.names(), self.cells, strict=True)
+        return pd.DataFrame(
+            [[name, *row] for name, row in rows], columns=["system", *self.measures], dtype=object
+        )
+
+    def names(self) -> list[str]:
+        """Name the systems, with their letters if they have any."""
+        return [
+            f"{self.letters[name]} {name}" if self.letters else name for name in self.systems
+        ]
+
+    def __str__(self):
+        return f"{tables.aligned(self._shown())}\n{self.note}"
+
+    def __repr__(self):
+        return f"Leaderboard of {len(self.systems)} systems by {', '.join(self.measures)}"
+
+
+def leaderboard_of(
+    rows: Sequence[Mapping], systems: list[str], measures: list[str], baseline: str | None
+) -> Leaderboard:
+    """Make the leaderboard of the rows of a comparison, which say what is "told_apart"."""
+    means: dict = {}
+    better: dict = {(system, measure): [] for system in systems for measure in measures}
+    worse: dict = {key: [] for key in better}
+    for row in rows:
+        one, other, measure = row["system"], row["baseline"], row["measure"]
+        means.setdefault((one, measure), row["mean"])
+        means.setdefault((other, measure), row["baseline_mean"])
+        if row["told_apart"]:
+            first, second = (one, other) if row["difference"] > 0 else (other, one)
+            better[first, measure].append(second)
+            worse[second, measure].append(first)
+    order = sorted(systems, key=lambda name: -_number(means[name, measures[0]]))
+    letters = {} if baseline else dict(zip(order, _letters(len(order)), strict=True))
+    best = {measure: max(_number(means[name, measure]) for name in order) for measure in measures}
+
+    def mark(name, measure):
+        if baseline:
+            return BETTER * bool(better[name, measure]) + WORSE * bool(worse[name, measure])
+        found = sorted((letters[one] for one in better[name, measure]), key=_by_length)
+        return ("" if len(order) <= 26 else ",").join(found)
+
+    cells = [
+        [
+            Marked(
+                means[name, measure], means[name, measure] >= best[measure] - 1e-12,
+                "" if name == baseline else mark(name, measure),
+            )
+            for measure in measures
+        ]
+        for name in order
+    ]
+    return Leaderboard(order, list(measures), cells, letters, _note(rows, baseline))
+
+
+def _number(mean):
+    return mean if mean == mean else float("-inf")
+
+
+def _letters(n):
+    """Name n things: a, b, …, z, aa, ab and so on."""
+    return [
+        (ascii_lowercase[i // 26 - 1] if i >= 26 else "") + ascii_lowercase[i % 26]
+        for i in range(n)
+    ]
+
+
+def _by_length(letter):
+    return len(letter), letter
+
+
+def _note(rows, baseline):
+    if rows[0]["told_apart"] is None:
+        return "* the best; not tested."
+    if baseline is None:
+        return "* the best; letters: the systems than which it is better, told apart by the test."
+    return (
+        f"* the best; {BETTER} better and {WORSE} worse than the baseline {baseline}, told apart "
+        "by the test."
+    )

@@ -1,0 +1,326 @@
+"""A part of a large table: its columns made clean, its queries measured, its ids compared.
+
+What all engines share. A part is a table as it lies on one of many workers, or comes from one of
+many batches. Its errors name the part, and count rows inside it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skgraded._input.columns import check_grades, check_weights, column, one_of, refuse_nan_scores
+from skgraded._input.queries import query_codes
+from skgraded._input.words import plain_list
+from skgraded.judgments import Judgments
+from skgraded.measures import as_measures
+from skgraded.reports.evaluation import Evaluation, values_by_query
+from skgraded.reports.summaries import Summaries
+from skgraded.reports.summary import Summary
+
+PARTITIONINGS = ("shuffle", "clustered", "whole")
+check_partitioning = one_of("partitioning", PARTITIONINGS)
+EDGES = "the first and last queries of the partitions"
+GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
+
+PARAMETERS = """
+y_true, qid : str
+    Names of the columns of grades ≥ 0, and of the query of each row: a number, text or a date.
+y_score : str, or list of str
+    Name of the column of the system's scores; of several, which are compared, a list.
+measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+sample_weight : str, optional
+    The column of weights; a query's weight is the mean over its rows.
+partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
+    How rows lie. "shuffle": anyhow; they are brought together by query first, which is always
+    right and what costs most. "clustered": the rows of a query follow each other, and may go on in
+    the next part. "whole": no query is in two parts. The last two are verified.
+"""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be measured, and in which columns; it goes to every worker."""
+
+    y_true: str
+    y_score: tuple
+    qid: str
+    measures: tuple
+    sample_weight: str | None
+    is_one: bool  # whether one system was asked for by its name, and not a list of them
+
+    @property
+    def columns(self):
+        """Names of all columns, each once."""
+        names = [self.y_true, *self.y_score, self.qid, self.sample_weight]
+        return list(dict.fromkeys(name for name in names if name is not None))
+
+    def summed(self, evaluations):
+        """The Summary of one system, or the Summaries of several."""
+        if self.is_one:
+            return Summary.of(evaluations[self.y_score[0]])
+        return Summaries.of(evaluations)
+
+    def merged(self, parts):
+        """What `summed` gives of all parts together."""
+        return Summary.merge(parts) if self.is_one else Summaries.merge(parts)
+
+
+def check_job(y_true, y_score, qid, measures, sample_weight=None, shipped=False):
+    """Check what the caller asks for; `shipped` if it goes to other processes."""
+    is_one = not isinstance(y_score, (list, tuple))
+    scores = (y_score,) if is_one else tuple(y_score)
+    names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
+    if sample_weight is not None:
+        names.append(("sample_weight", sample_weight))
+    for argument, name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{argument} must be the name of a column; got {type(name).__name__}."
+            )
+    if not is_one and (len(scores) < 2 or len(set(scores)) < len(scores)):
+        raise ValueError(
+            f"y_score must be the name of a column, or a list of two or more; got {y_score!r}."
+        )
+    job = Job(y_true, scores, qid, tuple(as_measures(measures)), sample_weight, is_one)
+    if shipped:
+        pickle.dumps(job)  # a measure with a lambda says so here
+    return job
+
+
+def refuse_several(job):
+    """Refuse a list of systems where values by query are asked for."""
+    if not job.is_one:
+        raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
+
+
+def refuse_order_of_rows(job):
+    """Refuse measures that depend on the order of rows, which engines do not keep."""
+    for measure in job.measures:
+        if getattr(measure, "ties", None) == "ordinal":
+            raise ValueError(
+                f"{measure} takes tied documents in the order of rows, which the engine does not "
+                "keep: use another ties=, or partitions of whole queries and partitioning='whole'."
+            )
+
+
+@contextmanager
+def errors_in(place):
+    """Say of errors in which part they are."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"In {place}, where rows count from 0: {error}") from None
+
+
+# A clean table -----------------------------------------------------------------------------------
+
+def clean(part, job, place):
+    """The columns of a part, checked, as an Arrow table of few types under our own names."""
+    from skgraded._input import arrow
+
+    with errors_in(place):
+        given = arrow.as_arrow(part, job.columns)
+        if not given.num_rows:
+            return None
+        columns = {QUERY: arrow.ids(given[job.qid], "qid")}
+        columns[GRADE] = _checked_grades(arrow.numbers(given[job.y_true]), job.measures)
+        for i, name in enumerate(job.y_score):
+            scores = arrow.numbers(given[name])
+            called = "y_score" if job.is_one else f"y_score {name!r}"
+            refuse_nan_scores(column(scores, called), called)
+            columns[f"{SCORE} {i}"] = arrow.scores(scores)
+        if job.sample_weight is not None:
+            weights = column(arrow.numbers(given[job.sample_weight]), "sample_weight")
+            if weights.any():  # a part of no weight may stand beside others
+                weights = check_weights(weights, len(weights), "y_true")
+            columns[WEIGHT] = weights
+        return arrow.pa.table(columns)
+
+
+def _checked_grades(values, measures):
+    grades = check_grades(values, "y_true", allow_nan=True)
+    highest = np.fmax.reduce(grades)
+    for measure in measures:
+        if np.isnan(grades).any() or highest > (getattr(measure, "max_grade", None) or highest):
+            measure.n_undefined(Judgments(grades))  # raises unless it takes unknown grades
+    return grades
+
+
+def evaluate_table(table, job, place, in_runs=False):
+    """Evaluations by system of a clean table of whole queries; in runs: whose rows are together."""
+    from skgraded._input import arrow
+
+    weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
+    has_weight = weights is None or weights.any()
+    with errors_in(place):
+        judgments = Judgments(
+            table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
+            sample_weight=weights if has_weight else None,
+        )
+    if in_runs and judgments.order is not None:
+        raise torn(_in_two_runs(judgments), place)
+    with errors_in(place):
+        found = [
+            values_by_query(list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]))
+            for i in range(len(job.y_score))
+        ]
+    if not has_weight:
+        found = [one | {"weights": np.zeros(judgments.n_queries)} for one in found]
+    return {name: Evaluation(**one) for name, one in zip(job.y_score, found, strict=True)}
+
+
+def _in_two_runs(judgments):
+    """The id of a query whose rows do not follow each other."""
+    codes = judgments.query_of_row
+    runs = codes[np.append(True, codes[1:] != codes[:-1])]
+    return plain_list(judgments.query_ids[np.flatnonzero(np.bincount(runs) > 1)])[0]
+
+
+def torn(query, *places):
+    """A ValueError about a query whose rows lie apart."""
+    where = f"{' and '.join(places)} {'hold' if len(places) > 1 else 'holds'}"
+    which = "A query" if query is None else f"Query {query!r}"
+    return ValueError(
+        f"{which} is torn: {where} rows of it apart from each other. Use "
+        "partitioning='shuffle', or bring the rows of each query together."
+    )
+
+
+def without_edges(table, place, in_order):
+    """A table without its first and its last query, None if there are no more, and these.
+
+    Of rows in order, those of a query follow each other.
+    """
+    from skgraded._input import arrow
+
+    queries = table[QUERY]
+    end, start = arrow.first_of_last(queries)
+    if end >= start:
+        return None, table
+    if not in_order:
+        at_edges = arrow.is_one_of(queries, queries[0], queries[-1])
+        return table.filter(arrow.compute.invert(at_edges)), table.filter(at_edges)
+    if queries[0] == queries[-1]:
+        raise torn(queries[0].as_py(), place)
+    edges = arrow.pa.concat_tables([table.slice(0, end), table.slice(start)])
+    return table.slice(end, start - end), edges
+
+
+def query_ids_of(evaluations):
+    """The ids of the queries, which all systems share."""
+    return next(iter(evaluations.values())).query_ids
+
+
+def marks_of(evaluations):
+    """64 bits of each query."""
+    from skgraded._input import arrow
+
+    return arrow.marks(query_ids_of(evaluations))
+
+
+class Measured(NamedTuple):
+    """What comes of a part: values of its queries, and the rows of those that may go on in others.
+
+    Where a query may go on in the next part, the first and the last one are left over.
+    """
+
+    evaluations: dict[str, Evaluation]
+    edges: Any = None
+
+
+def measure_part(part, job, place, partitioning, in_order=True):
+    """Measure a part as it comes, or what is inside it if its ends are clustered with others."""
+    table, edges = clean(part, job, place), None
+    in_runs = in_order and partitioning == "clustered"
+    if partitioning == "clustered" and table is not None:
+        table, edges = without_edges(table, place, in_order)
+    if table is None or not table.num_rows:
+        return Measured(nothing(job), edges)
+    return Measured(evaluate_table(table, job, place, in_runs), edges)
+
+
+def measure_edges(edges, job, in_order=True):
+    """Measure what all parts have left over; in order: that of the rows."""
+    table = joined(edges)
+    return nothing(job) if table is None else evaluate_table(table, job, EDGES, in_order)
+
+
+def nothing(job):
+    """Evaluations by system of no query."""
+    names = [measure.name for measure in job.measures]
+    evaluation = Evaluation(
+        np.empty(0, dtype=object),
+        {name: np.empty(0) for name in names},
+        {name: np.empty(0, dtype=bool) for name in names},
+        weights=None if job.sample_weight is None else np.empty(0),
+    )
+    return dict.fromkeys(job.y_score, evaluation)
+
+
+def frame_of(evaluations, dtype):
+    """Values by query of one system as a frame, whose ids are of a type of pandas."""
+    (evaluation,) = evaluations.values()
+    return evaluation.to_frame().astype({"query_id": dtype})
+
+
+def ids_of_part(part, job, place):
+    """The ids in a part."""
+    from skgraded._input import arrow
+
+    given = arrow.as_given(clean(part, job, place)[QUERY])
+    return query_codes(given)[1]
+
+
+# All parts ---------------------------------------------------------------------------------------
+
+def joined(tables):
+    """One clean table of several, None among them, whose numbers may be of different kinds."""
+    from skgraded._input import arrow
+
+    tables = [table for table in tables if table is not None]
+    if len(tables) < 2:
+        return tables[0] if tables else None
+    return arrow.pa.concat_tables(tables, promote_options="permissive")
+
+
+def refuse_torn(marks, ids_of, name_of):
+    """Raise a ValueError that names a query of which two parts hold rows.
+
+    `marks` are those of each part, `ids_of` gives the ids of a part by its number, or is None if
+    these are gone, and `name_of` what messages call it.
+    """
+    together = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *marks]))
+    for mark in together[1:][together[1:] == together[:-1]]:
+        places = [i for i, own in enumerate(marks) if (own == mark).any()][:2]
+        if len(places) < 2:  # two texts of one part share their mark
+            continue
+        if ids_of is None:
+            raise torn(None, *map(name_of, places))
+        one, two = (_with_mark(ids_of(place), mark) for place in places)
+        shared = [query for query in one if query in two]  # else two texts share their mark
+        if shared:
+            raise torn(shared[0], *map(name_of, places))
+
+
+def _with_mark(ids, mark):
+    from skgraded._input import arrow
+
+    return plain_list(ids[arrow.marks(ids) == mark])
+
+
+def refuse_nothing(found, job):
+    """What was found itself; a ValueError if there is no query, or none of any weight."""
+    summary = found if job.is_one else next(iter(found.systems.values()))
+    if not summary.n_queries:
+        raise ValueError("y_true is empty: there is nothing to measure.")
+    if job.sample_weight is not None and not any(
+        tally.moments.n or tally.n_undefined == summary.n_queries
+        for tally in summary.tallies.values()
+    ):
+        raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
+    return found

@@ -1,0 +1,456 @@
+"""Summaries: what is kept of an evaluation of any size, in a size that does not grow with it."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import numbers
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skgraded._input.columns import number, whole_number
+from skgraded._input.words import counted, object_array, plain_list
+from skgraded.measures import Measure
+from skgraded.reports.evaluation import (
+    LEVEL,
+    N_WORST,
+    ConfidenceIntervals,
+    Evaluation,
+    evaluated_name,
+)
+from skgraded.reports.intervals import check_settings
+from skgraded.reports.moments import Moments
+from skgraded.reports.report import Report, titled
+from skgraded.reports.write import json_text
+from skgraded.reports.write.charts import MAX_BARS
+
+if TYPE_CHECKING:
+    import pandas
+
+STEPS = 1000  # of the unit: values are counted by the nearest of them, from -1 to 1
+N_KEPT = 100  # queries with the lowest values that are kept of each measure
+
+
+# One measure -------------------------------------------------------------------------------------
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What is kept of the values by one measure.
+
+    `counts` are the values that count, by the nearest thousandth from -1 to 1; `worst` are pairs of
+    a query id and its values by all measures, None for nan, the lowest value by this one first.
+    """
+
+    moments: Moments
+    n_undefined: int
+    counts: np.ndarray
+    worst: list[tuple[Any, tuple]]
+    at: int  # the position of this measure among all
+
+    @classmethod
+    def of(cls, evaluation, name):
+        """Tally the values of an Evaluation by one measure."""
+        values, weights = evaluation.per_query[name], evaluation.weights
+        counting = ~np.isnan(values)
+        if weights is not None:
+            counting &= weights > 0
+            weights = np.asarray(weights, dtype=float)[counting]
+        moments = Moments.of(values[counting], weights)
+        nearest = np.rint(values[counting].clip(-1, 1) * STEPS).astype(np.intp) + STEPS
+        return cls(
+            moments, int(evaluation.undefined[name].sum()),
+            np.bincount(nearest, minlength=2 * STEPS + 1),
+            _worst_of(evaluation, name), list(evaluation.per_query).index(name),
+        )
+
+    def __add__(self, other):
+        worst = heapq.merge(self.worst, other.worst, key=self._rank)
+        return Tally(
+            self.moments + other.moments, self.n_undefined + other.n_undefined,
+            self.counts + other.counts, [one for one, _ in zip(worst, range(N_KEPT), strict=False)],
+            self.at,
+        )
+
+    def _rank(self, query):
+        return query[1][self.at], _order_of(query[0])
+
+    def __eq__(self, other):
+        return (
+            (self.moments, self.n_undefined, self.worst, self.at)
+            == (other.moments, other.n_undefined, other.worst, other.at)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    def quantile(self, q):
+        """The quantile of the values that count, between neighbours as NumPy has it."""
+        n = self.moments.n
+        if not n:
+            return math.nan
+        place = (n - 1) * q
+        upto = np.cumsum(self.counts)
+        low, high = (self._in_order(rank, upto) for rank in (math.floor(place), math.ceil(place)))
+        return low + (high - low) * (place - math.floor(place))
+
+    def _in_order(self, rank, upto):
+        """The value of this rank from 0, to half a thousandth; the first and the last as it is."""
+        lowest, highest = self.moments.lowest, self.moments.highest
+        if rank == self.moments.n - 1:
+            return highest
+        if rank == 0:
+            return lowest
+        nearest = (int(np.searchsorted(upto, rank, side="right")) - STEPS) / STEPS
+        return min(max(nearest, lowest), highest)
+
+
+def _worst_of(evaluation, name):
+    """The queries with the lowest values; of equal values those with the lower ids."""
+    values = evaluation.per_query[name]
+    own = np.flatnonzero(~evaluation.undefined[name] & ~np.isnan(values))
+    if len(own) > N_KEPT:
+        last = np.partition(values[own], N_KEPT - 1)[N_KEPT - 1]
+        below, equal = own[values[own] < last], own[values[own] == last]
+        own = np.append(below, _lowest_ids(evaluation.query_ids, equal, N_KEPT - len(below)))
+    ids = plain_list(evaluation.query_ids[own])
+    rows = zip(*(evaluation.per_query[one][own].tolist() for one in evaluation.per_query),
+               strict=True)
+    kept = [
+        (query, tuple(None if value != value else value for value in row))
+        for query, row in zip(ids, rows, strict=True)
+    ]
+    at = list(evaluation.per_query).index(name)
+    return sorted(kept, key=lambda one: (one[1][at], _order_of(one[0])))
+
+
+def _lowest_ids(ids, positions, n):
+    """Positions of the n lowest ids among those at the positions."""
+    ids = ids[positions]
+    if ids.dtype.kind != "O":
+        return positions[np.argsort(ids, kind="stable")[:n]]
+    if len({type(one) for one in ids}) == 1 and isinstance(ids[0], str):
+        lowest = heapq.nsmallest(n, zip(ids, positions.tolist(), strict=True))
+    else:
+        keyed = ((_order_of(one), i) for one, i in zip(ids, positions.tolist(), strict=True))
+        lowest = heapq.nsmallest(n, keyed)
+    return np.array([i for _, i in lowest], dtype=np.intp)
+
+
+def _order_of(query):
+    """What orders ids of any types: within a type by value, else by the name of the type."""
+    if isinstance(query, tuple):
+        return "tuple", tuple(map(_order_of, query))
+    if isinstance(query, numbers.Real):
+        return "", query
+    known = isinstance(query, (str, bytes, np.generic)) or hasattr(query, "isoformat")
+    return type(query).__name__, query if known else repr(query)
+
+
+# All measures ------------------------------------------------------------------------------------
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Summary(Report):
+    """What is kept of the values of any number of queries, in a size that does not grow with them.
+
+    Made by `evaluate_batches`, by ``skgraded.dask.evaluate`` and ``skgraded.spark.evaluate``, or
+    by `Summary.of`. The sums that it holds are exact, so that equal queries give equal Summaries,
+    ``==`` and bit for bit, in whatever parts, order and threads they were measured.
+
+    Attributes
+    ----------
+    n_queries : int
+        All queries, also those without a value or weight.
+    tallies : dict of str to Tally
+        What is kept by measure name: exact sums, counts of values to a thousandth, and the 100
+        queries with the lowest values.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> monday = sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=["a", "a", "b", "b"], measures="rr")
+    >>> tuesday = sg.evaluate([1, 0], [2, 1], qid=["c", "c"], measures="rr")
+    >>> found = sg.Summary.merge([sg.Summary.of(monday), sg.Summary.of(tuesday)])
+    >>> found
+    Summary(3 queries: RR=0.8333)
+    >>> found == sg.Summary.of(sg.Evaluation.concat([tuesday, monday]))
+    True
+    >>> found.worst(1)
+      query_id   RR
+    0        b  0.5
+    """
+
+    n_queries: int
+    tallies: dict[str, Tally]
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> Summary:
+        """Summarize an Evaluation.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+
+        Returns
+        -------
+        Summary
+        """
+        if not isinstance(evaluation, Evaluation):
+            raise TypeError(
+                f"Summary.of takes an Evaluation, made by evaluate; got "
+                f"{type(evaluation).__name__}."
+            )
+        tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
+        return cls(len(evaluation.query_ids), tallies)
+
+    @staticmethod
+    def merge(parts: Iterable[Summary]) -> Summary:
+        """Put together Summaries of disjoint queries.
+
+        Parameters
+        ----------
+        parts : iterable of Summary
+            By the same measures, in any order. That no query is in two of them is the caller's
+            promise: a Summary does not hold their ids.
+
+        Returns
+        -------
+        Summary
+            The same, to the last bit, as of all queries at once.
+
+        Raises
+        ------
+        ValueError
+            If a part has other measures than the first.
+        """
+        merged = None
+        for i, part in enumerate(parts):
+            if not isinstance(part, Summary):
+                raise TypeError(f"merge takes Summaries; part {i} is a {type(part).__name__}.")
+            merged = part if merged is None else merged._merged_with(part, i)
+        if merged is None:
+            raise ValueError("merge got no part: give at least one Summary.")
+        return merged
+
+    def _merged_with(self, other, i):
+        if list(self.tallies) != list(other.tallies):
+            raise ValueError(
+                f"Parts of merge must have the same measures: part 0 has "
+                f"{', '.join(self.tallies)}, part {i} has {', '.join(other.tallies)}."
+            )
+        tallies = {name: own + other.tallies[name] for name, own in self.tallies.items()}
+        return Summary(self.n_queries + other.n_queries, tallies)
+
+    def __eq__(self, other):
+        if not isinstance(other, Summary):
+            return NotImplemented
+        return (
+            self.n_queries == other.n_queries and list(self.tallies) == list(other.tallies)
+            and self.tallies == other.tallies
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def n_undefined(self) -> dict[str, int]:
+        """How many queries have no value of their own, by measure name."""
+        return {name: tally.n_undefined for name, tally in self.tallies.items()}
+
+    def mean(self) -> dict[str, float]:
+        """Mean over queries by measure name, floats: of the exact sums, rounded once."""
+        return {name: tally.moments.mean for name, tally in self.tallies.items()}
+
+    def confidence_interval(self, level: float = 0.95) -> ConfidenceIntervals:
+        """Confidence interval of the mean of each measure, by t.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Between 0 and 1.
+
+        Returns
+        -------
+        ConfidenceIntervals
+            What ``Evaluation.confidence_interval(level, method="t")`` gives of the same queries.
+        """
+        level, *_ = check_settings(level, "t", 100, None)
+        intervals = {name: tally.moments.interval(level) for name, tally in self.tallies.items()}
+        return ConfidenceIntervals(intervals, level, "t")
+
+    def quantile(self, q: float) -> dict[str, float]:
+        """Quantile of the queries' values by measure name.
+
+        Parameters
+        ----------
+        q : float
+            From 0, the lowest value, to 1, the highest; 0.5 is the median.
+
+        Returns
+        -------
+        dict of str to float
+            That of ``numpy.quantile``, to 0.001, over the queries that count in the mean, each of
+            them once, whatever its weight.
+        """
+        q = number("q", 0, 1)(q)
+        return {name: tally.quantile(q) for name, tally in self.tallies.items()}
+
+    def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
+        """Queries with the lowest values, the lowest first.
+
+        Parameters
+        ----------
+        n : int, default=10
+            At most so many, and no more than 100, which are kept.
+        measure : Measure or str, optional
+            By default the first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``query_id`` and those of the measures. Of equal values the lower ids come
+            first. Queries without a value of their own are left out.
+
+        Raises
+        ------
+        ValueError
+            If n is above 100.
+        """
+        import pandas as pd
+
+        n = whole_number(n, "n", 1)
+        if n > N_KEPT:
+            raise ValueError(f"n is {n}, but a Summary keeps the {N_KEPT} lowest queries.")
+        worst = self.tallies[evaluated_name(measure, list(self.tallies))].worst[:n]
+        ids, columns = self._columns(dict(worst))
+        return pd.DataFrame({"query_id": ids.tolist(), **columns})
+
+    def _columns(self, kept):
+        """Ids, and values by all measures, of some of the queries that are kept."""
+        values = np.array(list(kept.values()), dtype=float).reshape(len(kept), len(self.tallies))
+        return object_array(list(kept)), {name: values[:, i] for i, name in enumerate(self.tallies)}
+
+    # Output --------------------------------------------------------------------------------------
+
+    def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
+        """Tabulate means and intervals, a row a measure.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``measure``, ``mean``, ``ci_low``, ``ci_high``, ``method``, ``n_queries``
+            (those in the mean), ``n_undefined``: those of `Evaluation.summary`.
+        """
+        import pandas as pd
+
+        intervals = self.confidence_interval(level)
+        return pd.DataFrame([
+            {
+                "measure": name,
+                "mean": tally.moments.mean,
+                "ci_low": intervals[name].low,
+                "ci_high": intervals[name].high,
+                "method": intervals.method,
+                "n_queries": tally.moments.n,
+                "n_undefined": tally.n_undefined,
+            }
+            for name, tally in self.tallies.items()
+        ])
+
+    def _parts(self):
+        """What a page and a notebook show."""
+        measures = counted(len(self.tallies), "measure", "measures")
+        weighted = any(
+            tally.moments.lightest < tally.moments.heaviest for tally in self.tallies.values()
+        )
+        return {
+            "title": "Summary",
+            "lead": f"{counted(self.n_queries, 'query', 'queries')}, {measures}"
+            + ("; queries are weighted." if weighted else "."),
+            "summary": self.to_frame(),
+            "level": LEVEL,
+        }
+
+    def _page(self, title=None):
+        from skgraded.reports.write import html  # only whoever wants a page needs it
+
+        kept = {query: row for tally in self.tallies.values() for query, row in tally.worst}
+        ids, columns = self._columns(kept)
+        spread = np.linspace(0, 1, MAX_BARS)
+        return html.summary_page(
+            **titled(self._parts(), title),
+            profiles={
+                name: np.array([tally.quantile(q) for q in spread])
+                for name, tally in self.tallies.items()
+            },
+            n_queries=self.n_queries,
+            query_ids=ids,
+            per_query=columns,
+        )
+
+    def _fragment(self):
+        from skgraded.reports.write import html
+
+        worst = next(iter(self.tallies.values())).worst[:N_WORST]
+        ids, columns = self._columns(dict(worst))
+        return html.summary_fragment(**self._parts(), query_ids=ids, per_query=columns)
+
+    def _to_json(self):
+        return {
+            "n_queries": self.n_queries,
+            "tallies": {name: _tally_to_json(tally) for name, tally in self.tallies.items()},
+        }
+
+    @staticmethod
+    def _of_json(report):
+        tallies = {
+            name: _tally_of_json(written, at)
+            for at, (name, written) in enumerate(report["tallies"].items())
+        }
+        return {"n_queries": report["n_queries"], "tallies": tallies}
+
+    def __repr__(self):
+        means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
+        return f"Summary({self.n_queries} queries: {means})"
+
+
+def moments_to_json(moments):
+    """Moments as a list, whose fractions and infinities are text."""
+    return [
+        str(one) if isinstance(one, Fraction) or math.isinf(one) else one
+        for one in astuple(moments)
+    ]
+
+
+def moments_of_json(written):
+    """Moments that `moments_to_json` gave."""
+    n, lowest, highest, lightest, heaviest, *sums = written
+    return Moments(
+        n, float(lowest), float(highest), float(lightest), float(heaviest), *map(Fraction, sums)
+    )
+
+
+def _tally_to_json(tally):
+    held = np.flatnonzero(tally.counts)
+    ids = object_array([query for query, _ in tally.worst])
+    return {
+        "moments": moments_to_json(tally.moments),
+        "n_undefined": tally.n_undefined,
+        "counts": [(held - STEPS).tolist(), tally.counts[held].tolist()],
+        "worst": [json_text.ids_to_json(ids), [row for _, row in tally.worst]],
+    }
+
+
+def _tally_of_json(written, at):
+    moments = moments_of_json(written["moments"])
+    counts = np.zeros(2 * STEPS + 1, dtype=np.intp)
+    steps, how_many = written["counts"]
+    counts[np.array(steps, dtype=np.intp) + STEPS] = how_many
+    ids, rows = written["worst"]
+    worst = list(zip(json_text.ids_of_json(ids), map(tuple, rows), strict=True))
+    return Tally(moments, written["n_undefined"], counts, worst, at)

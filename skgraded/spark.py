@@ -1,0 +1,427 @@
+"""Measures of Spark frames, on the executors where these are, and pyspark.ml's form of them."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import StorageLevel, TaskContext, keyword_only
+from pyspark.ml.evaluation import Evaluator
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DoubleType, StructField, StructType
+
+from skgraded._input.arrow import marks, refuse_unknown
+from skgraded._input.columns import whole_number
+from skgraded._input.docs import with_parameters
+from skgraded.measures import Measure
+from skgraded.measures import measure as as_measure
+from skgraded.reports.partitions import (
+    EDGES,
+    PARAMETERS,
+    check_job,
+    check_partitioning,
+    ids_of_part,
+    marks_of,
+    measure_edges,
+    measure_part,
+    nothing,
+    query_ids_of,
+    refuse_nothing,
+    refuse_order_of_rows,
+    refuse_several,
+    refuse_torn,
+)
+from skgraded.reports.summaries import Summaries
+from skgraded.reports.summary import Summary
+
+__all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
+
+RESULT = "part int, found binary, mark bigint"  # a row a partition with `found`, and one a query
+NAMES = [
+    "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
+]
+IN_ORDER = False  # files come by size, and several of them may be one partition
+AT_ENDS = -1  # in place of the number of a partition
+MOST_NAMED = 10
+
+
+# Measuring ---------------------------------------------------------------------------------------
+
+def evaluate(
+    df: DataFrame,
+    y_true: str,
+    y_score: str | list[str],
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    n_partitions: int | None = None,
+) -> Summary | Summaries:
+    """See below."""
+    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    frame = _partitioned(df, job, check_partitioning(partitioning), n_partitions)
+    found, at_ends = _collected(frame, job, partitioning)
+    return refuse_nothing(job.merged([found, job.summed(at_ends)]), job)
+
+
+def evaluate_per_query(
+    df: DataFrame,
+    y_true: str,
+    y_score: str,
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    n_partitions: int | None = None,
+) -> DataFrame:
+    """See below."""
+    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    refuse_several(job)
+    frame = _partitioned(df, job, check_partitioning(partitioning), n_partitions)
+    names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)
+    schema = StructType([
+        StructField("query_id", df.schema[qid].dataType, nullable=False),
+        *(StructField(name, DoubleType()) for name in names),
+    ])
+    found = _mapped(frame, partial(_values, job=job, partitioning=partitioning), schema)
+    if partitioning == "shuffle":
+        return found
+    _, at_ends = _collected(frame, job, partitioning)
+    rows = at_ends[y_score].to_frame().astype(object).values.tolist()
+    return found.union(df.sparkSession.createDataFrame(rows, schema))
+
+
+def _partitioned(df, job, partitioning, n_partitions):
+    """The columns that are needed; with "shuffle" whole queries in each partition."""
+    if not isinstance(df, DataFrame):
+        raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
+    refuse_unknown(job.columns, df.columns)
+    frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
+    if partitioning != "whole":
+        refuse_order_of_rows(job)
+    if partitioning != "shuffle":
+        return frame
+    if n_partitions is None:
+        n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    n_partitions = whole_number(n_partitions, "n_partitions", 1)
+    # Without a number adaptive execution would make one partition of many.
+    return frame.repartition(n_partitions, F.col(_quoted(job.qid)))
+
+
+def _quoted(name):
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _mapped(frame, function, schema):
+    """The frame that a function makes of the Arrow batches of each partition."""
+    with warnings.catch_warnings():
+        # Of pandas 3, which has no part in this.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+        return frame.mapInArrow(function, schema)
+
+
+def _collected(frame, job, partitioning):
+    """The Summary of what is inside the partitions, and the Evaluation of what is at their ends."""
+    results = _mapped(frame, partial(_summarized, job=job, partitioning=partitioning), RESULT)
+    if partitioning == "shuffle":
+        found, _ = _of_parts(results, job)
+        return found, nothing(job)
+    results = results.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        found, edges = _of_parts(results, job)
+        at_ends = measure_edges(edges, job, IN_ORDER)
+        _refuse_torn(results, frame, at_ends, job)
+    finally:
+        results.unpersist()
+    return found, at_ends
+
+
+def _of_parts(results, job):
+    """The Summary of all partitions, and their edges in order."""
+    rows = results.where("found is not null").select("part", "found").collect()
+    found, edges = job.summed(nothing(job)), []
+    for row in sorted(rows, key=lambda row: row.part):
+        result = pickle.loads(row.found)
+        if isinstance(result, Exception):
+            raise result
+        found = job.merged([found, result[0]])
+        edges.append(result[1])
+    return found, edges
+
+
+def _refuse_torn(results, frame, at_ends, job):
+    """Compare the ids of all partitions, which the engine does; names of some that are torn."""
+    queries = results.where("mark is not null").select("part", "mark")
+    own = [(AT_ENDS, mark) for mark in _signed(marks_of(at_ends)).tolist()]
+    if own:
+        queries = queries.union(frame.sparkSession.createDataFrame(own, "part int, mark bigint"))
+    twice = queries.groupBy("mark").agg(F.collect_list("part").alias("parts"))
+    twice = twice.where(F.size("parts") > 1).orderBy("mark").limit(MOST_NAMED).collect()
+    if not twice:
+        return
+    wanted = [row.mark for row in twice]
+    named = _mapped(frame, partial(_ids, job=job, wanted=wanted), RESULT).collect()
+    ids = {row.part: pickle.loads(row.found) for row in named}
+    ids[AT_ENDS] = query_ids_of(at_ends)
+    parts = sorted(ids)
+    refuse_torn(
+        [marks(ids[part]) for part in parts], lambda i: ids[parts[i]],
+        lambda i: EDGES if parts[i] == AT_ENDS else f"partition {parts[i]}",
+    )
+
+
+def _signed(marks):
+    return marks.view(np.int64)
+
+
+# On the executors --------------------------------------------------------------------------------
+
+def _table(batches):
+    """The rows of a partition, which come in several batches, and its number."""
+    batches = list(batches)
+    part = TaskContext.get().partitionId()  # type: ignore[union-attr]  # there is a task here
+    return part, (pa.Table.from_batches(batches) if batches else None)
+
+
+def _summarized(batches, job, partitioning):
+    """A row with the pickled Summary and edges of a partition, or its error; a row a query."""
+    part, table = _table(batches)
+    if table is None:
+        return
+    try:
+        measured = measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
+    except (ValueError, TypeError) as error:  # as a result, for Spark would try it again
+        yield _result(part, pickle.dumps(error))
+        return
+    found = job.summed(measured.evaluations), measured.edges
+    yield _result(part, pickle.dumps(found))
+    if partitioning != "shuffle":
+        own = _signed(marks_of(measured.evaluations))
+        yield pa.RecordBatch.from_pydict({
+            "part": pa.array(np.full(len(own), part), pa.int32()),
+            "found": pa.nulls(len(own), pa.binary()),
+            "mark": pa.array(own),
+        })
+
+
+def _result(part, found):
+    return pa.RecordBatch.from_pydict({
+        "part": pa.array([part], pa.int32()), "found": pa.array([found], pa.binary()),
+        "mark": pa.array([None], pa.int64()),
+    })
+
+
+def _ids(batches, job, wanted):
+    """A row with the pickled ids that have the wanted marks."""
+    part, table = _table(batches)
+    if table is None or not table.num_rows:
+        return
+    ids = ids_of_part(table, job, f"partition {part}")
+    yield _result(part, pickle.dumps(ids[np.isin(_signed(marks(ids)), wanted)]))
+
+
+def _values(batches, job, partitioning):
+    """Values by query as batches."""
+    part, table = _table(batches)
+    if table is None or not table.num_rows:
+        return
+    measured = measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
+    (evaluation,) = measured.evaluations.values()
+    ids = pa.array(evaluation.query_ids.tolist(), table.schema.field(job.qid).type)
+    columns = {"query_id": ids, **evaluation.per_query}
+    if evaluation.weights is not None:
+        columns["weight"] = evaluation.weights
+    yield from pa.table(columns).to_batches()
+
+
+# pyspark.ml --------------------------------------------------------------------------------------
+
+def _checked_text(value):
+    """The text of a measure, as it is."""
+    as_measure(value)
+    return str(value)
+
+
+class RankingEvaluator(
+    Evaluator, HasLabelCol, HasPredictionCol, DefaultParamsReadable, DefaultParamsWritable
+):
+    """An evaluator for CrossValidator and TrainValidationSplit of ``pyspark.ml``.
+
+    Both split rows, which tears queries: give CrossValidator the `foldCol` that `with_folds` adds.
+
+    Parameters
+    ----------
+    labelCol : str, default="label"
+        The column of grades ≥ 0.
+    predictionCol : str, default="prediction"
+        The column of scores.
+    queryCol : str, default="query"
+        The column of the query of each row.
+    metricName : str, default="ndcg@10"
+        The text of a measure.
+
+    Examples
+    --------
+    >>> from skgraded.spark import RankingEvaluator
+    >>> evaluator = RankingEvaluator(labelCol="grade", queryCol="session", metricName="mu_map")
+    >>> evaluator.getMetricName(), evaluator.isLargerBetter()
+    ('mu_map', True)
+    """
+
+    queryCol = Param(
+        Params._dummy(), "queryCol", "the query of each row", TypeConverters.toString
+    )
+    metricName = Param(Params._dummy(), "metricName", "the text of a measure", _checked_text)
+    _input_kwargs: dict[str, Any]
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        queryCol: str = "query",
+        metricName: str = "ndcg@10",
+    ):
+        super().__init__()
+        self._setDefault(queryCol="query", metricName="ndcg@10")
+        self._set(**self._input_kwargs)
+
+    @keyword_only
+    def setParams(
+        self,
+        *,
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        queryCol: str = "query",
+        metricName: str = "ndcg@10",
+    ) -> RankingEvaluator:
+        """Set parameters by name."""
+        return self._set(**self._input_kwargs)
+
+    def setLabelCol(self, value: str) -> RankingEvaluator:
+        """Set the column of grades."""
+        return self._set(labelCol=value)
+
+    def setPredictionCol(self, value: str) -> RankingEvaluator:
+        """Set the column of scores."""
+        return self._set(predictionCol=value)
+
+    def setQueryCol(self, value: str) -> RankingEvaluator:
+        """Set the column of the query of each row."""
+        return self._set(queryCol=value)
+
+    def getQueryCol(self) -> str:
+        """Name the column of the query of each row."""
+        return self.getOrDefault(self.queryCol)
+
+    def setMetricName(self, value: str) -> RankingEvaluator:
+        """Set the measure."""
+        return self._set(metricName=value)
+
+    def getMetricName(self) -> str:
+        """Name the measure."""
+        return self.getOrDefault(self.metricName)
+
+    def isLargerBetter(self) -> bool:
+        """Say that every measure is better the higher."""
+        return True
+
+    def _evaluate(self, dataset):
+        found = evaluate(
+            dataset, self.getLabelCol(), self.getPredictionCol(), self.getQueryCol(),
+            self.getMetricName(),
+        )
+        assert isinstance(found, Summary)
+        return next(iter(found.mean().values()))
+
+
+def with_folds(
+    df: DataFrame, queryCol: str, numFolds: int = 3, foldCol: str = "fold", seed: int = 0
+) -> DataFrame:
+    """Add a column of folds that hold whole queries, for CrossValidator's `foldCol`.
+
+    Without it CrossValidator splits rows: models are then scored on queries that they were fitted
+    on, and the one is chosen that remembers them best.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    queryCol : str
+        The column of the query of each row.
+    numFolds : int, default=3
+        As that of CrossValidator, at least 2.
+    foldCol : str, default="fold"
+        Name of the new column, of whole numbers from 0 to numFolds - 1.
+    seed : int, default=0
+        Another number gives other folds.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        A query's fold is a hash of its id, so that folds have about as many queries each.
+    """
+    refuse_unknown([queryCol], df.columns)
+    numFolds = whole_number(numFolds, "numFolds", 2)
+    hashed = F.xxhash64(F.col(_quoted(queryCol)), F.lit(seed))
+    return df.withColumn(foldCol, F.pmod(hashed, F.lit(numFolds)).cast("int"))
+
+
+evaluate.__doc__ = with_parameters(
+    """Measure a Spark frame on the executors.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    n_partitions : int, optional
+        Partitions to shuffle to; by default ``spark.sql.shuffle.partitions``. Each is measured
+        whole, in the memory of one Python worker.
+
+    Returns
+    -------
+    skgraded.Summary
+        Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many partitions; of
+        several systems `Summaries`, which `compare` takes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input; the message says in which partition, after the shuffle if there is one, and
+        at which row of it. With "clustered" and "whole" also if a query is torn, and the message
+        names it.
+
+    Notes
+    -----
+    With "clustered" and "whole" Spark compares the ids of all partitions, and keeps 8 bytes a query
+    meanwhile.
+    """,
+    NAMES, PARAMETERS,
+)
+
+evaluate_per_query.__doc__ = with_parameters(
+    """Measure a Spark frame query by query.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    n_partitions : int, optional
+        As for `evaluate`.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        A row a query: the columns ``query_id``, those of the measures and, with `sample_weight`,
+        ``weight``. Lazy; with "clustered" and "whole" one job runs at once, which verifies that no
+        query is torn.
+    """,
+    NAMES, PARAMETERS,
+)

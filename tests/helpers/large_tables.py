@@ -1,0 +1,50 @@
+"""Tables cut into parts: query by query, torn between parts, and mixed."""
+
+import numpy as np
+import pandas as pd
+
+import skgraded as sg
+
+MEASURES = ["ndcng@10", "mu_map", "rr", "ap(undefined=nan)"]
+COLUMNS = {"y_true": "grade", "y_score": "score", "qid": "query", "sample_weight": "weight"}
+
+
+def table(n_queries=300, text=False, seed=0):
+    """Queries of different sizes, some without a relevant document, with ties and weights."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 20, n_queries)
+    query = np.repeat(rng.permutation(n_queries), sizes)
+    n = len(query)
+    return pd.DataFrame({
+        "grade": rng.integers(0, 4, n) * (rng.random(n) < 0.3) / 2,
+        "score": np.round(rng.normal(size=n), 1),
+        "query": [f"query {i}" for i in query] if text else query,
+        "weight": np.repeat(rng.integers(0, 4, n_queries), sizes) * rng.random(n),
+        "other": "not read",
+    })
+
+
+def mixed(frame, seed=1):
+    """The rows in another order."""
+    return frame.sample(frac=1, random_state=seed, ignore_index=True)
+
+
+def pieces(frame, n):
+    """The frame cut into n, wherever that is, and nothing in between."""
+    cuts = np.linspace(0, len(frame), n).astype(int)
+    return [frame[start:end] for start, end in zip(np.append(0, cuts), cuts, strict=False)]
+
+
+def whole_pieces(frame, n):
+    """The frame cut into n between queries."""
+    heads = np.flatnonzero(frame["query"] != frame["query"].shift())
+    cuts = [0, *heads[np.linspace(0, len(heads) - 1, n + 1).astype(int)[1:-1]], len(frame)]
+    return [frame[start:end] for start, end in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def in_memory(frame, measures=MEASURES, weighted=True):
+    """The Evaluation of all rows at once."""
+    return sg.evaluate(
+        frame["grade"], frame["score"], qid=frame["query"], measures=measures,
+        sample_weight=frame["weight"] if weighted else None,
+    )

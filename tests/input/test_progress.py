@@ -1,0 +1,20 @@
+"""Bars of long work: where somebody sees them."""
+
+import sys
+
+import pytest
+
+from skgraded._input.progress import progress_bar
+
+pytest.importorskip("tqdm")
+
+
+@pytest.mark.parametrize("is_notebook", [False, True])
+def test_a_bar_shows_in_a_notebook_and_not_where_the_output_is_no_terminal(
+    monkeypatch, capsys, is_notebook
+):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    if is_notebook:
+        monkeypatch.setitem(sys.modules, "ipykernel", sys)  # any module: only its name counts
+    assert list(progress_bar("abc", desc="letters")) == ["a", "b", "c"]
+    assert ("letters" in capsys.readouterr().err) == is_notebook

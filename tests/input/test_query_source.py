@@ -1,0 +1,46 @@
+"""The column of the queries, found in one table and looked for in others."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skgraded._input.query_source import QueryColumn
+
+FRAME = pd.DataFrame([[1.0, 7, 2.0], [3.0, 8, 4.0]], columns=["a", "q", "b"])
+
+
+@pytest.mark.parametrize("source", ["q", 1, -2])
+def test_a_column_with_a_name_is_found_by_it_wherever_it_stands(source):
+    column = QueryColumn.of(FRAME, source)
+    assert (column.position, column.name, column.n_columns) == (1, "q", 3)
+    assert column.position_in(FRAME) == 1
+    assert column.position_in(FRAME[["q", "b"]]) == 0
+    assert column.position_in(FRAME[["a", "b"]].assign(c=0)) is None
+    assert column.position_in(FRAME.to_numpy()) == 1
+    assert column.position_in(FRAME.to_numpy()[:, :2]) is None
+
+
+def test_a_column_without_a_name_of_its_own_is_found_by_its_position():
+    twice = FRAME.set_axis(["a", "q", "q"], axis=1)
+    for table in (FRAME.to_numpy(), FRAME.set_axis([0, 1, 2], axis=1), twice):
+        column = QueryColumn.of(table, 2)
+        assert (column.position, column.name) == (2, None)
+        for other in (FRAME, table, FRAME.to_numpy()):
+            assert column.position_in(other) == 2
+        assert column.position_in(FRAME[["a", "q"]]) is None
+
+
+def test_without_a_column_there_is_none():
+    assert QueryColumn.of(FRAME, None) is None
+    assert QueryColumn.of(FRAME, pd.Series([7, 8])) is None
+
+
+def test_the_column_is_taken_out_where_it_is():
+    column = QueryColumn.of(FRAME, "q")
+    assert column.take_out(FRAME).columns.tolist() == ["a", "b"]
+    without = FRAME[["a", "b"]]
+    assert column.take_out(without) is without
+    np.testing.assert_array_equal(column.take_out(FRAME.to_numpy()), FRAME[["a", "b"]])
+    assert column.take_out(FRAME[["q", "b"]]).columns.tolist() == ["b"]
+    with pytest.raises(ValueError, match="no feature besides the column of the queries"):
+        column.take_out(FRAME[["q"]])

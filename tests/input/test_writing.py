@@ -1,0 +1,135 @@
+"""Files that are written whole or not at all, whatever happens."""
+
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+import skgraded as sg
+from skgraded._input.writing import write_text, written_whole
+
+
+def test_a_text_takes_the_place_of_what_was_there(tmp_path):
+    path = tmp_path / "page.html"
+    for text in ("first", "second\n", "größer"):
+        write_text(text, path)
+        assert path.read_bytes() == text.encode()
+        assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_an_error_leaves_what_was_there(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text("\udc80", path)
+    with pytest.raises(RuntimeError), written_whole(path) as beside:
+        beside.write_text("half a pa")
+        raise RuntimeError
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(OSError) as caught:
+            write_text("x" * 100_000, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert caught.value.filename == str(path)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    path = tmp_path / "nowhere" / "page.html"
+    with pytest.raises(FileNotFoundError) as caught:
+        write_text("x", path)
+    assert caught.value.filename == str(path)
+
+
+def test_a_file_keeps_its_mode_and_a_new_one_has_that_of_the_process(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_text("new", path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    (tmp_path / "plain").write_text("")
+    write_text("", tmp_path / "made")
+    assert (tmp_path / "made").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_text("new", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "file").read_text() == "new"
+
+
+def test_a_pipe_is_written_to():
+    read, write = os.pipe()
+    write_text("text", f"/dev/fd/{write}")
+    assert os.read(read, 100) == b"text"
+    os.close(read)
+    os.close(write)
+
+
+def test_a_name_as_long_as_may_be_is_written(tmp_path):
+    path = tmp_path / ("n" * 250 + ".html")
+    write_text("x", path)
+    assert path.read_text() == "x"
+
+
+@pytest.mark.parametrize("method", ["to_json", "to_csv", "to_html"])
+def test_reports_leave_what_was_there(tmp_path, method):
+    ev = sg.evaluate([1, 0], [2, 1], measures="rr")
+    path = tmp_path / "report"
+    path.write_text("old")
+    os.link(path, tmp_path / "also")
+    getattr(ev, method)(path)
+    assert path.read_text() == getattr(ev, method)()
+    assert (tmp_path / "also").read_text() == "old"  # not written into, but replaced
+
+
+def test_compressed_csv_is_written_by_its_ending(tmp_path):
+    import gzip
+
+    ev = sg.evaluate([1, 0], [2, 1], measures="rr")
+    ev.to_csv(tmp_path / "values.csv.gz")
+    assert gzip.decompress((tmp_path / "values.csv.gz").read_bytes()).decode() == ev.to_csv()
+
+
+KILLED = """
+import sys
+from skgraded._input.writing import write_text
+print("ready", flush=True)
+n = 0
+while True:
+    n += 1
+    write_text(f"{n % 10}" * 3_000_000, sys.argv[1])
+"""
+
+
+def test_a_kill_at_any_moment_leaves_one_whole_file(tmp_path):
+    path, rng = tmp_path / "page", random.Random(0)
+    path.write_text("0" * 3_000_000)
+    for _ in range(12):  # each of some hundred writes; benchmarks/README.md has 200 kills
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(rng.uniform(0, 0.1))
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        text = path.read_text()
+        assert text == text[0] * 3_000_000

@@ -1,0 +1,147 @@
+"""What swapping two documents changes, and the gradients made of it, against the slow formulas."""
+
+import math
+
+import numpy as np
+import pytest
+
+import skgraded as sg
+from skgraded._kernels import gradients
+from skgraded.boosting.objective import Objective
+
+MEASURES = [
+    cls(k=k, **kwargs)
+    for k in (None, 1, 3, 10)
+    for cls, kwargs in [
+        (sg.NDCG, {}), (sg.NDCG, {"gain": "linear", "discount": "letor"}), (sg.NDCNG, {}),
+        (sg.NDCNG, {"max_grade": 20}), (sg.AP, {}), (sg.AP, {"threshold": 2}), (sg.MuAP, {}),
+        (sg.GAP, {}), (sg.GAP, {"gain": "exp2"}),
+    ]
+] + [sg.NDCG(k="mean"), sg.NDCNG(k="mean")]
+
+
+def grades_of(rng, n, kind):
+    if kind == "few":
+        return rng.integers(0, 5, n).astype(float)
+    if kind == "many":  # more than a counter a level, some of them equal
+        return np.round(rng.exponential(3, n), 1) * (rng.random(n) < 0.8)
+    return rng.random(n) * 10.0
+
+
+def swaps_by_hand(measure, ranked):
+    """The measure after each swap less that before, for documents in ranked order."""
+    n = len(ranked)
+    scores = -np.arange(n)
+    swaps = np.zeros((n, n))
+    for a in range(n):
+        for b in range(a + 1, n):
+            swapped = ranked.copy()
+            swapped[[a, b]] = ranked[[b, a]]
+            swaps[a, b] = measure(swapped, scores) - measure(ranked, scores)
+    return swaps
+
+
+@pytest.mark.parametrize("kind", ["few", "many", "real"])
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_swaps_are_those_of_the_measure_itself(measure, kind):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5, 9, 17):
+        ranked = grades_of(rng, n, kind)
+        judgments = sg.Judgments(ranked)
+        swaps = gradients.swaps_of_ranking(judgments.codes, measure.plan(judgments))
+        np.testing.assert_allclose(swaps, swaps_by_hand(measure, ranked), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("measure", [sg.MuAP(), sg.MuAP(k=10), sg.GAP(), sg.NDCG(gain="linear")])
+def test_equal_grades_are_not_pushed_and_others_never_the_wrong_way(measure):
+    rng = np.random.default_rng(1)
+    ranked = np.round(rng.random(60) * 7, 1)
+    judgments = sg.Judgments(ranked)
+    swaps = gradients.swaps_of_ranking(judgments.codes, measure.plan(judgments))
+    above = np.triu(np.sign(np.subtract.outer(ranked, ranked)), 1)
+    assert (swaps[above == 0] == 0).all()
+    assert (swaps * above < 1e-15).all()  # up to rounding: a swap that puts the better first gains
+
+
+# Gradients --------------------------------------------------------------------------------------
+
+def pushes_by_hand(measure, grades, scores, truncation, sigmoid, norm):
+    """LambdaRank's gradients and hessians of one query without ties, pair by pair."""
+    n, order = len(grades), np.argsort(-scores)
+    judgments = sg.Judgments(grades[order])
+    swaps = gradients.swaps_of_ranking(judgments.codes, measure.plan(judgments))
+    first, second, total = np.zeros(n), np.zeros(n), 0.0
+    for a in range(min(truncation, n)):
+        for b in range(a + 1, n):
+            high, low = order[a], order[b]
+            if grades[high] < grades[low]:
+                high, low = low, high
+            apart = scores[high] - scores[low]
+            push = abs(swaps[a, b])
+            if norm and scores.min() < scores.max():
+                push /= 0.01 + abs(apart)
+            wrong = 1 / (1 + math.exp(min(700, sigmoid * apart)))
+            first[high] -= sigmoid * push * wrong
+            first[low] += sigmoid * push * wrong
+            second[[high, low]] += sigmoid**2 * push * wrong * (1 - wrong)
+            total += 2 * sigmoid * push * wrong
+    factor = math.log2(1 + total) / total if norm and total > 0 else 1.0
+    return factor * first, factor * second
+
+
+@pytest.mark.parametrize("norm", [True, False])
+@pytest.mark.parametrize("spread", [0.01, 1.0, 40.0, 1000.0])  # the last beyond what powers hold
+@pytest.mark.parametrize("measure", ["ndcg", "ndcng@7", "mu_map", "map@10", "ndcg@mean"])
+def test_gradients_push_pairs_by_swap_and_probability(measure, spread, norm):
+    rng = np.random.default_rng(2)
+    sizes = [40, 1, 8, 2, 23]
+    grades = rng.integers(0, 4, sum(sizes)).astype(float)
+    scores = spread * rng.normal(size=len(grades))
+    weights = rng.random(len(sizes))
+    judgments = sg.Judgments(grades, group=sizes, sample_weight=np.repeat(weights, sizes))
+    objective = Objective(measure, truncation=20, sigmoid=1.5, norm=norm)
+    found = objective.gradients(judgments, scores)
+    start = 0
+    for size, weight in zip(sizes, weights, strict=True):
+        rows = slice(start, start + size)
+        start += size
+        by_hand = pushes_by_hand(
+            objective.measure, grades[rows], scores[rows], 20, 1.5, norm
+        )
+        for ours, slow in zip(found, by_hand, strict=True):
+            assert ours.dtype == np.float32
+            np.testing.assert_allclose(ours[rows], weight * slow, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["ndcng", "ndcng@5", "mu_map", "mu_map@5", "gap"])
+def test_the_scale_of_the_grades_changes_no_gradient(measure):
+    rng = np.random.default_rng(3)
+    grades, scores = rng.random(200), rng.normal(size=200)
+    objective = Objective(measure)
+    one, doubled, longer = (
+        objective.gradients(sg.Judgments(c * grades, group=[50] * 4), scores)
+        for c in (1, 2.0**10, 0.37)
+    )
+    np.testing.assert_array_equal(one, doubled)
+    np.testing.assert_allclose(one, longer, rtol=1e-6, atol=1e-9)  # c · grades are rounded
+
+
+def test_tied_documents_are_ranked_by_no_order_of_the_rows():
+    grades = np.repeat([1.0, 0.0], 500)
+    found, _ = Objective("ndcg", truncation=10).gradients(
+        sg.Judgments(np.tile(grades, 40), group=[1000] * 40), np.zeros(40_000)
+    )
+    firsts = np.abs(found.reshape(40, 1000)) > 2 * np.median(np.abs(found))
+    # ten of each query, 400 in all, of which about half are in the first half of the rows
+    assert 150 < firsts[:, :500].sum() < 250
+
+
+def test_gradients_are_the_same_on_one_thread_and_several(monkeypatch):
+    rng = np.random.default_rng(4)
+    judgments = sg.Judgments(rng.integers(0, 5, 200_000), group=[100] * 2000)
+    scores = rng.normal(size=200_000)
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        found.append(Objective("mu_map").gradients(judgments, scores))
+    np.testing.assert_array_equal(*found)

@@ -1,0 +1,165 @@
+"""Rankers trained on grades that are any numbers: as gains, or by objectives of ours."""
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from lightgbm import LGBMRanker
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from xgboost import XGBRanker
+
+import skgraded as sg
+from skgraded.datasets import make_ranking
+from skgraded.lightgbm import objective
+
+SETTINGS = {"n_estimators": 10, "n_jobs": 1}
+QUIET = SETTINGS | {"verbose": -1, "min_child_samples": 5}
+
+
+@pytest.fixture(scope="module")
+def data():
+    """X, real grades and the queries, in the order of the queries."""
+    X, y, qid = make_ranking(n_queries=40, random_state=0)
+    return X, np.exp(0.8 * y + 0.1 * X[:, 0]), qid
+
+
+# Grades as gains ---------------------------------------------------------------------------------
+
+def test_lightgbm_gets_codes_and_their_gains(data):
+    X, y, qid = data
+    gains, codes = np.unique(y, return_inverse=True)
+    by_hand = LGBMRanker(**QUIET, label_gain=gains.tolist()).fit(X, codes, group=np.bincount(qid))
+    ranker = sg.QueryRanker(LGBMRanker(**QUIET), grades="gain").fit(X, y, qid=qid)
+    np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
+
+
+def test_xgboost_gets_linear_gains(data):
+    X, y, qid = data
+    by_hand = XGBRanker(**SETTINGS, objective="rank:ndcg", ndcg_exp_gain=False).fit(X, y, qid=qid)
+    estimator = XGBRanker(**SETTINGS, objective="rank:ndcg")
+    ranker = sg.QueryRanker(estimator, grades="gain").fit(X, y, qid=qid)
+    np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
+
+
+@pytest.mark.parametrize("estimator", [LGBMRanker(**QUIET), XGBRanker(**SETTINGS)])
+def test_levels_are_trained_on_as_their_gains_are(data, estimator):
+    X, y, qid = data
+    levels = np.minimum(np.round(np.log2(y + 1)), 4)
+    by_level = sg.QueryRanker(estimator).fit(X, levels, qid=qid)
+    by_gain = sg.QueryRanker(estimator, grades="gain").fit(X, 2**levels - 1, qid=qid)
+    np.testing.assert_array_equal(by_gain.predict(X), by_level.predict(X))
+
+
+@pytest.mark.parametrize("estimator", [
+    LGBMRanker(**QUIET), XGBRanker(**SETTINGS),
+    make_pipeline(StandardScaler(), LGBMRanker(**QUIET)),
+])
+def test_early_stopping_sees_the_grades_and_not_their_codes(data, estimator):
+    X, y, qid = data
+    held = qid >= 30
+    ranker = sg.QueryRanker(
+        estimator, grades="gain", early_stopping=True, measure="ndcg(gain='linear')",
+        n_iter_no_change=10,
+    ).fit(X[~held], y[~held], qid=qid[~held], eval_X=X[held], eval_y=y[held], eval_qid=qid[held])
+    expected = sg.NDCG(gain="linear")(y[held], ranker.predict(X[held]), qid=qid[held])
+    assert ranker.best_score_ == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_last_fit_on_all_rows_has_a_code_for_each_grade(data):
+    X, y, qid = data
+    ranker = sg.QueryRanker(
+        LGBMRanker(**QUIET), grades="gain", early_stopping=True, refit=True, random_state=0
+    ).fit(X, y, qid=qid)
+    gains, codes = np.unique(y, return_inverse=True)
+    by_hand = LGBMRanker(**QUIET | {"n_estimators": ranker.best_iteration_})
+    by_hand.set_params(label_gain=gains.tolist()).fit(X, codes, group=np.bincount(qid))
+    np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
+
+
+def test_the_error_about_fractions_names_the_parameter(data):
+    X, y, qid = data
+    for estimator in (LGBMRanker(**QUIET), XGBRanker(**SETTINGS, objective="rank:ndcg")):
+        with pytest.raises(ValueError, match="takes whole grades only.*set grades='gain'"):
+            sg.QueryRanker(estimator).fit(X, y, qid=qid)
+    of_levels = sg.QueryRanker(LGBMRanker(**QUIET, objective="rank_xendcg"), grades="gain")
+    with pytest.raises(ValueError, match="takes whole grades only. For fractional grades wrap a"):
+        of_levels.fit(X, y, qid=qid)
+
+
+def test_gains_of_two_kinds_are_refused(data):
+    X, y, qid = data
+    twice = sg.QueryRanker(LGBMRanker(**QUIET, label_gain=[0, 1, 3]), grades="gain")
+    with pytest.raises(ValueError, match="label_gain says what levels gain"):
+        twice.fit(X, y, qid=qid)
+    with pytest.raises(ValueError, match=r"grades must be one of \['level', 'gain'\]; got 'exp2'"):
+        sg.QueryRanker(LGBMRanker(**QUIET), grades="exp2").fit(X, y, qid=qid)
+
+
+# Objectives that are callables -------------------------------------------------------------------
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_a_callable_objective_takes_real_grades(data, early_stopping):
+    X, y, qid = data
+    ranker = sg.QueryRanker(
+        LGBMRanker(objective=objective("mu_map"), **QUIET), measure="mu_map", random_state=0,
+        early_stopping=early_stopping, refit=early_stopping,
+    ).fit(X, y, qid=qid)
+    assert ranker.score(X, y, qid=qid) > sg.MuAP()(y, 0 * y, qid=qid) + 0.1
+    rounds = ranker.best_iteration_ if early_stopping else 10
+    train = lgb.Dataset(X, y, group=np.bincount(qid))
+    params = {"objective": objective("mu_map"), "metric": "None", "num_threads": 1, "verbose": -1,
+              "min_data_in_leaf": 5}
+    np.testing.assert_array_equal(
+        ranker.predict(X), lgb.train(params, train, rounds).predict(X)
+    )
+
+
+def test_a_search_over_objectives(data):
+    X, y, qid = data
+    choices = [objective("mu_map"), objective("ndcng@10"), "regression"]
+    search = GridSearchCV(
+        sg.QueryRanker(LGBMRanker(**QUIET), qid=-1), {"estimator__objective": choices},
+        scoring=sg.make_ranking_scorer("mu_map", qid=-1), cv=GroupKFold(3), error_score="raise",
+    ).fit(np.column_stack([X, qid]), y, groups=qid)
+    assert (search.cv_results_["mean_test_score"] > sg.MuAP()(y, 0 * y, qid=qid) + 0.05).all()
+    assert search.best_params_["estimator__objective"] in choices
+
+
+def test_a_metric_that_the_user_names_is_kept(data):
+    X, y, qid = data
+    estimator = LGBMRanker(objective=objective("ndcg"), metric="l2", **QUIET)
+    ranker = sg.QueryRanker(estimator).fit(X, y, qid=qid)
+    assert ranker.estimator_.get_params()["metric"] == "l2"
+
+
+def test_bagging_by_query_is_refused_for_callables_only(data):
+    X, y, qid = data
+    bagging = {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1}
+    with pytest.raises(ValueError, match="bagging_by_query=True leaves"):
+        sg.QueryRanker(LGBMRanker(objective=objective("ndcg"), **bagging)).fit(X, y, qid=qid)
+    sg.QueryRanker(LGBMRanker(**QUIET, **bagging)).fit(X, np.minimum(y // 1, 4), qid=qid)
+
+
+def test_catboosts_ranker_itself_refuses_callables(data):
+    catboost = pytest.importorskip("catboost")
+    X, y, qid = data
+    ranker = catboost.CatBoostRanker(loss_function=objective("ndcg"), allow_writing_files=False)
+    with pytest.raises(catboost.CatBoostError, match="for ranker use YetiRank"):
+        sg.QueryRanker(ranker).fit(X, y, qid=qid)
+
+
+def test_half_a_million_levels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500_000, 1))
+    y = np.exp(X[:, 0] + rng.normal(size=len(X)))
+    estimator = LGBMRanker(n_estimators=1, n_jobs=1, verbose=-1)
+    ranker = sg.QueryRanker(estimator, grades="gain").fit(X, y, group=[1000] * 500)
+    assert len(ranker.estimator_.get_params()["label_gain"]) == 500_000
+    assert ranker.score(X, y, group=[1000] * 500) > 0.1
+
+
+def test_xgboosts_ranker_itself_refuses_callables(data):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="custom objective function not supported by XGBRanker"):
+        sg.QueryRanker(XGBRanker(objective=lambda y, s: (s - y, s))).fit(X, y, qid=qid)

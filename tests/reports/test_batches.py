@@ -1,0 +1,384 @@
+"""Tables larger than memory: whatever they come as and however they are cut, the same Summary."""
+
+import datetime
+import decimal
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, whole_pieces
+
+import skgraded as sg
+from skgraded.reports import batches as module
+
+KINDS = {
+    "pandas": lambda frame: frame,
+    "nullable": lambda frame: frame.convert_dtypes(),
+    "categories": lambda frame: frame.astype({"query": "category"}),
+    "objects": lambda frame: frame.astype(object),
+    "polars": pl.from_pandas,
+    "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
+}
+
+
+def measured(batches, partitioning="shuffle", measures=MEASURES, **others):
+    return sg.evaluate_batches(
+        batches, measures=measures, partitioning=partitioning, **COLUMNS | others
+    )
+
+
+@pytest.fixture
+def small_steps(monkeypatch):
+    """So that a small table takes the way of a large one."""
+    monkeypatch.setattr(module, "ROWS", 200)
+    monkeypatch.setattr(module, "IN_MEMORY", 900)
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_of_any_kind_give_the_summary_of_all_rows(kind, text):
+    frame = table(text=text)
+    expected = sg.Summary.of(in_memory(frame))
+    parts = map(KINDS[kind], pieces(frame, 7))
+    assert measured(parts) == expected
+    assert measured(map(KINDS[kind], pieces(frame, 7)), "clustered") == expected
+    assert measured(map(KINDS[kind], whole_pieces(frame, 7)), "whole") == expected
+    assert measured(map(KINDS[kind], pieces(mixed(frame), 7))) == expected
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+@pytest.mark.parametrize("n", [2, 9, 100])
+def test_the_way_of_large_tables_gives_the_same(small_steps, n, text):
+    frame = table(text=text)
+    expected = sg.Summary.of(in_memory(frame))
+    assert measured(pieces(frame, n), "clustered") == expected
+    assert measured(pieces(frame, n)) == expected
+    assert measured(pieces(mixed(frame), n)) == expected
+
+
+def test_the_order_of_rows_is_kept_for_ties_that_go_by_it(small_steps):
+    frame = mixed(table())
+    measures = ["ndcg(ties='ordinal')@5", "ndcng@10"]
+    expected = sg.Summary.of(in_memory(frame, measures))
+    assert measured(pieces(frame, 30), measures=measures) == expected
+
+
+def test_without_weights():
+    frame = table()
+    expected = sg.Summary.of(in_memory(frame, weighted=False))
+    assert measured(pieces(frame, 3), sample_weight=None) == expected
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "8"])
+def test_any_number_of_threads_gives_the_same_bits(threads):
+    code = (
+        "from large_tables import *\n"
+        "frame = table(20_000)\n"
+        "found = sg.evaluate_batches([frame], measures=MEASURES, **COLUMNS)\n"
+        "assert found == sg.evaluate_batches(pieces(frame, 50), 'grade', 'score', 'query',"
+        " MEASURES, 'weight', 'clustered')\n"
+        "print(hash(found.to_json()))"
+    )
+    helpers = str(Path(__file__).parents[1] / "helpers")
+    settings = {"OMP_NUM_THREADS": threads, "PYTHONHASHSEED": "0", "OMP_THREAD_LIMIT": "8"}
+    paths = os.pathsep.join([helpers, *sys.path])
+    printed = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | settings | {"PYTHONPATH": paths},
+        capture_output=True, text=True, check=True, timeout=120,
+    ).stdout
+    THREADS_GAVE.add(printed)
+    assert len(THREADS_GAVE) == 1
+
+
+THREADS_GAVE: set = set()
+
+
+@pytest.mark.parametrize("ids", [
+    [True, True, False],
+    [1.5, 1.5, 2.0],
+    [2**63, 2**63, 1],
+    [datetime.date(2020, 1, 2)] * 2 + [datetime.date(2020, 1, 3)],
+    [datetime.datetime(2020, 1, 2)] * 2 + [datetime.datetime(2020, 1, 3)],
+    [decimal.Decimal("1.50")] * 2 + [decimal.Decimal("2.25")],
+    [b"a", b"a", b"b"],
+    ["", "", "ä"],
+], ids=lambda ids: type(ids[0]).__name__)
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
+def test_ids_of_any_type(ids, partitioning, small_steps):
+    column = pa.array(ids, pa.uint64()) if ids[0] == 2**63 else pa.array(ids)
+    one = pa.table({"grade": [1, 0, 1], "score": [1, 2, 1], "query": column})
+    found = sg.evaluate_batches(
+        [one[:1], one[1:]], "grade", "score", "query", "rr", partitioning=partitioning
+    )
+    assert found.mean()["RR"] == (1 / 2 + 1) / 2
+    worst = found.worst(1)["query_id"].item()
+    assert worst == ids[0] or pd.Timestamp(worst) == pd.Timestamp(ids[0])
+
+
+def test_numbers_of_any_type():
+    exact = table()
+    expected = sg.Summary.of(in_memory(exact))
+    as_float32 = exact.astype({"grade": "float32"})
+    assert measured([as_float32[:50], exact[50:]]) == expected
+    decimals = exact.assign(
+        score=[decimal.Decimal(f"{score:.1f}") for score in exact["score"]],
+        grade=[decimal.Decimal(f"{grade:.1f}") for grade in exact["grade"]],
+    )
+    assert measured(pieces(decimals, 4), "clustered") == expected
+    tenths = exact.assign(score=(10 * exact["score"]).round().astype("int16"))
+    assert measured(pieces(tenths, 4)) == expected
+
+
+def test_grades_of_32_bits_are_the_decimals_that_they_stand_for():
+    frame = pd.DataFrame({"grade": [0.7, 0.2], "score": [1, 2], "query": [1, 1]})
+    measures = ["ap(threshold=0.7)", "ndcng(gain='linear',max_grade=0.7)"]
+    expected = sg.Summary.of(sg.evaluate(
+        [0.7, 0.2], frame["score"], qid=frame["query"], measures=measures
+    ))
+    found = sg.evaluate_batches(
+        [frame.astype({"grade": "float32"})], "grade", "score", "query", measures
+    )
+    assert found == expected
+
+
+def test_whole_scores_beyond_2_53_are_not_rounded():
+    frame = pd.DataFrame({
+        "grade": [1, 0, 1, 0], "score": [2**60 + 1, 2**60, 2**60, 2**60 + 1], "query": [1, 1, 2, 2],
+    })
+    for partitioning in ("shuffle", "clustered"):
+        found = sg.evaluate_batches(
+            pieces(frame, 4), "grade", "score", "query", "rr", partitioning=partitioning
+        )
+        assert found.mean()["RR"] == (1 + 1 / 2) / 2
+
+
+def test_a_batch_without_rows_or_weight_changes_nothing():
+    frame = table()
+    frame.loc[:99, "weight"] = 0.0
+    expected = sg.Summary.of(in_memory(frame))
+    parts = [frame[:0], frame[:50], frame[50:100], frame[:0], frame[100:], frame[:0]]
+    for partitioning in ("shuffle", "clustered"):
+        assert measured(parts, partitioning) == expected
+
+
+def test_measures_that_take_unknown_grades():
+    frame = table()
+    frame.loc[::7, "grade"] = np.nan
+    expected = sg.Summary.of(in_memory(frame, ["edrc"]))
+    assert measured(pieces(frame, 5), "clustered", ["edrc"]) == expected
+
+
+def test_one_query_longer_than_many_batches(small_steps):
+    frame = table(2000)
+    frame["query"] = 7
+    frame["weight"] = 1.0
+    expected = sg.Summary.of(in_memory(frame))
+    assert measured(pieces(frame, 40), "clustered") == measured(pieces(frame, 40)) == expected
+
+
+# Parquet -----------------------------------------------------------------------------------------
+
+def written(folder, parts):
+    for i, part in enumerate(parts):
+        part.to_parquet(folder / f"part.{i}.parquet", row_group_size=100)
+    return folder
+
+
+def test_files_folders_and_patterns(tmp_path):
+    frame = table()
+    expected = sg.Summary.of(in_memory(frame))
+    folder = written(tmp_path, pieces(frame, 12))  # part.10 comes after part.9
+    (folder / "_SUCCESS").touch()
+    (folder / "_metadata.parquet").touch()
+    for path in (folder, str(folder), str(folder / "part.*.parquet")):
+        assert measured(path, "clustered") == expected
+        assert measured(path) == expected
+    frame.to_parquet(tmp_path / "all.parquet")
+    for partitioning in ("shuffle", "clustered", "whole"):
+        assert measured(tmp_path / "all.parquet", partitioning) == expected
+
+
+def test_a_whole_file_is_a_part(tmp_path):
+    frame = table()
+    expected = sg.Summary.of(in_memory(frame))
+    shuffled = [mixed(part) for part in whole_pieces(frame, 3)]
+    assert measured(written(tmp_path, shuffled), "whole") == expected
+
+
+def test_progress_is_shown_on_a_terminal_only(tmp_path, capsys):
+    written(tmp_path, [table()])
+    measured(tmp_path, progress=True)
+    assert capsys.readouterr().err == ""
+
+
+# Torn queries ------------------------------------------------------------------------------------
+
+def torn_table(text):
+    frame = table(40, text)
+    query = frame["query"].value_counts().index.tolist()[0]
+    lost = frame.index[frame["query"] == query][:1]
+    return pd.concat([frame.drop(index=lost), frame.loc[lost]]), query
+
+
+@pytest.mark.parametrize("n", [2, 5, 50])
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+@pytest.mark.parametrize("steps", ["small", "large"])
+def test_a_torn_query_is_named(n, text, steps, request):
+    if steps == "small":
+        request.getfixturevalue("small_steps")
+    frame, query = torn_table(text)
+    with pytest.raises(ValueError, match=f"Query {query!r} is torn: .*partitioning='shuffle'"):
+        measured(pieces(frame, n), "clustered")
+    with pytest.raises(ValueError, match=r"is torn: batch \d+ and batch \d+ hold rows of it"):
+        measured([frame[:-1], frame[-1:]], "whole")
+    assert measured(pieces(frame, n)) == sg.Summary.of(in_memory(frame))
+
+
+def test_mixed_rows_are_torn():
+    for partitioning in ("clustered", "whole"):
+        with pytest.raises(ValueError, match="is torn"):
+            measured(pieces(mixed(table()), 4), partitioning)
+
+
+def test_two_texts_with_one_hash_are_two_queries(monkeypatch):
+    from skgraded._input import arrow
+
+    monkeypatch.setattr(arrow, "marks", lambda ids: np.zeros(len(ids), dtype=np.uint64))
+    frame = table(text=True)
+    assert measured(whole_pieces(frame, 3), "whole") == sg.Summary.of(in_memory(frame))
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+def with_value(column, value, row=17):
+    frame = table().astype({"query": object}) if column == "query" else table()
+    frame.loc[100 + row, column] = value
+    return [frame[:100], frame[100:]]
+
+
+BAD_VALUES = {
+    "y_score must not be NaN: row 17 is nan": ("score", np.nan),
+    "y_true must be finite: row 17 is inf": ("grade", np.inf),
+    "y_true must hold grades ≥ 0: row 17 is -1": ("grade", -1.0),
+    "y_true must not be NaN: row 17 is nan": ("grade", np.nan),
+    "sample_weight must be finite and ≥ 0: row 17 is -2": ("weight", -2.0),
+    "qid is missing in row 17 .None.": ("query", None),
+}
+
+
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
+@pytest.mark.parametrize("message", BAD_VALUES)
+def test_an_error_says_in_which_batch_and_row(message, partitioning):
+    with pytest.raises(ValueError, match=f"In batch 1, where rows count from 0: {message}"):
+        measured(with_value(*BAD_VALUES[message]), partitioning)
+
+
+def test_an_error_says_in_which_file_and_row(tmp_path):
+    folder = written(tmp_path, with_value("score", np.nan))
+    with pytest.raises(ValueError, match=r"part\.1\.parquet from row 0, where .* row 17 is nan"):
+        measured(folder)
+
+
+def test_a_grade_above_the_scale_is_named():
+    with pytest.raises(ValueError, match="In batch 1, .*max_grade is 1.5, but y_true has 9 in row"):
+        measured(with_value("grade", 9.0), measures="ndcng(max_grade=1.5)")
+
+
+ONE = table(3)
+BAD = {
+    "y_true is empty": lambda: measured([]),
+    "is empty: there is nothing": lambda: measured([ONE[:0]], "clustered"),
+    "sample_weight is 0 in all rows": lambda: measured([ONE.assign(weight=0.0)]),
+    "partitioning must be one of": lambda: measured([ONE], "sorted"),
+    "y_true must be the name of a column; got ndarray": lambda: measured([ONE], y_true=np.ones(3)),
+    "sample_weight must be the name of a column; got float": lambda: measured(
+        [ONE], sample_weight=1.0
+    ),
+    "There is no one column 'grades'.*Did you mean 'grade'": lambda: measured(
+        [ONE], y_true="grades"
+    ),
+    "no measure|Unknown measure|unknown": lambda: measured([ONE], measures="nonsense"),
+    "Expected an Arrow table or batch, or a frame of pandas or polars; got dict": lambda: measured(
+        [{"grade": [1]}]
+    ),
+    "batches is one DataFrame: put it in a list": lambda: measured(ONE),
+    "batches must be an iterable of tables, or the path": lambda: measured(7),
+    "In batch 0, .*A column is of no one type": lambda: measured([ONE.assign(query=[1, "1"] + [
+        2
+    ] * (len(ONE) - 2))]),
+    "qid must hold numbers, text or dates; it is of the type list": lambda: measured(
+        [ONE.assign(query=[[1]] * len(ONE))]
+    ),
+    "y_score must hold numbers": lambda: measured([ONE.assign(score="high")]),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input(message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        BAD[message]()
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no Parquet file"):
+        measured(tmp_path)
+    (tmp_path / "no.parquet").write_text("this is no Parquet file")
+    with pytest.raises(ValueError, match=r"no\.parquet: the Parquet file cannot be read"):
+        measured(tmp_path)
+    pq.write_table(pa.table({"grade": [1]}), tmp_path / "no.parquet")
+    with pytest.raises(ValueError, match=r"no\.parquet: There is no one column 'score'"):
+        measured(tmp_path)
+
+
+def test_columns_of_batches_must_stay_of_one_type(small_steps):
+    frame = table()
+    parts = [frame[:1000], frame[1000:2000].astype({"query": str}), frame[2000:]]
+    with pytest.raises(TypeError, match="qid is of the type large_string, but it began as int64"):
+        measured(parts)
+
+
+FULL = """
+import resource, signal
+from large_tables import *
+from skgraded.reports import batches
+batches.ROWS, batches.IN_MEMORY = 200, 900
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+frame = table(3000)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    sg.evaluate_batches(pieces(frame, 30), "grade", "score", "query", MEASURES)
+except OSError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_one_clear_error_and_nothing_is_left(tmp_path):
+    helpers = str(Path(__file__).parents[1] / "helpers")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL], capture_output=True, text=True, timeout=120, check=True,
+        env=os.environ | {
+            "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([helpers, *sys.path])
+        },
+    )
+    assert "while partitioning='shuffle' wrote rows to" in done.stdout, done
+    assert "set TMPDIR to a larger disk" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_on_disk(small_steps, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    measured(pieces(mixed(table()), 30))
+    with pytest.raises(ValueError, match="row 0 is nan"):
+        measured([*pieces(mixed(table()), 30), table()[:5].assign(score=np.nan)])
+    assert list(tmp_path.iterdir()) == []
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 100_000

@@ -1,0 +1,81 @@
+"""Exact sums: against Python's fractions, in any order, in any parts."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skgraded.reports.intervals import mean_interval
+from skgraded.reports.moments import AT_ONCE, Moments, exact_dot, exact_sum
+
+RNG = np.random.default_rng(0)
+NUMBERS = {
+    "none": np.empty(0),
+    "zeros": np.zeros(3),
+    "values": RNG.random(1000),
+    "more than one block": RNG.random(2 * AT_ONCE + 1),
+    "both signs": RNG.normal(size=1000),
+    "all sizes": RNG.normal(size=1000) * 10.0 ** RNG.integers(-300, 300, 1000),
+    "the largest and the smallest": np.array([1.7e308, 1.7e308, -1.7e308, 5e-324, -1e-310]),
+    "what rounding loses": np.array([1.0, 1e-20, -1.0]),
+}
+
+
+def halves(numbers):
+    return numbers[::2], numbers[1::2]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_sum_is_that_of_the_fractions(name):
+    numbers = NUMBERS[name]
+    assert exact_sum(numbers) == sum(map(Fraction, numbers.tolist()))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_sum_of_products_is_that_of_the_fractions(name):
+    x, y = NUMBERS[name], NUMBERS[name][::-1]
+    pairs = zip(x.tolist(), y.tolist(), strict=True)
+    assert exact_dot(x, y) == sum(Fraction(a) * Fraction(b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_in_any_order_have_the_moments_of_the_whole(weighted):
+    values = RNG.random(1000)
+    weights = RNG.random(1000) if weighted else None
+    whole = Moments.of(values, weights)
+    one, other = (
+        Moments.of(part, weight)
+        for part, weight in zip(
+            halves(values), halves(weights) if weighted else (None, None), strict=True
+        )
+    )
+    assert one + other == other + one == whole
+    assert Moments.of(np.empty(0), np.empty(0) if weighted else None) + whole == whole
+    assert whole.mean == pytest.approx(np.average(values, weights=weights), rel=1e-15)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-250, 1e250])
+@pytest.mark.parametrize("spread", [1.0, 1e-6])
+def test_the_interval_is_that_of_the_values(scale, spread):
+    values, weights = 0.5 + spread * RNG.normal(size=500), scale * RNG.random(500)
+    for given in (None, weights, np.full(500, scale)):
+        found = Moments.of(values, given).interval(0.95)
+        assert found == pytest.approx(mean_interval(values, given, 0.95, "t"), abs=1e-13)
+
+
+def test_the_interval_of_identical_values_is_that_value():
+    assert Moments.of(np.full(3, 0.7)).interval(0.95) == (0.7, 0.7)
+    assert np.isnan(Moments.of(np.array([0.7])).interval(0.95)).all()
+
+
+def test_the_deviation_is_that_of_weighted_values():
+    values, weights = RNG.random(20), RNG.random(20)
+    mean = np.average(values, weights=weights)
+    expected = np.sqrt(np.average((values - mean) ** 2, weights=weights) * 20 / 19)
+    assert Moments.of(values, weights).deviation() == pytest.approx(expected, rel=1e-13)
+    assert Moments.of(values).deviation() == pytest.approx(np.std(values, ddof=1), rel=1e-13)
+
+
+def test_the_other_sign_of_all_values():
+    values, weights = RNG.normal(size=20), RNG.random(20)
+    assert -Moments.of(values, weights) == Moments.of(-values, weights)

@@ -1,0 +1,145 @@
+"""Summaries of several systems: what compare gives of them is what it gives of the values."""
+
+import numpy as np
+import pytest
+from large_tables import COLUMNS, mixed, pieces, table
+from small_reports import evaluation, systems
+
+import skgraded as sg
+
+COMPARED = ["mean", "difference", "baseline_mean", "ci_low", "ci_high", "effect_size"]
+COUNTED = ["n_queries", "wins", "ties", "losses", "system", "baseline", "measure"]
+
+
+def expected_of(evaluations, **settings):
+    """What `compare` says of the values, which knows the queries undefined in both."""
+    return sg.compare(evaluations, rng=0, **settings).to_frame().assign(n_undefined=np.nan)
+
+
+def assert_same(found, expected):
+    assert list(found) == list(expected)
+    assert found[COUNTED].equals(expected[COUNTED])
+    assert np.allclose(found[COMPARED], expected[COMPARED], rtol=0, atol=1e-12, equal_nan=True)
+    p = ["p_value", "p_adjusted"]
+    assert np.allclose(found[p], expected[p], rtol=1e-9, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("baseline", [None, "a", "c"])
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
+def test_a_comparison_is_that_of_the_values(baseline, correction):
+    evaluations = systems(["a", "b", "c"], 60)
+    settings = {"test": "t", "baseline": baseline, "correction": correction}
+    found = sg.compare(sg.Summaries.of(evaluations), **settings)
+    assert_same(found.to_frame(), expected_of(evaluations, **settings))
+    by_values = sg.compare(evaluations, rng=0, **settings)
+    said = [sentence.split(" (")[0] for sentence in by_values.sentences()]
+    assert [sentence.split(" (")[0] for sentence in found.sentences()] == said
+
+
+def test_weights_count_in_means_and_intervals():
+    weights = np.random.default_rng(0).integers(0, 4, 60) / 2
+    evaluations = systems(["a", "b"], 60, weights=weights)
+    found = sg.compare(sg.Summaries.of(evaluations), test=None, level=0.9)
+    assert_same(found.to_frame(), expected_of(evaluations, test=None, level=0.9))
+    with pytest.raises(ValueError, match="The tests take all queries alike, .* from 0.5 to 1.5"):
+        sg.compare(sg.Summaries.of(evaluations), test="t")
+
+
+def test_equal_weights_are_none():
+    evaluations = systems(["a", "b"], 60, weights=np.full(60, 0.3))
+    found = sg.compare(sg.Summaries.of(evaluations), test="t")
+    assert_same(found.to_frame(), expected_of(evaluations, test="t"))
+
+
+@pytest.mark.parametrize("values", [
+    {"a": [0.5, 0.5], "b": [0.5, 0.5]},
+    {"a": [0.25, 0.5], "b": [0.5, 0.75]},
+    {"a": [0.5], "b": [0.75]},
+    {"a": [0.5, np.nan, 0.25], "b": [np.nan, 0.5, 0.75]},
+    {"a": [np.nan], "b": [0.5]},
+], ids=["same", "identical differences", "one query", "undefined", "nothing in common"])
+def test_small_cases(values):
+    evaluations = {name: evaluation({"AP": own}) for name, own in values.items()}
+    found = sg.compare(sg.Summaries.of(evaluations), test="t")
+    expected = expected_of(evaluations, test="t")
+    assert_same(found.to_frame(), expected)
+    assert len(found.sentences()) == 1
+
+
+def two_systems():
+    frame = table(200)
+    rng = np.random.default_rng(5)
+    return frame.assign(
+        other_score=frame["score"] + frame["grade"] + rng.normal(size=len(frame)).round(1),
+        weight=1.0,
+    )
+
+
+def by_batches(parts, **settings):
+    columns = COLUMNS | {"y_score": ["score", "other_score"], "sample_weight": None}
+    return sg.evaluate_batches(parts, measures=["mu_map", "rr"], **columns | settings)
+
+
+def test_batches_give_the_summaries_of_all_rows():
+    frame = two_systems()
+    evaluations = {
+        name: sg.evaluate(
+            frame["grade"], frame[name], qid=frame["query"], measures=["mu_map", "rr"]
+        )
+        for name in ("score", "other_score")
+    }
+    expected = sg.Summaries.of(evaluations)
+    assert by_batches(pieces(frame, 6)) == expected
+    assert by_batches(pieces(frame, 6), partitioning="clustered") == expected
+    assert by_batches(pieces(mixed(frame), 6)) == expected
+    assert expected.systems["score"] == sg.Summary.of(evaluations["score"])
+    shuffled = {name: ev._take(np.arange(200)[::-1]) for name, ev in evaluations.items()}
+    assert sg.Summaries.of(evaluations | {"score": shuffled["score"]}) == expected
+    assert sg.Summaries.merge([expected, expected]) != expected
+
+
+def test_json_tables_and_pages():
+    found = by_batches([two_systems()])
+    assert sg.Summaries.from_json(found.to_json()) == found
+    assert found.to_frame()["system"].tolist() == ["score"] * 2 + ["other_score"] * 2
+    assert "other_score" in found.to_markdown() and r"\toprule" in found.to_latex()
+    comparison = sg.compare(found, baseline="score", test="t")
+    same = sg.SummaryComparison.from_json(comparison.to_json())
+    assert same.to_frame().equals(comparison.to_frame()) and repr(same) == repr(comparison)
+    assert "200 queries; paired t-test" in comparison.to_html()
+    assert "other_score" in comparison._repr_html_() and "other_score" in found._repr_html_()
+    assert "other_score" in comparison.to_markdown()
+    assert "other_score" in found.to_html()
+    assert repr(found).startswith("Summaries(200 queries: score: MuAP=")
+
+
+def test_a_comparison_without_spread_or_queries_survives_json():
+    nothing = sg.Summaries.of({name: evaluation({"AP": [np.nan]}) for name in "ab"})
+    found = sg.compare(nothing, test="t")
+    assert sg.SummaryComparison.from_json(found.to_json()).to_frame().equals(found.to_frame())
+    assert sg.Summaries.from_json(nothing.to_json()) == nothing
+
+
+BAD = {
+    "test is 'randomization', but Summaries hold sums": lambda s: sg.compare(s),
+    "baseline must be one of the systems .*; got 'x'": lambda s: sg.compare(
+        s, baseline="x", test="t"
+    ),
+    "correction must be one of": lambda s: sg.compare(s, correction="none", test="t"),
+    "merge got no part": lambda s: sg.Summaries.merge([]),
+    "part 1 is a Summary": lambda s: sg.Summaries.merge([s, s.systems["a"]]),
+    "must have the same systems: part 0 has a, b, part 1 has a, c": lambda s: sg.Summaries.merge(
+        [s, sg.Summaries.of(systems(["a", "c"], 5))]
+    ),
+    "y_score 'other_score' must not be NaN: row 3 is nan": lambda s: by_batches(
+        [two_systems().assign(other_score=lambda f: f["other_score"].mask(f.index == 3))]
+    ),
+    "a list of two or more": lambda s: by_batches([two_systems()], y_score=["score"]),
+    "must be the name of a column; got int": lambda s: by_batches([two_systems()], y_score=[1, 2]),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input(message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        BAD[message](sg.Summaries.of(systems(["a", "b"], 5)))

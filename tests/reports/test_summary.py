@@ -1,0 +1,198 @@
+"""Summaries: parts in any order give the whole, and its numbers are those of the Evaluation."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from small_reports import evaluation, ids_of
+
+import skgraded as sg
+
+MEASURES = ["ndcng@10", "mu_map", "tauap", "ndcg(undefined=nan)@5", "p@3"]
+
+
+def make(n_queries=300, weighted=False, seed=0, text=False):
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), rng.integers(1, 12, n_queries))
+    y = rng.integers(0, 5, len(qid)) * (rng.random(len(qid)) < 0.3)
+    scores = np.round(rng.normal(size=len(qid)), 1)  # many ties
+    weights = rng.integers(0, 4, len(qid)) / 3 if weighted else None
+    if text:
+        qid = np.array([f"query {i}" for i in qid], dtype=object)
+    return sg.evaluate(y, scores, qid=qid, measures=MEASURES, sample_weight=weights)
+
+
+def parts_of(ev, n_parts):
+    which = np.random.default_rng(1).integers(0, n_parts, len(ev.query_ids))
+    return [
+        sg.Summary.of(sg.Evaluation(
+            ev.query_ids[own],
+            {name: values[own] for name, values in ev.per_query.items()},
+            {name: flags[own] for name, flags in ev.undefined.items()},
+            weights=None if ev.weights is None else ev.weights[own],
+        ))
+        for own in (np.flatnonzero(which == i) for i in range(n_parts))
+    ]
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 400])
+def test_parts_in_any_order_make_the_whole(n_parts, weighted, text):
+    ev = make(weighted=weighted, text=text)
+    whole, parts = sg.Summary.of(ev), parts_of(ev, n_parts)
+    assert sg.Summary.merge(parts) == whole == sg.Summary.merge(parts[::-1])
+    assert sg.Summary.merge(parts).to_json() == whole.to_json()
+
+
+def test_other_queries_or_measures_make_another_summary():
+    ev = make()
+    whole, parts = sg.Summary.of(ev), parts_of(ev, 3)
+    assert whole != sg.Summary.merge(parts[:2])
+    assert whole != sg.Summary.merge([*parts, parts[0]])
+    assert whole != sg.Summary.of(make(seed=1))
+    assert whole != "another kind"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_numbers_are_those_of_the_evaluation(weighted):
+    ev = make(weighted=weighted)
+    found = sg.Summary.of(ev)
+    assert found.n_queries == 300
+    assert found.n_undefined == ev.n_undefined
+    assert found.mean() == pytest.approx(ev.mean(), rel=1e-15)
+    for level in (0.5, 0.95):
+        intervals = found.confidence_interval(level)
+        assert (intervals.level, intervals.method) == (level, "t")
+        for name, expected in ev.confidence_interval(level, method="t").items():
+            assert intervals[name] == pytest.approx(expected, abs=1e-13)
+
+
+def test_quantiles_are_those_of_the_values_to_a_thousandth():
+    ev = make()
+    found = sg.Summary.of(ev)
+    for q in np.linspace(0, 1, 41).tolist():
+        quantiles = found.quantile(q)
+        for name, values in ev.per_query.items():
+            assert quantiles[name] == pytest.approx(np.nanquantile(values, q), abs=0.001)
+    assert found.quantile(0) == {name: np.nanmin(v) for name, v in ev.per_query.items()}
+    assert found.quantile(1) == {name: np.nanmax(v) for name, v in ev.per_query.items()}
+
+
+def test_a_quantile_between_two_values_is_between_them():
+    found = sg.Summary.of(evaluation({"AP": [0.0, 0.0, 1.0, 1.0]}))
+    assert found.quantile(0.5)["AP"] == 0.5
+    assert found.quantile(0.25)["AP"] == 0
+
+
+def test_queries_without_weight_or_value_do_not_count():
+    values = {"AP": [0.25, 0.75, 1.0, np.nan]}
+    found = sg.Summary.of(evaluation(values, weights=np.array([1.0, 3.0, 0.0, 2.0])))
+    assert found.mean()["AP"] == (0.25 * 1 + 0.75 * 3) / 4
+    assert found.quantile(1)["AP"] == 0.75
+    assert found.to_frame()["n_queries"].tolist() == [2]
+    assert found.n_queries == 4
+
+
+def test_the_lowest_queries_are_those_of_the_evaluation():
+    ev = make()
+    found = sg.Summary.of(ev)
+    for name in ev.per_query:
+        expected = ev.worst(60, name)
+        expected = expected.sort_values([name, "query_id"], ignore_index=True)
+        assert found.worst(60, name).equals(expected)
+
+
+@pytest.mark.parametrize("ids", [
+    list(range(500, 0, -1)),
+    [f"q{i}" for i in range(500, 0, -1)],
+    [("de", i) for i in range(500, 0, -1)],
+    [i if i % 2 else f"q{i}" for i in range(500, 0, -1)],
+    [i if i % 2 else i + 0.5 for i in range(500, 0, -1)],
+    [np.datetime64("2020-01-01") + np.timedelta64(i, "D") for i in range(500, 0, -1)],
+], ids=["numbers", "text", "tuples", "mixed", "kinds of numbers", "dates"])
+def test_equal_values_are_kept_in_the_order_of_the_ids(ids):
+    ev = evaluation({"AP": np.zeros(500)}, ids)
+    found = sg.Summary.of(ev)
+    assert sg.Summary.merge(parts_of(ev, 9)) == found
+    kept = found.worst(100)["query_id"].tolist()
+    numbers, others = [i for i in ids if not isinstance(i, str)], [
+        i for i in ids if isinstance(i, str)
+    ]
+    assert kept == (sorted(numbers) + sorted(others))[:100]
+
+
+def test_queries_without_a_value_of_their_own_are_not_the_worst():
+    found = sg.Summary.of(evaluation({"AP": [0.0, 0.5]}, undefined={"AP": [True, False]}))
+    assert found.worst()["query_id"].tolist() == ["q1"]
+    assert found.mean()["AP"] == 0.25
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_json_and_pickles_hold_all_of_it(weighted, tmp_path):
+    found = sg.Summary.of(make(weighted=weighted))
+    assert sg.Summary.from_json(found.to_json()) == found
+    found.to_json(tmp_path / "summary.json")
+    assert sg.Summary.from_json(tmp_path / "summary.json") == found
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert json.loads(found.to_json())["kind"] == "Summary"
+
+
+def test_its_size_does_not_grow_with_the_queries():
+    small, large = (len(sg.Summary.of(make(n)).to_json()) for n in (2_000, 20_000))
+    assert large < 1.5 * small
+
+
+def test_tables_and_pages():
+    ev = make()
+    found = sg.Summary.of(ev)
+    frame, expected = found.to_frame(), ev.summary(method="t")
+    assert frame.columns.tolist() == expected.columns.tolist()
+    assert frame.drop(columns=["mean", "ci_low", "ci_high"]).equals(
+        expected.drop(columns=["mean", "ci_low", "ci_high"])
+    )
+    assert "NDCNG@10" in found.to_markdown() and r"\toprule" in found.to_latex()
+    page = found.to_html()
+    assert "300 queries, 5 measures." in page and "Student" in page
+    assert "Lowest NDCNG@10" in found._repr_html_()
+    assert repr(found) == repr(ev).replace("Evaluation", "Summary")
+
+
+def test_a_summary_without_queries():
+    nothing = sg.Summary.of(evaluation({"AP": []}))
+    found = sg.Summary.of(evaluation({"AP": [0.5]}))
+    assert sg.Summary.merge([nothing, found, nothing]) == found
+    assert np.isnan(nothing.mean()["AP"]) and np.isnan(nothing.quantile(0.5)["AP"])
+    assert nothing.worst().empty
+    assert sg.Summary.from_json(nothing.to_json()) == nothing
+    assert nothing.to_html() and nothing._repr_html_()
+
+
+def test_hostile_ids_are_kept():
+    ids = ids_of(["<b>", ("de", 1), 2, 2.5])
+    found = sg.Summary.of(evaluation({"AP": np.zeros(4)}, ids))
+    assert sg.Summary.from_json(found.to_json()) == found
+    assert "&lt;b&gt;" in found._repr_html_()
+
+
+BAD = {
+    "merge got no part": lambda s: sg.Summary.merge([]),
+    "part 1 is a int": lambda s: sg.Summary.merge([s, 1]),
+    "part 0 has NDCNG@10, .*, part 1 has AP": lambda s: sg.Summary.merge(
+        [s, sg.Summary.of(evaluation({"AP": [1.0]}))]
+    ),
+    "takes an Evaluation, made by evaluate; got dict": lambda s: sg.Summary.of({}),
+    "q must be a finite number ≥ 0 and ≤ 1; got 2": lambda s: s.quantile(2),
+    "keeps the 100 lowest": lambda s: s.worst(101),
+    "n must be at least 1": lambda s: s.worst(0),
+    "measure is RR, but evaluated were": lambda s: s.worst(1, "rr"),
+    "level must be": lambda s: s.confidence_interval(1),
+    "kind 'Evaluation', not of Summary": lambda s: sg.Summary.from_json(make().to_json()),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input(message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        BAD[message](sg.Summary.of(make(20)))

@@ -1,0 +1,178 @@
+"""Dask frames on a real cluster of two processes: the Summary is that of all rows in memory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, whole_pieces
+
+import skgraded as sg
+
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+import skgraded.dask as engine  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cluster():
+    """Two workers that are processes; errors of tasks are raised and need not be logged too."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        yield client
+
+
+def frame_of(parts):
+    return dd.concat([dd.from_pandas(part, npartitions=1, sort=False) for part in parts])
+
+
+def measured(parts, partitioning="shuffle", measures=MEASURES, **others):
+    columns = COLUMNS | others
+    return engine.evaluate(
+        frame_of(parts), measures=measures, partitioning=partitioning, **columns
+    )
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+def test_partitions_give_the_summary_of_all_rows(text):
+    frame = table(text=text)
+    expected = sg.Summary.of(in_memory(frame))
+    assert measured(pieces(frame, 5), "clustered") == expected
+    assert measured(whole_pieces(frame, 5), "whole") == expected
+    assert measured(pieces(frame, 5)) == expected
+    assert measured(pieces(mixed(frame), 5)) == expected
+
+
+def test_categories_of_each_partition():
+    frame = table(text=True)
+    parts = [part.astype({"query": "category"}) for part in pieces(mixed(frame), 4)]
+    assert measured(parts) == sg.Summary.of(in_memory(frame))
+
+
+def test_one_partition_is_not_shuffled():
+    frame = mixed(table())
+    assert measured([frame]) == sg.Summary.of(in_memory(frame))
+
+
+def test_many_partitions_are_merged_step_by_step():
+    frame = table(20)
+    found = measured(pieces(frame, 40), "clustered")
+    assert found == sg.Summary.of(in_memory(frame))
+
+
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+def test_values_by_query_are_lazy_and_those_of_the_evaluation(partitioning, text):
+    frame = table(text=text)
+    parts = whole_pieces(frame, 4) if partitioning == "whole" else pieces(frame, 4)
+    lazy = engine.evaluate_per_query(
+        frame_of(parts), measures=MEASURES, partitioning=partitioning, **COLUMNS
+    )
+    assert isinstance(lazy, dd.DataFrame)
+    found = lazy.compute().sort_values("query_id", ignore_index=True)
+    expected = in_memory(frame).to_frame().sort_values("query_id", ignore_index=True)
+    pd.testing.assert_frame_equal(found, expected.astype(lazy.dtypes.to_dict()), check_exact=True)
+    assert found.dtypes.to_dict() == lazy.dtypes.to_dict()
+
+
+def torn_parts(text):
+    frame = table(60, text)
+    query = frame["query"].value_counts().index.tolist()[0]
+    lost = frame.index[frame["query"] == query][:1]
+    rest = frame.drop(index=lost)
+    return [*whole_pieces(rest, 2), frame.loc[lost]], query
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+def test_a_torn_query_is_named(text):
+    parts, query = torn_parts(text)
+    for partitioning in ("clustered", "whole"):
+        with pytest.raises(ValueError, match=f"Query {query!r} is torn"):
+            measured(parts, partitioning)
+        lazy = engine.evaluate_per_query(
+            frame_of(parts), measures=MEASURES, partitioning=partitioning, **COLUMNS
+        )
+        name = "A query" if text else f"Query {query}"  # of text only the hashes are left
+        with pytest.raises(ValueError, match=f"{name} is torn: partition"):
+            lazy.compute()
+
+
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
+def test_an_error_says_in_which_partition_and_row(partitioning):
+    frame = table()
+    frame.loc[117, "score"] = np.nan
+    with pytest.raises(ValueError, match="In partition 1, .* y_score must not be NaN: row 17 is"):
+        measured([frame[:100], frame[100:200], frame[200:]], partitioning)
+
+
+ONE = table(3)
+BAD = {
+    "ddf must be a Dask DataFrame; got DataFrame": lambda: engine.evaluate(ONE, **COLUMNS),
+    "There is no one column 'grades'": lambda: measured([ONE], y_true="grades"),
+    "partitioning must be one of": lambda: measured([ONE], "sorted"),
+    "takes tied documents in the order of rows": lambda: measured(
+        [ONE], measures="p(ties='ordinal')"
+    ),
+    "its gain is a lambda": lambda: measured([ONE], measures=sg.NDCG(gain=lambda grade: grade)),
+    "y_true is empty": lambda: measured([ONE[:0]], "clustered"),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input(message):
+    with pytest.raises(Exception, match=message):
+        BAD[message]()
+
+
+def test_cross_evaluate_runs_on_the_cluster():
+    import joblib
+    from joblib._dask import DaskDistributedBackend
+    from sklearn.linear_model import Ridge
+
+    if not DaskDistributedBackend.supports_retrieve_callback:
+        pytest.skip("the Dask backend of this joblib gives no results one by one")
+    X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
+    here = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=3)
+    with joblib.parallel_config("dask"):
+        there = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=3, n_jobs=2)
+    assert there.to_frame().equals(here.to_frame())
+
+
+def test_xgboost_stops_where_the_pooled_truth_does(cluster):
+    """Two workers, one with five times the queries of the other."""
+    da = pytest.importorskip("dask.array")
+    reason = "XGBoost 2 asks Dask for what it has no more"
+    xgb = pytest.importorskip("xgboost", minversion="3.0", reason=reason)
+    from xgboost import dask as dxgb
+
+    from skgraded.xgboost import EarlyStopping, custom_metric
+
+    X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
+    workers = list(cluster.scheduler_info()["workers"])
+    cuts = [0, int(np.searchsorted(qid, 50)), len(qid)]
+
+    def split(values):
+        parts = []
+        for start, end, worker in zip(cuts[:-1], cuts[1:], workers, strict=True):
+            part = da.from_array(values[start:end], chunks=-1)
+            parts.append(cluster.persist(part, workers=[worker]))
+        return da.concatenate(parts)
+
+    noise = np.random.default_rng(0).permutation(X[:, 0])
+    worse = np.column_stack([noise, X[:, 1:]])
+    train = dxgb.DaskDMatrix(cluster, split(X), split(y), qid=split(qid))
+    valid = dxgb.DaskDMatrix(cluster, split(worse), split(y), qid=split(qid))
+    output = dxgb.train(
+        cluster, {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": 1}, train,
+        100, evals=[(valid, "valid")], custom_metric=custom_metric("ndcg@5"),
+        callbacks=[EarlyStopping(rounds=4)],
+    )
+    booster, history = output["booster"], output["history"]["valid"]["NDCG@5"]
+    assert 4 < len(history) < 100 and len(workers) == 2
+    for i, value in enumerate(history):
+        scores = booster.predict(xgb.DMatrix(worse), iteration_range=(0, i + 1))
+        assert value == pytest.approx(sg.NDCG(k=5)(y, scores, qid=qid), abs=1e-6)
+    assert len(history) == int(np.argmax(history)) + 1 + 4

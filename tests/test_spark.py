@@ -1,0 +1,214 @@
+"""Spark frames in local[2]: the Summary is that of all rows in memory."""
+
+import os
+import shutil
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, whole_pieces
+
+import skgraded as sg
+
+pytest.importorskip("pyspark")
+if shutil.which("java") is None:
+    pytest.skip("there is no Java, which Spark needs", allow_module_level=True)
+
+# Python of the workers, whose paths are those of this process.
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # what pyspark warns of when it is imported is its own
+    from pyspark.sql import SparkSession
+
+    import skgraded.spark as engine
+
+
+# pyspark leaves sockets open, and CrossValidator its threads.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="session")
+def spark():
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "3")
+        .config("spark.driver.memory", "1g")
+        # a JVM that lives for seconds: little compiled, one thread that collects
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        # a file a partition, the largest first
+        .config("spark.sql.files.openCostInBytes", str(2**30))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def frame_of(spark, tmp_path):
+    """Make a frame of these partitions, a file each."""
+    def make(parts):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        for i, part in enumerate(parts):
+            part.to_parquet(folder / f"{i}.parquet", index=False)
+        return spark.read.parquet(str(folder))
+
+    return make
+
+
+@pytest.fixture
+def measured(frame_of):
+    def measure(parts, partitioning="shuffle", measures=MEASURES, **others):
+        return engine.evaluate(
+            frame_of(parts), measures=measures, partitioning=partitioning, **COLUMNS | others
+        )
+
+    return measure
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+def test_partitions_give_the_summary_of_all_rows(measured, text):
+    frame = table(text=text)
+    expected = sg.Summary.of(in_memory(frame))
+    assert measured(pieces(frame, 4)[1:], "clustered") == expected
+    assert measured(whole_pieces(frame, 3), "whole") == expected
+    assert measured(pieces(mixed(frame), 4)[1:]) == expected
+    assert measured(pieces(mixed(frame), 4)[1:], n_partitions=1) == expected
+
+
+def test_a_partition_comes_in_several_batches(spark, measured):
+    frame = table()
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 50)
+    try:
+        found = measured([frame], "clustered")
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    assert found == sg.Summary.of(in_memory(frame))
+
+
+def test_partitions_without_rows(measured):
+    frame = table(2)
+    assert measured([frame], n_partitions=8) == sg.Summary.of(in_memory(frame))
+
+
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
+def test_values_by_query_are_those_of_the_evaluation(frame_of, partitioning):
+    frame = table(text=True)
+    found = engine.evaluate_per_query(
+        frame_of(pieces(frame, 3)[1:]), measures=MEASURES, partitioning=partitioning,
+        **COLUMNS,
+    ).toArrow().to_pandas()
+    found = found.sort_values("query_id", ignore_index=True)
+    expected = in_memory(frame).to_frame().sort_values("query_id", ignore_index=True)
+    assert list(found) == list(expected)
+    assert found["query_id"].tolist() == expected["query_id"].tolist()
+    assert np.array_equal(found.iloc[:, 1:], expected.iloc[:, 1:], equal_nan=True)
+
+
+@pytest.mark.parametrize("partitioning", ["clustered", "whole"])
+def test_a_torn_query_is_named(frame_of, partitioning):
+    frame = table(60, text=True)
+    query = frame["query"].value_counts().index.tolist()[0]
+    lost = frame.index[frame["query"] == query][:1]
+    rest = frame.drop(index=lost)
+    first, second, third = whole_pieces(rest, 3)
+    parts = [first, pd.concat([second, frame.loc[lost], third])]
+    if partitioning == "whole":
+        parts = [first, pd.concat([second, third]), frame.loc[lost]]
+    for evaluate in (engine.evaluate, engine.evaluate_per_query):
+        with pytest.raises(ValueError, match=f"Query {query!r} is torn: .*partition"):
+            evaluate(
+                frame_of(parts), measures=MEASURES, partitioning=partitioning, **COLUMNS
+            )
+
+
+def test_an_error_says_in_which_partition_and_row(measured):
+    frame = table()
+    frame.loc[117, "grade"] = -1.0
+    parts = [frame[:100], frame[100:200], frame[200:]]
+    with pytest.raises(ValueError, match=r"In partition [12], where .*grades ≥ 0: row 17 is -1"):
+        measured(parts, "clustered")
+    with pytest.raises(ValueError, match=r"In partition \d, where .*grades ≥ 0: row \d+ is -1"):
+        measured(parts)
+
+
+ONE = table(3)
+BAD = {
+    "df must be a Spark DataFrame; got DataFrame": lambda measured: engine.evaluate(ONE, **COLUMNS),
+    "There is no one column 'grades'": lambda measured: measured([ONE], y_true="grades"),
+    "n_partitions must be at least 1": lambda measured: measured([ONE], n_partitions=0),
+    "takes tied documents in the order of rows": lambda measured: measured(
+        [ONE], measures="p(ties='ordinal')"
+    ),
+    "its gain is a lambda": lambda measured: measured(
+        [ONE], measures=sg.NDCG(gain=lambda grade: grade)
+    ),
+    "y_true is empty": lambda measured: measured([ONE[:0]]),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input(measured, message):
+    with pytest.raises(Exception, match=message):
+        BAD[message](measured)
+
+
+# pyspark.ml --------------------------------------------------------------------------------------
+
+def test_the_evaluator_gives_the_mean(frame_of, tmp_path):
+    frame = table()
+    columns = {"labelCol": "grade", "predictionCol": "score", "queryCol": "query"}
+    evaluator = engine.RankingEvaluator(metricName="mu_map", **columns)
+    expected = sg.Summary.of(in_memory(frame, ["mu_map", "ndcg@10"], weighted=False)).mean()
+    data = frame_of([frame])
+    assert evaluator.evaluate(data) == expected["MuAP"]
+    other = evaluator.copy({evaluator.metricName: "ndcg@10"})
+    assert other.getMetricName() == "ndcg@10" and evaluator.getMetricName() == "mu_map"
+    assert other.evaluate(data) == pytest.approx(expected["NDCG@10"], rel=1e-15)
+    assert evaluator.isLargerBetter()
+    evaluator.save(str(tmp_path / "evaluator"))
+    same = engine.RankingEvaluator.load(str(tmp_path / "evaluator"))
+    assert (same.getQueryCol(), same.getMetricName()) == ("query", "mu_map")
+    with pytest.raises(ValueError, match="[Nn]o measure|[Uu]nknown|nonsense"):
+        engine.RankingEvaluator(metricName="nonsense")
+
+
+def test_folds_hold_whole_queries(frame_of):
+    frame = table(200, text=True)
+    data = engine.with_folds(frame_of([frame]), "query", numFolds=3)
+    folds = data.select("query", "fold").toArrow().to_pandas()
+    assert (folds.groupby("query")["fold"].nunique() == 1).all()
+    sizes = folds.drop_duplicates()["fold"].value_counts()
+    assert sorted(sizes.index) == [0, 1, 2] and sizes.min() > 40
+    other = engine.with_folds(frame_of([frame]), "query", seed=1)
+    assert not folds["fold"].equals(other.select("fold").toArrow().to_pandas()["fold"])
+
+
+def test_cross_validator_chooses_by_the_measure_on_whole_queries(spark):
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.ml.regression import LinearRegression
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+
+    X, y, qid = sg.datasets.make_ranking(n_queries=60, n_features=4, random_state=0)
+    rows = pa.table({f"x{i}": X[:, i] for i in range(4)} | {"label": y.astype(float), "query": qid})
+    data = VectorAssembler(inputCols=[f"x{i}" for i in range(4)], outputCol="features").transform(
+        engine.with_folds(spark.createDataFrame(rows), "query", 2)
+    ).cache()
+    regression = LinearRegression(elasticNetParam=1.0)  # which then leaves no feature
+    search = CrossValidator(
+        estimator=regression, evaluator=engine.RankingEvaluator(metricName="ndcng@5"),
+        estimatorParamMaps=ParamGridBuilder().addGrid(regression.regParam, [0.0, 1e3]).build(),
+        numFolds=2, foldCol="fold",
+    )
+    found = search.fit(data)
+    assert found.avgMetrics[0] > found.avgMetrics[1] + 0.1
+    assert found.bestModel._java_obj.getRegParam() == 0.0
