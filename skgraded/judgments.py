@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,8 @@ from skgraded._input.columns import (
 from skgraded._input.queries import group_sizes, mean_weights, queries_of
 from skgraded._kernels.layout import lay_out
 from skgraded._kernels.threads import run_chunks
+
+T = TypeVar("T")
 
 MOST_REMEMBERED = 32  # what measures have laid out; a plan may hold a number a row
 
@@ -72,6 +75,17 @@ class Judgments:
     weights: np.ndarray | None
     n_rows: int
     n_queries: int
+    # as `_kernels.layout` has them
+    order: np.ndarray | None
+    starts: np.ndarray
+    codes: np.ndarray
+    levels: np.ndarray
+    counts: np.ndarray
+    n_levels: np.ndarray
+    level_starts: np.ndarray
+    grade_type: np.dtype[Any]
+    n_unknown: int
+    first_unknown: int
 
     def __init__(
         self,
@@ -80,7 +94,7 @@ class Judgments:
         qid: Any = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-    ):
+    ) -> None:
         grades = grade_column(y_true, "y_true")
         self.grade_type = grade_type(y_true)
         n = self.n_rows = len(grades)
@@ -113,10 +127,10 @@ class Judgments:
         self.n_unknown = sum(n_unknown)
         self.first_unknown = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_memory": OrderedDict()}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
         return f"Judgments({self.n_rows} rows, {self.n_queries} queries{weighted})"
 
@@ -128,17 +142,17 @@ class Judgments:
         return by_row
 
     @property
-    def query_of_row(self):
+    def query_of_row(self) -> np.ndarray:
         """The position of each row's query in `query_ids`, shape (n,)."""
         return self._by_row(np.repeat(np.arange(self.n_queries), self.sizes))
 
     @property
-    def grades(self):
+    def grades(self) -> np.ndarray:
         """The grades row by row as they were given, shape (n,)."""
         levels = self.levels[np.repeat(self.level_starts[:-1], self.sizes) + self.codes]
         return self._by_row(np.where(self.codes < 0, np.nan, levels))
 
-    def on_scale(self, number):
+    def on_scale(self, number: float) -> float:
         """A threshold or a top grade, rounded as grades of fewer than 64 bits were.
 
         So that a grade that reached it before still does.
@@ -149,24 +163,24 @@ class Judgments:
         return float(as_decimals(np.array([number], dtype=self.grade_type))[0])
 
     @property
-    def max_size(self):
+    def max_size(self) -> int:
         """Rows of the largest query."""
         return int(self.sizes.max())
 
     @property
-    def top_grades(self):
+    def top_grades(self) -> np.ndarray:
         """The top grade of each query, shape (n_queries,)."""
         return self.levels[self.level_starts[1:] - 1]
 
-    def by_level(self, per_query):
+    def by_level(self, per_query: np.ndarray) -> np.ndarray:
         """Repeat a value of each query for each of its levels, shape (n_levels,)."""
         return np.repeat(per_query, self.n_levels)
 
-    def sum_levels(self, per_level):
+    def sum_levels(self, per_level: np.ndarray) -> np.ndarray:
         """Sum of a number of each level over each query's levels, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
-    def remember(self, key, compute, still_holds):
+    def remember(self, key: Any, compute: Callable[[], T], still_holds: Callable[[T], bool]) -> T:
         """`compute()`, or what it gave before for the same key, if that still holds.
 
         Only for what the truth decides. What was used last is kept.
@@ -196,7 +210,13 @@ def _queries(qid, group, n):
     return np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes))
 
 
-def check_judgments(y_true, *, qid=None, group=None, sample_weight=None):
+def check_judgments(
+    y_true: ArrayLike | Judgments,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Judgments:
     """`y_true` itself if it is Judgments, else Judgments of it."""
     if not isinstance(y_true, Judgments):
         return Judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)

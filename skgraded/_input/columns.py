@@ -2,8 +2,10 @@
 
 import math
 import numbers
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -187,7 +189,7 @@ def whole_number(value, name, minimum):
     return int(value)
 
 
-def one_of(name, known, or_callable=False):
+def one_of(name: str, known: Collection[str], or_callable: bool = False) -> Callable[[Any], Any]:
     """Make a check of one of the known words, or of a callable where that is allowed."""
     def check(value):
         if or_callable and callable(value):
@@ -200,7 +202,14 @@ def one_of(name, known, or_callable=False):
     return check
 
 
-def number(name, low, high=math.inf, above=False, below=False, optional=False):
+def number(
+    name: str,
+    low: float,
+    high: float = math.inf,
+    above: bool = False,
+    below: bool = False,
+    optional: bool = False,
+) -> Callable[[Any], Any]:
     """Make a check of a finite number from `low` (or `above` it) to `high` (or `below` it)."""
     def check(value):
         if value is None and optional:

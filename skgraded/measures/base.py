@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,7 @@ from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, sum_queries, t
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
+Function = Callable[[np.ndarray], ArrayLike]  # a gain or a discount of a user's own
 TIES = {"average": AVERAGE, "ordinal": ORDINAL, "best": BEST, "worst": WORST}
 
 
@@ -40,7 +41,7 @@ def _check_k(value):
     return whole_number(value, "k", 1)
 
 
-def check_undefined(value):
+def check_undefined(value: Any) -> float:
     """Return `undefined` as a float if it is 0.0, 1.0 or nan, else raise a ValueError."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if is_number and math.isnan(value):
@@ -50,7 +51,7 @@ def check_undefined(value):
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
-def called(function, name, arguments, above_0=False):
+def called(function: Any, name: str, arguments: np.ndarray, above_0: bool = False) -> np.ndarray:
     """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
     given = function(arguments.copy())
     try:
@@ -69,18 +70,18 @@ def called(function, name, arguments, above_0=False):
 class Watched:
     """A user's function, with what it was given and what it gave."""
 
-    def __init__(self, function):
+    def __init__(self, function: Function) -> None:
         self._function = function
         self._calls: list = []
 
-    def __call__(self, arguments):
+    def __call__(self, arguments: np.ndarray) -> ArrayLike:
         """What the function gives."""
         before = arguments.copy()  # the function may change what it is given
         given = self._function(arguments)
         self._calls.append((before, np.array(given)))
         return given
 
-    def is_as_before(self):
+    def is_as_before(self) -> bool:
         """Whether it still gives the same for the same."""
         return all(
             np.array_equal(self._function(arguments.copy()), given)
@@ -108,7 +109,7 @@ def _text(value):
     return repr(value)
 
 
-def fields_of(measure):
+def fields_of(measure: Any) -> dict[str, dataclasses.Field[Any]]:
     """The parameters of a measure or of a class of them: dataclass fields by name."""
     return _fields(measure if isinstance(measure, type) else type(measure))
 
@@ -141,11 +142,12 @@ class Measure:
 
     undefined: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         checks = _CHECKS | self._own_checks
         for name, value in self._parameters.items():
             object.__setattr__(self, name, checks[name](value))
-    _own_checks: ClassVar[dict] = {}  # of parameters that mean something else elsewhere
+    # of parameters that mean something else elsewhere
+    _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}
 
     def __call__(
         self,
@@ -233,7 +235,7 @@ class Measure:
         undefined.flags.writeable = False
         return undefined
 
-    def plan(self, judgments):
+    def plan(self, judgments: Judgments) -> Any:
         """Lay out what the kernel has to sum for this measure over these Judgments, once."""
         self._refuse_unknown(judgments)
         return self._kept("_plan", judgments)
@@ -261,7 +263,7 @@ class Measure:
     def _undefined(self, judgments):
         raise NotImplementedError
 
-    def values(self, judgments, scores) -> np.ndarray:
+    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """Values of the queries that have one, (n_queries,), of a measure without a plan."""
         raise NotImplementedError
 
@@ -296,22 +298,22 @@ class Measure:
 
     __name__ = name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self.name == other.name if isinstance(other, Measure) else NotImplemented
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.name)
 
-    def __copy__(self):
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         for name, value in self._parameters.items():
             if callable(value) and "<" in getattr(value, "__qualname__", ""):
                 raise pickle.PicklingError(
@@ -321,7 +323,7 @@ class Measure:
         new = copyreg.__newobj_ex__  # type: ignore[attr-defined]
         return new, (type(self), (), {}), self._parameters
 
-    def __setstate__(self, parameters):
+    def __setstate__(self, parameters: dict[str, Any]) -> None:
         for name, value in parameters.items():
             is_nan = isinstance(value, float) and math.isnan(value)  # by a pickle, an object anew
             object.__setattr__(self, name, math.nan if is_nan else value)
@@ -336,7 +338,7 @@ class Ranked(Measure):
 
     _has_mean = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.k == "mean" and not self._has_mean:
             raise ValueError(f"k='mean' is for NDCG and NDCNG; {type(self).__name__} has none.")
@@ -434,7 +436,7 @@ def score_queries(
     return found
 
 
-def sum_plans(plans, judgments, scores):
+def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:
     """Rank the scores once and sum up each plan over it, (n_plans, n_queries); NaN is refused."""
     sums = np.empty((len(plans), judgments.n_queries))
     has_nan = run_chunks(

@@ -1,19 +1,21 @@
 """Correlations of two orders: τ_ap, EDRC on grades, Kendall's τ_b and Spearman's ρ."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from dataclasses import field
 
 import numpy as np
 
 from skgraded._input.columns import number, one_of
 from skgraded._kernels.sums import ABOVE, TAU, Plan
+from skgraded.judgments import Judgments
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Measure, called
+from skgraded.measures.base import TIES, Function, Measure, called
 
 CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
 
 
-def rank_weights(discount, ranks):
+def rank_weights(discount: str | Function, ranks: np.ndarray) -> np.ndarray:
     """1/D(R) of distinct ranks R ≥ 2; for a callable D times its smallest value.
 
     Only the ratios count in EDRC, and so no weight overflows.
@@ -102,7 +104,7 @@ class EDRC(_Correlation):
     0.333
     """
 
-    discount: str | Callable = field(default="linear", kw_only=False)
+    discount: str | Function = field(default="linear", kw_only=False)
     prior: float = field(default=0.5, kw_only=False)
 
     _own_checks = {
@@ -142,7 +144,7 @@ class _ByScipy(_Correlation):
 
     _function: str  # of scipy.stats
 
-    def values(self, judgments, scores):
+    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         from scipy import stats  # slow to import
 
         correlation = getattr(stats, self._function)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import check_scores, column, whole_number
 from skgraded.judgments import Judgments, check_judgments
-from skgraded.measures.base import Measure, fields_of, mean_over_queries, score_queries
+from skgraded.measures.base import Measure, Ranked, fields_of, mean_over_queries, score_queries
 from skgraded.measures.precision import AP, MuAP
 from skgraded.measures.texts import as_measures
 
@@ -111,7 +111,7 @@ def threshold_curve(
     return ThresholdCurve(steps.thresholds, values)
 
 
-def n_undefined_at(judgments, thresholds, relative):
+def n_undefined_at(judgments: Judgments, thresholds: np.ndarray, relative: bool) -> np.ndarray:
     """How many queries have no document at each threshold or above, (n_thresholds,) of int."""
     tops = judgments.top_grades
     return np.searchsorted(np.sort((tops > 0).astype(float) if relative else tops), thresholds)
@@ -250,7 +250,9 @@ def _score_in_parts(measures, judgments, scores):
 
 # Input -------------------------------------------------------------------------------------------
 
-def without_cutoff(measures, ties=None):
+def without_cutoff(
+    measures: str | Measure | Iterable[str | Measure], ties: str | None = None
+) -> list[Ranked]:
     """Measures without a cut-off, checked to have none and to know one; with a tie rule, if any."""
     return [_without_cutoff(measure, ties) for measure in as_measures(measures)]
 
@@ -268,7 +270,7 @@ def _without_cutoff(measure, ties):
     return dataclasses.replace(measure, ties=ties)
 
 
-def check_cutoffs(cutoffs):
+def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:
     """Whole cut-offs that ascend from 1 or above, (n_cutoffs,) of int."""
     given = column(cutoffs, "cutoffs")
     whole = np.array([whole_number(n, "cutoffs", 1) for n in given.tolist()])

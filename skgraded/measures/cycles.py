@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -26,12 +26,12 @@ class LeftOut(NamedTuple):
     n_in_cycles: int  # stated one way, within a longer cycle
 
     @property
-    def n_unknown(self):
+    def n_unknown(self) -> int:
         """How many pairs were left out."""
         return self.n_contradicted + self.n_in_cycles
 
 
-def without_cycles(pairs, cycles):
+def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
     """Pairs without those that ``cycles="unknown"`` or "majority" leaves out; see `LeftOut`."""
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
     opposite = {(v, w): votes[w, v] for v, w in votes}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import field
 from typing import Literal
 
@@ -11,7 +10,7 @@ import numpy as np
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Ranked, called, shared_fields
+from skgraded.measures.base import TIES, Function, Ranked, called, shared_fields
 from skgraded.measures.grades import (
     SMALL,
     divisors,
@@ -43,8 +42,8 @@ class _CumulatedGain(Ranked):
     k: int | Literal["mean"] | None = field(  # type: ignore[assignment]  # others have no mean
         default=None, kw_only=False
     )
-    gain: str | Callable = "exp2"
-    discount: str | Callable = "log2"
+    gain: str | Function = "exp2"
+    discount: str | Function = "log2"
 
     _has_mean = True
 

@@ -1,36 +1,41 @@
 """What several measures ask of the grades: which are relevant, what they gain, on which scale."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from skgraded.measures.base import called
+from skgraded.judgments import Judgments
+from skgraded.measures.base import Function, called
 
 LN2 = np.log(2.0)
 SMALL = 1e-200  # of top grades below this, what is computed may lose its digits
 
 
-def relevant_levels(judgments, threshold):
+def relevant_levels(judgments: Judgments, threshold: float | None) -> np.ndarray:
     """Whether each level of each query is relevant: grade ≥ threshold, or > 0 if that is None."""
     if threshold is None:
         return judgments.levels > 0
     return judgments.levels >= judgments.on_scale(threshold)
 
 
-def n_relevant(judgments, relevant):
+def n_relevant(judgments: Judgments, relevant: np.ndarray) -> np.ndarray:
     """R_t: the number of documents of each query at its relevant levels, (n_queries,)."""
     return judgments.sum_levels(judgments.counts * relevant)
 
 
-def share(relevant, judgments, n):
+def share(relevant: np.ndarray, judgments: Judgments, n: np.ndarray) -> np.ndarray:
     """1 / n of the query at the relevant levels, 0 elsewhere; (n_levels,)."""
     return relevant / judgments.by_level(np.maximum(n, 1))
 
 
-def divisors(values):
+def divisors(values: np.ndarray) -> np.ndarray:
     """The values, 1 in place of 0: to divide by."""
     return np.where(values > 0, values, 1.0)
 
 
-def normalized_levels(judgments, max_grade):
+def normalized_levels(judgments: Judgments, max_grade: float | None) -> np.ndarray:
     """Each level's grade divided by `max_grade`, or by its query's top grade if that is None."""
     if max_grade is not None:
         refuse_grades_above(max_grade, judgments)
@@ -38,7 +43,7 @@ def normalized_levels(judgments, max_grade):
     return judgments.levels / judgments.by_level(divisors(judgments.top_grades))
 
 
-def refuse_grades_above(max_grade, judgments):
+def refuse_grades_above(max_grade: float, judgments: Judgments) -> None:
     """Raise a ValueError that names the first row whose grade is above `max_grade`."""
     highest = judgments.on_scale(max_grade)
     if judgments.levels.max() > highest:
@@ -51,7 +56,7 @@ def refuse_grades_above(max_grade, judgments):
 
 
 @np.errstate(under="ignore")  # beside a grade of 900, one of 1 gains nothing
-def relative_gains(gain, grades, judgments):
+def relative_gains(gain: str | Function, grades: np.ndarray, judgments: Judgments) -> np.ndarray:
     """Gain of each level divided by the gain of its query's top level; 0 where that is 0."""
     tops = divisors(grades[judgments.level_starts[1:] - 1])
     if gain == "exp2":
@@ -81,7 +86,7 @@ def relative_gains(gain, grades, judgments):
     return gains / judgments.by_level(divisors(gains[judgments.level_starts[1:] - 1]))
 
 
-def top_gains(gain, judgments):
+def top_gains(gain: str | Function, judgments: Judgments) -> np.ndarray:
     """Gain of the top grade of each query, by which `relative_gains` divides; inf if too large."""
     if gain == "linear":
         return judgments.top_grades
@@ -91,7 +96,7 @@ def top_gains(gain, judgments):
     return called(gain, "gain", judgments.top_grades)
 
 
-def refuse_gain_of_0(measure, gains, judgments):
+def refuse_gain_of_0(measure: Any, gains: np.ndarray, judgments: Judgments) -> None:
     """Raise a ValueError if the grade 0, the first level of each query, has a gain."""
     if gains[judgments.level_starts[:-1]].any():
         raise ValueError(
@@ -100,7 +105,7 @@ def refuse_gain_of_0(measure, gains, judgments):
         )
 
 
-def without_gain(gain, grades, judgments):
+def without_gain(gain: str | Function, grades: np.ndarray, judgments: Judgments) -> np.ndarray:
     """Which queries have no grade > 0, or none that a callable `gain` gives one for."""
     irrelevant = judgments.top_grades <= 0
     if not callable(gain):

@@ -1,6 +1,6 @@
 """Average precision, μAP and GAP, precision, recall, reciprocal rank."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from skgraded._input.columns import number
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
 from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR, Plan
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Ranked, shared_fields
+from skgraded.measures.base import TIES, Function, Ranked, shared_fields
 from skgraded.measures.grades import (
     divisors,
     n_relevant,
@@ -140,7 +140,7 @@ class GAP(Graded):
     0.927
     """
 
-    gain: str | Callable = "linear"
+    gain: str | Function = "linear"
 
     def _plan(self, judgments):
         depth = self._depth(judgments)
@@ -183,7 +183,7 @@ class QMeasure(Graded):
     """
 
     beta: float = 1
-    gain: str | Callable = "linear"
+    gain: str | Function = "linear"
 
     _own_checks = {"beta": number("beta", 0)}
 

@@ -22,7 +22,7 @@ from skgraded._kernels.closure import (
     count_block,
     count_in_orders,
 )
-from skgraded.measures.base import check_undefined, mean_over_queries
+from skgraded.measures.base import Function, check_undefined, mean_over_queries
 from skgraded.measures.correlation import CHECK_DISCOUNT, rank_weights
 from skgraded.measures.cycles import CHECK_CYCLES, LeftOut, without_cycles
 
@@ -33,8 +33,8 @@ JUDGED = "judged"
 def edrc_score(
     true_pairs: Any,
     predicted_pairs: Any,
-    discount: str | Callable = "linear",
-    prior: float | Callable = 0.5,
+    discount: str | Function = "linear",
+    prior: float | Callable[[Any, Any], float] = 0.5,
     items: Any = None,
     *,
     qid: ArrayLike | None = None,
@@ -167,8 +167,8 @@ def edrc_score(
 def edrc_per_query(
     true_pairs: Any,
     predicted_pairs: Any,
-    discount: str | Callable = "linear",
-    prior: float | Callable = 0.5,
+    discount: str | Function = "linear",
+    prior: float | Callable[[Any, Any], float] = 0.5,
     items: Any = None,
     *,
     qid: ArrayLike,
