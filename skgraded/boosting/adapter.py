@@ -1,5 +1,7 @@
 """What QueryRanker has to know of an estimator: here of any, and of a library's in its own file."""
 
+from __future__ import annotations
+
 import inspect
 import pkgutil
 import sys
@@ -8,19 +10,21 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone, is_regressor
 from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.columns import check_weights, column
 from skgraded._input.tables import is_polars_frame
-from skgraded.boosting.rows import WEIGHT
+from skgraded.boosting.rows import WEIGHT, Rows
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
 # The other files here have the name of a library's package.
 COMMON = {"adapter", "metric", "objective", "rows"}
 
 
-def adapter_of(estimator):
+def adapter_of(estimator: Any) -> Adapter:
     """What is known of the estimator: by the file of its library, or else as of any."""
     for cls in type(estimator).__mro__:
         package = cls.__module__.partition(".")[0]
@@ -32,7 +36,7 @@ def adapter_of(estimator):
 
 
 @cache
-def libraries():
+def libraries() -> list[str]:
     """Names of the packages whose boosters are known, sorted."""
     here = sys.modules[__package__].__path__
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
@@ -53,27 +57,27 @@ class Adapter:
     # weigh them otherwise; an unknown ranker may have been made after any of the known.
     first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
     by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")
-    grades_are_gains = False
+    grades_are_gains: bool = False
 
-    def __init__(self, estimator):
+    def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def expect_gains(self):
+    def expect_gains(self) -> None:
         """Take grades for gains of NDCG, where the estimator optimises it."""
         self.grades_are_gains = True
 
-    def check(self):
+    def check(self) -> None:
         """Refuse settings of the estimator by which it would learn nothing, or something else."""
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The name of the estimator's class."""
         return type(self.estimator).__name__
 
     # Arguments of fit ----------------------------------------------------------------------------
 
     @cached_property
-    def fit_parameters(self):
+    def fit_parameters(self) -> dict[str, inspect.Parameter]:
         """The parameters of the estimator's fit, by name."""
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise TypeError(
@@ -82,7 +86,7 @@ class Adapter:
         return dict(inspect.signature(self.estimator.fit).parameters)
 
     @cached_property
-    def query_argument(self):
+    def query_argument(self) -> str | None:
         """How fit takes the queries, one of QUERY_ARGUMENTS; None: a regressor."""
         for name in QUERY_ARGUMENTS:
             if name in self.fit_parameters:
@@ -96,20 +100,26 @@ class Adapter:
         return None
 
     @property
-    def finds_queries(self):
+    def finds_queries(self) -> bool:
         """Whether the estimator is one that was told where in X the queries are."""
         return getattr(self.estimator, "qid", None) is not None
 
     @property
-    def wants_whole_grades(self):
+    def wants_whole_grades(self) -> bool:
         """Whether the estimator's objective takes whole grades only."""
         return False
 
-    def first_scores_in(self, fit_params):
+    def first_scores_in(self, fit_params: dict[str, Any]) -> list[str]:
         """Names of the first scores among the arguments of fit."""
         return [name for name in self.first_scores if fit_params.get(name) is not None]
 
-    def check_by_row(self, sample_weight, fit_params, n, expected):
+    def check_by_row(
+        self,
+        sample_weight: ArrayLike | None,
+        fit_params: dict[str, Any],
+        n: int | None,
+        expected: str,
+    ) -> dict[str, np.ndarray]:
         """Collect the arguments of fit that follow the rows, checked, by name."""
         by_row = {
             name: column(fit_params[name], name, n, expected)
@@ -124,7 +134,7 @@ class Adapter:
             by_row[WEIGHT] = check_weights(sample_weight, n, expected)
         return by_row
 
-    def refuse_positions(self, fit_params):
+    def refuse_positions(self, fit_params: dict[str, Any]) -> None:
         """Refuse arguments that name rows by position, which is about to change."""
         for name in self.by_position:
             if fit_params.get(name) is not None:
@@ -134,13 +144,13 @@ class Adapter:
                     "(early_stopping=False)."
                 )
 
-    def with_memory(self, fit_params, memory):
+    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
         """The arguments of fit, with one that keeps prepared data, if the library has a way."""
         return fit_params
 
-    def fit_arguments(self, rows):
+    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
         """The arguments of fit, beside X and y, that `rows` stand for, in the estimator's form."""
-        arguments = dict(rows.by_row)
+        arguments: dict[str, Any] = dict(rows.by_row)
         if self.query_argument is not None:
             by_size = self.query_argument == "group"
             arguments[self.query_argument] = rows.sizes if by_size else rows.query_of_row
@@ -148,38 +158,38 @@ class Adapter:
 
     # Tables, copies, fits ------------------------------------------------------------------------
 
-    def readable(self, X):
+    def readable(self, X: Any) -> Any:
         """`X` in a form that the estimator reads."""
         return X
 
-    def copy(self):
+    def copy(self) -> Any:
         """An unfitted copy of the estimator."""
         return clone(self.estimator, safe=False)
 
-    def input_tags(self):
+    def input_tags(self) -> InputTags:
         """What scikit-learn is told of the X that the estimator takes."""
         if hasattr(self.estimator, "__sklearn_tags__"):
             return get_tags(self.estimator).input_tags
         return InputTags(sparse=True, allow_nan=True)  # of a time before tags
 
     @property
-    def for_fractions(self):
+    def for_fractions(self) -> str:
         """What to do about fractional grades where whole ones are wanted."""
         return (
             "wrap a regressor: QueryRanker(LGBMRegressor()) or "
             "QueryRanker(HistGradientBoostingRegressor())"
         )
 
-    def labelled(self, grades):
+    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """An unfitted copy of the estimator, and the labels that stand for the grades there."""
         return self.copy(), grades
 
-    def fit(self, rows, fit_params):
+    def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator on all rows."""
         model, labels = self.labelled(rows.grades)
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
-    def check_stopping(self, fit_params):
+    def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Refuse an estimator that cannot be stopped early, and what would stop it too."""
         *most, last = libraries()
         raise TypeError(
@@ -188,11 +198,13 @@ class Adapter:
             "use what the estimator has of its own."
         )
 
-    def fit_rounds(self, rows, n_rounds, fit_params):
+    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator, which can be stopped early, for so many rounds."""
         raise NotImplementedError
 
-    def fit_stopped(self, training, validation, progress, fit_params):
+    def fit_stopped(
+        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    ) -> Any:
         """Fit a copy of the estimator on the training rows, for as many rounds as it pays.
 
         `progress` gets the scores of the validation rows at each round and says when to stop. The
@@ -224,12 +236,12 @@ class BoosterAdapter(Adapter):
     continued: str = ""
 
     @classmethod
-    def knows(cls, estimator):
+    def knows(cls, estimator: Any) -> bool:
         """Whether the estimator is one of the library's boosters, or of a class made after one."""
         model = getattr(sys.modules.get(cls.package), cls.model, None)
         return model is not None and isinstance(estimator, model)
 
-    def fit_rounds(self, rows, n_rounds, fit_params):
+    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator for so many rounds, stopped by nothing."""
         model, labels = self.labelled(rows.grades)
         names = self.names_of_rounds & model.get_params().keys()
@@ -237,7 +249,7 @@ class BoosterAdapter(Adapter):
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     @property
-    def version(self):
+    def version(self) -> tuple[int, ...]:
         """The library's version, as numbers."""
         parts = sys.modules[self.package].__version__.split(".")
         return tuple(int(part) for part in parts[:3] if part.isdecimal())
@@ -255,12 +267,12 @@ class BoosterAdapter(Adapter):
             parameters = dict(inspect.signature(own.fit).parameters) | parameters
         return parameters
 
-    def readable(self, X):
+    def readable(self, X: Any) -> Any:
         """`X` in a form that the library reads."""
         too_old = is_polars_frame(X) and self.version < self.polars_since
         return X.to_numpy() if too_old else X
 
-    def check_stopping(self, fit_params):
+    def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Refuse a booster that cannot be stopped early, and what would stop it too."""
         parameters = self.estimator.get_params()
         kinds = {parameters.get(name) for name in self.kind_parameters}

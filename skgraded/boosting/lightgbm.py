@@ -19,6 +19,7 @@ from scipy import sparse
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
+from skgraded.boosting.rows import Rows
 from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
@@ -63,23 +64,23 @@ class Library(BoosterAdapter):
     package = "lightgbm"
     model = "LGBMModel"
     library = "LightGBM"
-    polars_since = (4, 7)
-    first_scores = ("init_score",)
-    kind_parameters = ("boosting_type", "boosting", "boost")
-    changing = frozenset({"dart"})
-    names_of_rounds = frozenset({
+    polars_since: tuple[int, ...] = (4, 7)
+    first_scores: tuple[str, ...] = ("init_score",)
+    kind_parameters: tuple[str, ...] = ("boosting_type", "boosting", "boost")
+    changing: frozenset[str] = frozenset({"dart"})
+    names_of_rounds: frozenset[str] = frozenset({
         "n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees",
         "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter",
     })
-    unstopped = {"early_stopping_round": 0}
-    taken = frozenset({
+    unstopped: dict[str, Any] = {"early_stopping_round": 0}
+    taken: frozenset[str] = frozenset({
         "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight",
         "eval_metric", "early_stopping_rounds",
     })
     continued = "init_model"
 
     @property
-    def wants_whole_grades(self):
+    def wants_whole_grades(self) -> bool:
         """Whether the estimator's objective takes whole grades only, as a ranker's own does."""
         if self.query_argument is None or self._takes_gains:
             return False
@@ -102,7 +103,7 @@ class Library(BoosterAdapter):
         is_lambdarank = not callable(self._objective) and self._objective == "lambdarank"
         return self.grades_are_gains and self.query_argument is not None and is_lambdarank
 
-    def check(self):
+    def check(self) -> None:
         """Refuse settings of the estimator by which it would learn nothing, or something else."""
         if callable(self._objective) and _is_on(self._parameters, "bagging_by_query"):
             raise ValueError(NO_BAGGING)
@@ -113,12 +114,12 @@ class Library(BoosterAdapter):
             )
 
     @property
-    def for_fractions(self):
+    def for_fractions(self) -> str:
         """What to do about fractional grades where whole ones are wanted."""
         gains = "set grades='gain', or " if self._objective == "lambdarank" else ""
         return gains + super().for_fractions
 
-    def labelled(self, grades):
+    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """An unfitted copy of the estimator, and grades as codes, if it is told what these gain.
 
         LightGBM takes any number of levels, whose gains may be any numbers. Its own ndcg, which it
@@ -136,11 +137,11 @@ class Library(BoosterAdapter):
     def _names_a_metric(self):
         return any(self._parameters.get(name) is not None for name in METRIC_NAMES)
 
-    def readable(self, X):
+    def readable(self, X: Any) -> Any:
         """`X` in a form that LightGBM reads: sparse matrices, but not SciPy's newer arrays."""
         return sparse.csr_matrix(X) if sparse.issparse(X) else super().readable(X)
 
-    def with_memory(self, fit_params, memory):
+    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
         """The arguments of fit, with a callback by which each data set is binned only once."""
         given = fit_params.get(self.continued) is not None  # whose first scores need raw data
         if given or "callbacks" not in self.fit_parameters:
@@ -148,7 +149,9 @@ class Library(BoosterAdapter):
         callbacks = [*(fit_params.get("callbacks") or ()), _KeptBins(memory)]
         return fit_params | {"callbacks": callbacks}
 
-    def fit_stopped(self, training, validation, progress, fit_params):
+    def fit_stopped(
+        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    ) -> Any:
         """Fit a copy of the estimator, shown and stopped by an exception of LightGBM's own."""
         def measure(y_true, y_pred):
             _refuse_part("QueryRanker(early_stopping=True)", sys._getframe(1))
@@ -197,7 +200,7 @@ def _stop_of(progress):
     return stop
 
 
-ADAPTERS = [Library]
+ADAPTERS: list[type[BoosterAdapter]] = [Library]
 
 
 # Binned data, kept -------------------------------------------------------------------------------

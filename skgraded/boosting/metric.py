@@ -1,8 +1,13 @@
 """What the metrics of the boosting libraries share: their truth and refusals."""
 
+from __future__ import annotations
+
 import weakref
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.columns import whole_number
 from skgraded._kernels.sums import total
@@ -14,21 +19,24 @@ class BoostingMetric:
     """Measures that a boosting library calls at each round; a skin a library adds the call."""
 
     factory: str  # the name of the function that makes it
+    measures: list[Measure]
+    every: int
 
-    def __init__(self, measures, every=1):
+    def __init__(self, measures: str | Measure | Iterable[str | Measure], every: int = 1) -> None:
         self.measures = as_measures(measures)
         self.every = whole_number(every, "every", 1)
         self._one = isinstance(measures, (str, Measure))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         measures = repr(self.measures[0].name if self._one else [m.name for m in self.measures])
         every = f", every={self.every}" if self.every > 1 else ""
         return f"{self.factory}({measures}{every})"
 
-    def __reduce__(self):  # of copies and pickles too: they start with nothing remembered
+    # of copies and pickles too: they start with nothing remembered
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.measures[0] if self._one else self.measures, self.every)
 
-    def means(self, judgments, preds, when=""):
+    def means(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> list[float]:
         """Mean of each measure over the queries; `when`, such as " at round 3", is for errors."""
         means = self._scored(mean_scores, judgments, preds, when)
         for measure in self.measures:
@@ -36,7 +44,7 @@ class BoostingMetric:
                 _refuse_undefined(measure, judgments.weights)
         return means
 
-    def sums(self, judgments, preds, when=""):
+    def sums(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> np.ndarray:
         """Σ w v, Σ w and Σ w of the queries that have a value of their own, (3, n_measures).
 
         So that the mean of the queries of several workers can be had.
@@ -59,7 +67,7 @@ class BoostingMetric:
             refuse_nan(preds, when)
             raise
 
-    def means_of_sums(self, sums):
+    def means_of_sums(self, sums: np.ndarray) -> list[float]:
         """Means of all queries, of the `sums` of all workers."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
             if defined == 0:
@@ -67,7 +75,7 @@ class BoostingMetric:
         return (sums[0] / sums[1]).tolist()
 
 
-def has_value(measure, judgments):
+def has_value(measure: Measure, judgments: Judgments) -> bool:
     """Whether a measure is defined for any query that has weight."""
     defined = ~measure.undefined_queries(judgments)
     return bool((defined if judgments.weights is None else judgments.weights[defined]).any())
@@ -78,13 +86,13 @@ def has_value(measure, judgments):
 class Truth:
     """Judgments, and copies of the labels, groups and weights that they were laid out from."""
 
-    def __init__(self, given):
+    def __init__(self, given: tuple[Any, Any, Any]) -> None:
         labels, group, weight = given
         labels = np.asarray(labels, dtype=np.float32)  # as all libraries keep them
-        self.judgments = Judgments(labels, group=group, sample_weight=weight)
+        self.judgments: Judgments = Judgments(labels, group=group, sample_weight=weight)
         self._given = [np.array(values) for values in given]
 
-    def is_of(self, given):
+    def is_of(self, given: tuple[Any, Any, Any]) -> bool:
         """Whether these are still the same labels, groups and weights; None equals None."""
         return all(map(np.array_equal, self._given, given))
 
@@ -92,15 +100,15 @@ class Truth:
 class WeakIdentityDict:
     """Values kept for objects while these live, found by identity: arrays have no hash."""
 
-    def __init__(self):
-        self._items = {}
+    def __init__(self) -> None:
+        self._items: dict[int, tuple[Any, Any]] = {}
 
-    def get(self, owner):
+    def get(self, owner: object) -> Any:
         """Look up the value kept for this object, None if there is none."""
         ref, value = self._items.get(id(owner), (None, None))
         return value if ref is not None and ref() is owner else None
 
-    def put(self, owner, value):
+    def put(self, owner: object, value: Any) -> None:
         """Keep the value until the object is gone."""
         key, items = id(owner), self._items
         try:
@@ -113,7 +121,7 @@ class WeakIdentityDict:
 _truths = WeakIdentityDict()  # shared by all metrics: several may watch one data set
 
 
-def truth_of(owner, labels, group, weight):
+def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
     """Look up, or lay out, the truth of a data set, or of the labels that stand for one."""
     given = (labels, group, weight)
     truth = _truths.get(owner)
@@ -128,7 +136,7 @@ def truth_of(owner, labels, group, weight):
 AFTERWARDS = "measure what the finished model predicts for all queries, by skgraded.evaluate"
 
 
-def refuse_part(what, instead=AFTERWARDS):
+def refuse_part(what: str, instead: str = AFTERWARDS) -> NoReturn:
     """Raise in a training on several workers, each of which has the scores of its rows only."""
     raise ValueError(
         f"{what} would see the queries of one worker only, and show their mean as that of all: "
@@ -136,7 +144,7 @@ def refuse_part(what, instead=AFTERWARDS):
     )
 
 
-def check_shape(preds, judgments):
+def check_shape(preds: ArrayLike, judgments: Judgments) -> None:
     """Refuse predictions that are not one score a document."""
     shape = np.shape(preds)
     if len(shape) != 1:
@@ -148,7 +156,7 @@ def check_shape(preds, judgments):
         raise ValueError(f"There are {shape[0]} predictions, but {judgments.n_rows} labels.")
 
 
-def refuse_nan(preds, when):
+def refuse_nan(preds: ArrayLike, when: str) -> None:
     """Raise if there is a prediction that is NaN, and name the first."""
     missing = np.isnan(np.asarray(preds, dtype=float))
     if missing.any():

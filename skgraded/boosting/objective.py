@@ -1,6 +1,9 @@
 """What the objectives of the boosting libraries share: gradients taken from a measure."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.columns import number, whole_number
 from skgraded._kernels.gradients import push_queries
@@ -8,6 +11,7 @@ from skgraded._kernels.sums import LINEAR, PAIR
 from skgraded._kernels.threads import run_chunks
 from skgraded.boosting.metric import check_shape, refuse_nan
 from skgraded.judgments import Judgments
+from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 
 TRAINABLE = "NDCG, NDCNG, AP, MuAP and GAP"
@@ -21,34 +25,41 @@ class Objective:
     logistic probability of their wrong order.
     """
 
-    def __init__(self, measure, *, truncation=30, sigmoid=1.0, norm=True):
-        self.measure = as_measure(measure)
-        self.truncation = whole_number(truncation, "truncation", 1)
-        self.sigmoid = _check_sigmoid(sigmoid)
+    def __init__(
+        self,
+        measure: Measure | str,
+        *,
+        truncation: int = 30,
+        sigmoid: float = 1.0,
+        norm: bool = True,
+    ) -> None:
+        self.measure: Measure = as_measure(measure)
+        self.truncation: int = whole_number(truncation, "truncation", 1)
+        self.sigmoid: float = _check_sigmoid(sigmoid)
         if not isinstance(norm, (bool, np.bool_)):
             raise TypeError(f"norm must be True or False; got {norm!r}.")
-        self.norm = bool(norm)
+        self.norm: bool = bool(norm)
         _refuse_untrainable(self.measure)
 
     @property
     def _settings(self):
         return {"truncation": self.truncation, "sigmoid": self.sigmoid, "norm": self.norm}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         default = {"truncation": 30, "sigmoid": 1.0, "norm": True}
         given = [f", {name}={value}" for name, value in self._settings.items()
                  if value != default[name]]
         return f"objective({self.measure.name!r}{''.join(given)})"
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
         return (self.measure, self._settings) == (other.measure, other._settings)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((type(self), self.measure, *self._settings.values()))
 
-    def gradients(self, judgments, preds):
+    def gradients(self, judgments: Judgments, preds: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """First and second derivatives by row, 32-bit floats, times the weights of the queries."""
         check_shape(preds, judgments)
         scores = np.ascontiguousarray(preds, dtype=float)

@@ -1,5 +1,7 @@
 """Rows and their queries, as estimators are fitted on them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +22,7 @@ class Queries(NamedTuple):
     starts: np.ndarray  # where each query begins in `order`, (n_queries + 1,)
 
     @property
-    def sizes(self):
+    def sizes(self) -> np.ndarray:
         """Rows of each query."""
         return np.diff(self.starts)
 
@@ -33,9 +35,9 @@ class Rows:
     grades: np.ndarray
     by_row: dict[str, np.ndarray]  # arguments of fit
     sizes: np.ndarray | None = None  # of consecutive queries; None: in any order, for a regressor
-    grade_type: np.dtype = np.dtype(float)  # in which they were given
+    grade_type: np.dtype[Any] = np.dtype(float)  # in which they were given
 
-    def take(self, rows, sizes):
+    def take(self, rows: np.ndarray | None, sizes: np.ndarray | None) -> Rows:
         """Make Rows of those at these positions; all, in their order, if `rows` is None."""
         if rows is None:
             return replace(self, sizes=sizes)
@@ -43,7 +45,7 @@ class Rows:
         X = take_rows(self.X, rows)
         return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
 
-    def joined(self, other):
+    def joined(self, other: Rows) -> Rows:
         """Make Rows of these and, behind them, others, whose lacking weights are 1."""
         by_row = {
             name: np.concatenate([
@@ -58,17 +60,17 @@ class Rows:
         )
 
     @property
-    def query_of_row(self):
+    def query_of_row(self) -> np.ndarray:
         """The number of each row's query, from 0, (n,)."""
         sizes = np.asarray(self.sizes)
         return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
-    def query_weights(self):
+    def query_weights(self) -> np.ndarray:
         """The weight of each query, the mean over its rows, (n_queries,)."""
         return mean_weights(self.by_row[WEIGHT], self.query_of_row, self.sizes)
 
-    def judgments(self):
+    def judgments(self) -> Judgments:
         """The grades and weights as truth."""
         grades = self.grades.astype(self.grade_type, copy=False)
         return Judgments(grades, group=self.sizes, sample_weight=self.by_row.get(WEIGHT))

@@ -16,7 +16,7 @@ import xgboost as xgb
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
-from skgraded.boosting.rows import WEIGHT
+from skgraded.boosting.rows import WEIGHT, Rows
 from skgraded.measures import MEASURES, Measure
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
@@ -40,19 +40,19 @@ class Library(BoosterAdapter):
     package = "xgboost"
     model = "XGBModel"
     library = "XGBoost"
-    polars_since = (3, 0)
-    first_scores = ("base_margin",)
-    kind_parameters = ("booster",)
-    changing = frozenset({"dart", "gblinear"})
-    unstopped = {"early_stopping_rounds": None}
-    taken = frozenset({
+    polars_since: tuple[int, ...] = (3, 0)
+    first_scores: tuple[str, ...] = ("base_margin",)
+    kind_parameters: tuple[str, ...] = ("booster",)
+    changing: frozenset[str] = frozenset({"dart", "gblinear"})
+    unstopped: dict[str, Any] = {"early_stopping_rounds": None}
+    taken: frozenset[str] = frozenset({
         "eval_set", "eval_group", "eval_metric", "sample_weight_eval_set", "base_margin_eval_set",
         "early_stopping_rounds",
     })
     continued = "xgb_model"
 
     @property
-    def wants_whole_grades(self):
+    def wants_whole_grades(self) -> bool:
         """Whether the estimator's objective takes whole grades only, as a ranker's own does."""
         if self.query_argument is None:
             return False
@@ -61,26 +61,28 @@ class Library(BoosterAdapter):
         return parameters["objective"] == "rank:ndcg" and exponential
 
     @property
-    def for_fractions(self):
+    def for_fractions(self) -> str:
         """What to do about fractional grades where whole ones are wanted."""
         of_objective = "ndcg_exp_gain=False, or objective='rank:pairwise'"
         return f"set grades='gain', {of_objective}, or wrap a regressor"
 
-    def labelled(self, grades):
+    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """An unfitted copy of the estimator, told if labels are gains, and the grades."""
         model = self.copy()
         if self.grades_are_gains and self.query_argument:
             model.set_params(ndcg_exp_gain=False)
         return model, grades
 
-    def fit_arguments(self, rows):
+    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
         """The arguments of fit, beside X and y, that `rows` stand for."""
         arguments = super().fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             arguments[WEIGHT] = rows.query_weights
         return arguments
 
-    def fit_stopped(self, training, validation, progress, fit_params):
+    def fit_stopped(
+        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    ) -> Any:
         """Fit a copy of the estimator, shown and stopped by a callback.
 
         XGBoost would average a callable metric of a ranker by the size of the queries.
@@ -118,7 +120,7 @@ class _Stop(xgb.callback.TrainingCallback):
         return self._progress.is_over
 
 
-ADAPTERS = [Library]
+ADAPTERS: list[type[BoosterAdapter]] = [Library]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
@@ -329,6 +331,10 @@ class EarlyStopping(xgb.callback.EarlyStopping):
     True
     """
 
+    current_rounds: int
+    stopping_history: dict[str, Any]
+    best_scores: dict[str, Any]
+
     def __init__(
         self,
         *,
@@ -338,7 +344,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         maximize: bool | None = None,
         save_best: bool = False,
         min_delta: float = 0.0,
-    ):
+    ) -> None:
         super().__init__(
             rounds=rounds, metric_name=metric_name, data_name=data_name,
             maximize=maximize is None or maximize, save_best=save_best, min_delta=min_delta,
