@@ -1,13 +1,19 @@
 """Early stopping of a ranker: the queries held out, the value at each round, when it is over."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from skgraded._input.columns import number, whole_number
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.metric import has_value
-from skgraded.boosting.rows import WEIGHT
-from skgraded.measures import mean_scores
+from skgraded.boosting.rows import WEIGHT, Queries, Rows
+from skgraded.judgments import Judgments
+from skgraded.measures import Measure, mean_scores
 
 
 class Progress:
@@ -16,15 +22,15 @@ class Progress:
     It is over after as many rounds without a new best value as the patience says.
     """
 
-    def __init__(self, measures, judgments, patience):
+    def __init__(self, measures: list[Measure], judgments: Judgments, patience: int) -> None:
         self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
-        self.best_round = 0  # counted from 1
-        self.best_score = -np.inf
+        self.best_round: int = 0  # counted from 1
+        self.best_score: float = -np.inf
         self._measures = measures
         self._judgments = judgments
         self._patience = patience
 
-    def see(self, scores):
+    def see(self, scores: ArrayLike) -> None:
         """Measure the scores of the validation rows after another round."""
         means = mean_scores(self._measures, self._judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
@@ -38,27 +44,27 @@ class Progress:
         return next(iter(self.history.values()))
 
     @property
-    def last(self):
+    def last(self) -> float:
         """The value of the deciding measure after the last round."""
         return self._deciding[-1]
 
     @property
-    def n_rounds(self):
+    def n_rounds(self) -> int:
         """Rounds so far."""
         return len(self._deciding)
 
     @property
-    def over_at(self):
+    def over_at(self) -> int:
         """The round after which it is over if none is better before."""
         return self.best_round + self._patience
 
     @property
-    def is_over(self):
+    def is_over(self) -> bool:
         """Whether no round has been better for as long as the patience lasts."""
         return self.n_rounds >= self.over_at
 
 
-def hold_out(n_queries, fraction, random_state):
+def hold_out(n_queries: int, fraction: float, random_state: Any) -> np.ndarray:
     """Draw the queries to hold out, at least one: (n_queries,) of bool."""
     if n_queries < 2:
         raise ValueError(
@@ -75,7 +81,7 @@ def hold_out(n_queries, fraction, random_state):
     return held_out
 
 
-def split(rows, queries, held_out, by_query):
+def split(rows: Rows, queries: Queries, held_out: np.ndarray, by_query: bool) -> tuple[Rows, Rows]:
     """Part Rows into those to train, brought together if `by_query`, and those to stop on."""
     sizes = queries.sizes
     order = np.arange(len(rows.grades)) if queries.order is None else queries.order
@@ -88,13 +94,13 @@ def split(rows, queries, held_out, by_query):
 
 # Errors ------------------------------------------------------------------------------------------
 
-def check_settings(ranker):
+def check_settings(ranker: Any) -> None:
     """Refuse bad settings of the stopping."""
     number("validation_fraction", 0, 1, above=True, below=True)(ranker.validation_fraction)
     whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
 
 
-def refuse_eval(given):
+def refuse_eval(given: dict[str, Any]) -> None:
     """Refuse a validation set where nothing is to be stopped."""
     for name, value in given.items():
         if value is not None:
@@ -104,7 +110,7 @@ def refuse_eval(given):
             )
 
 
-def refuse_incomplete(given, group, first_scores):
+def refuse_incomplete(given: dict[str, Any], group: Any, first_scores: list[str]) -> None:
     """Refuse a validation set of which a part is missing, or that cannot be told from training."""
     missing = [name for name, value in given.items() if value is None]
     if missing:
@@ -124,7 +130,7 @@ def refuse_incomplete(given, group, first_scores):
         )
 
 
-def refuse_both_sides(ids, eval_ids):
+def refuse_both_sides(ids: np.ndarray, eval_ids: np.ndarray) -> None:
     """Refuse a query that is both in training and validation."""
     known = set(plain_list(ids))
     both = [query for query in plain_list(eval_ids) if query in known]
@@ -135,7 +141,7 @@ def refuse_both_sides(ids, eval_ids):
         )
 
 
-def check_parts(training, validation, measures):
+def check_parts(training: Rows, validation: Rows, measures: list[Measure]) -> Judgments:
     """Judgments of the validation rows, if there is something to train and to stop on."""
     for rows, which in ((training, "left to train on"), (validation, "held out to stop on")):
         if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():

@@ -1,9 +1,13 @@
 """Rows judged before any fit, folds of whole queries, and a fit on the rows of one."""
 
+from __future__ import annotations
+
 import numbers
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.utils import _safe_indexing
 
@@ -13,9 +17,20 @@ from skgraded._input.tables import as_table
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments
+from skgraded.measures import Measure
 
 
-def judge(caller, estimator, X, y, measures, *, qid=None, group=None, sample_weight=None):
+def judge(
+    caller: str,
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    measures: list[Measure],
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[Any, Judgments]:
     """X as a table and its truth as Judgments, once the measures have refused what they refuse.
 
     If the queries are not given, the estimator's `qid` says where in X they are. `caller` is the
@@ -34,7 +49,7 @@ def judge(caller, estimator, X, y, measures, *, qid=None, group=None, sample_wei
     return X, judgments
 
 
-def refuse_bare_ranker(estimator):
+def refuse_bare_ranker(estimator: Any) -> None:
     """Refuse a ranker whose fit takes queries in a form of its own."""
     adapter = adapter_of(estimator)
     if adapter.finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
@@ -54,7 +69,14 @@ def _wanted(estimator, names):
     return estimator.get_metadata_routing().consumes("fit", names)
 
 
-def fit_rows(estimator, X, y, rows, qid, sample_weight=None):
+def fit_rows(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    rows: np.ndarray,
+    qid: Any,
+    sample_weight: np.ndarray | None = None,
+) -> Any:
     """Fit a copy of the estimator on some rows, with their queries and weights if it asks."""
     given = {"qid": qid}
     if sample_weight is not None:
@@ -65,7 +87,9 @@ def fit_rows(estimator, X, y, rows, qid, sample_weight=None):
         return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **metadata)
 
 
-def query_folds(cv, X, y, judgments):
+def query_folds(
+    cv: Any, X: Any, y: Any, judgments: Judgments
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Train and test rows of each fold, once it is seen that no query is torn between them."""
     from sklearn.model_selection import GroupKFold, check_cv  # they would double our import time
 

@@ -65,7 +65,7 @@ class LearningCurve:
             columns[f"test_{name}"] = self.test_scores[name].ravel()
         return pd.DataFrame(columns)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = ", ".join(
             f"{name}={values[0].mean():.4f} to {values[-1].mean():.4f}"
             for name, values in self.test_scores.items()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.utils import RegressorTags
+from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 from sklearn.utils.validation import check_is_fitted, check_memory
 
@@ -152,7 +152,13 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     True
     """
 
+    estimator_: Any
+    n_iter_: int
     best_iteration_: int
+    best_score_: float
+    evals_result_: dict[str, dict[str, list[float]]]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     # Sizes of groups cannot be split with the rows, so nothing can route them.
     __metadata_request__fit = {"qid": True, "group": UNUSED}
@@ -171,7 +177,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         random_state: Any = None,
         grades: str = "level",
         memory: Any = None,
-    ):
+    ) -> None:
         self.estimator = estimator
         self.qid = qid
         self.early_stopping = early_stopping
@@ -491,14 +497,14 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
                     method.add_request(param="qid", alias=UNUSED)
         return request
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         shell = copy(self)
         shell.estimator = None
         new = super(QueryRanker, shell).__sklearn_clone__()
         new.estimator = adapter_of(self.estimator).copy()
         return new
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.estimator_type = "regressor"  # predict gives a number a row
         tags.regressor_tags = RegressorTags()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
@@ -22,6 +23,7 @@ NO_QID = (
     "make_ranking_scorer(…, qid='query_id') or its position; or by the row index of X, "
     "make_ranking_scorer(…, qid=series)."
 )
+Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
 RESPONSE_METHODS = ("predict", "decision_function", "predict_proba")
 
 
@@ -103,7 +105,9 @@ def make_ranking_scorer(
 class RankingScorer:
     """A scorer of ranking measures; made by `make_ranking_scorer`, which describes it."""
 
-    def __init__(self, measure, *, qid=None, response_method=None):
+    def __init__(
+        self, measure: Scored, *, qid: Any = None, response_method: str | list[str] | None = None
+    ) -> None:
         check_source(qid)
         self._measure = _checked_measure(measure)
         self._qid = qid
@@ -120,7 +124,13 @@ class RankingScorer:
         return list(_named(self._measure))
 
     def __call__(
-        self, estimator, X, y_true, *, sample_weight=None, qid=None
+        self,
+        estimator: Any,
+        X: Any,
+        y_true: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        qid: Any = None,
     ) -> float | dict[str, float]:
         """Score a fitted estimator.
 
@@ -159,7 +169,9 @@ class RankingScorer:
             )
         return queries_of(X, self._qid)
 
-    def set_score_request(self, *, sample_weight=UNCHANGED, qid=UNCHANGED) -> RankingScorer:
+    def set_score_request(
+        self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED
+    ) -> RankingScorer:
         """Set what the scorer asks for under metadata routing.
 
         Parameters
@@ -200,10 +212,10 @@ class RankingScorer:
         # scikit-learn asks, from 1.8 on, while metadata routing is off
         return True
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         return copy(self)  # all that it holds is never changed in place
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if isinstance(self._measure, Measure):
             shown = repr(self._measure.name)
         elif isinstance(self._measure, Mapping):
@@ -241,7 +253,7 @@ def _named(measure):
     return {one.name: one for one in as_measures(measure)}
 
 
-def means_of(measure, judgments, y_score):
+def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> float | dict[str, float]:
     """Mean of a measure over the queries; of a list, or a dict by name, a dict of means by name."""
     named = _named(measure)
     means = mean_scores(list(named.values()), judgments, y_score)
@@ -250,12 +262,12 @@ def means_of(measure, judgments, y_score):
 
 # Scores of documents -----------------------------------------------------------------------------
 
-def check_response_method(response_method):
+def check_response_method(response_method: str | list[str] | None) -> str | list[str] | None:
     """The response method or a list of them, checked; None stays None."""
     if response_method is None:
         return None
     one = isinstance(response_method, str)
-    methods = [response_method] if one else list(response_method)
+    methods = [response_method] if isinstance(response_method, str) else list(response_method)
     for method in methods:
         if method not in RESPONSE_METHODS:
             raise ValueError(
@@ -266,7 +278,7 @@ def check_response_method(response_method):
     return response_method if one else methods
 
 
-def document_scores(estimator, X, response_method):
+def document_scores(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
     """One score a document, shape (n,)."""
     if response_method is None:
         methods = _default_methods(estimator)

@@ -6,13 +6,19 @@ every row of a query, so that a fit or a score on some of them shows. A column o
 given beside X, are cut with the rows: that a fit saw a part of a query, nothing says.
 """
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from skgraded._input.query_source import is_column
 from skgraded._input.tables import as_table, hash_rows, mix_bits
 from skgraded._input.words import plain, plain_list
+from skgraded.boosting.rows import Queries
+from skgraded.judgments import Judgments
 
 
 class TornQueryWarning(UserWarning):
@@ -67,15 +73,17 @@ class FittedQueries:
     `others` are the ids of further queries, on which the fit was stopped.
     """
 
-    def __init__(self, queries, grades, table, others=None):
+    def __init__(
+        self, queries: Queries, grades: np.ndarray, table: Any, others: np.ndarray | None = None
+    ) -> None:
         ids, order, starts = queries
-        self.ids = ids
-        self.others = set() if others is None else set(plain_list(others))
-        self.sizes = np.diff(starts)
-        self.grade_marks = _marks(grades, order, starts)
-        self.row_marks = _marks(grades, order, starts, table)
+        self.ids: np.ndarray = ids
+        self.others: set[Any] = set() if others is None else set(plain_list(others))
+        self.sizes: np.ndarray = np.diff(starts)
+        self.grade_marks: np.ndarray = _marks(grades, order, starts)
+        self.row_marks: np.ndarray = _marks(grades, order, starts, table)
 
-    def torn_in(self, judgments, features=None):
+    def torn_in(self, judgments: Judgments, features: Callable[[], Any] | None = None) -> list[Any]:
         """Ids of the judgments' queries that are known, unless all rows are the fitted ones.
 
         Rows are told apart by their queries and grades and, if these are the same, by what
@@ -111,7 +119,7 @@ def _marks(grades, order, starts, table=None):
     return np.add.reduceat(marks, starts[:-1])
 
 
-def warn_if_torn(estimator, X, judgments, source=None):
+def warn_if_torn(estimator: Any, X: Any, judgments: Judgments, source: Any = None) -> None:
     """Issue a TornQueryWarning if a score sees queries in part, or some that the fit has seen.
 
     The estimator is a fitted QueryRanker, alone, as the last step of a pipeline or inside a search;
@@ -159,7 +167,7 @@ def _is_numbering(ids):
     return ids.min() in (0, 1) and ids.max() - ids.min() == len(ids) - 1
 
 
-def warn_if_partial(X, source, verb, stacklevel=3):
+def warn_if_partial(X: Any, source: Any, verb: str, stacklevel: int = 3) -> None:
     """Issue a TornQueryWarning if X has only some of the rows of a query, whose ids were looked up.
 
     Only of a Series as `source`, which holds the label of every row of X, is it known which rows a
