@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Comparison(ComparisonTable):
     correction: str | None
     level: float
     n_resamples: int
-    table: dict[str, list]
+    table: dict[str, list[Any]]
     seed: int | None = None
 
     @property
@@ -358,7 +358,9 @@ def compare(
     )
 
 
-def differences_of_all(comparison, system, baseline, measure):
+def differences_of_all(
+    comparison: Comparison, system: str, baseline: str, measure: str
+) -> np.ndarray:
     """`Comparison.differences` of all queries, in their order: nan of those that do not count."""
     at, other = (comparison.systems.index(name) for name in (system, baseline))
     values = comparison.per_query[measure]

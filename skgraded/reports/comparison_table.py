@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ COLUMNS = (
 )
 
 
-def pairs_of(systems, baseline):
+def pairs_of(systems: list[str], baseline: str | None) -> list[tuple[str, str]]:
     """Pairs of systems to compare, the later one to the earlier or each to the baseline."""
     if baseline is None:
         return list(combinations(systems, 2))
@@ -52,7 +52,7 @@ class ComparisonTable(Report):
     level: float
     n_resamples: int
     seed: int | None
-    table: dict[str, list]
+    table: dict[str, list[Any]]
 
     @property
     def _n_queries(self) -> int:
@@ -218,7 +218,7 @@ class ComparisonTable(Report):
         frame = pd.DataFrame(self._marked_rows(), columns=list(self.table), dtype=object)
         return frame.drop(columns=self._left_out())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         columns = (self.table[name] for name in (
             "system", "baseline", "measure", "difference", "p_adjusted"
         ))

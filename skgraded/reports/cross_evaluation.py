@@ -206,7 +206,7 @@ def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
 
 # Repeated tests ----------------------------------------------------------------------------------
 
-def pooled_over_repeats(parts):
+def pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
     """What a report of several rounds of tests holds, by the names of its parameters.
 
     Each part holds that of a round, and the positions of its queries among all.

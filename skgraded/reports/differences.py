@@ -1,5 +1,9 @@
 """Differences of two systems query by query, and what a row of a comparison says of them."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from skgraded.measures import mean_over_queries
@@ -15,13 +19,15 @@ from skgraded.reports.paired_tests import (
 )
 
 
-def differences_by_query(values, other, weights):
+def differences_by_query(
+    values: np.ndarray, other: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray:
     """One system's values less the other's; nan where a value lacks or the weight is 0."""
     differences = values - other
     return differences if weights is None else np.where(weights > 0, differences, np.nan)
 
 
-def outcomes(differences):
+def outcomes(differences: np.ndarray) -> dict[str, int]:
     """Numbers of wins, ties and losses; equal up to rounding is a tie."""
     signs = np.sign(np.round(differences, TIE))
     meant = (("wins", 1), ("ties", 0), ("losses", -1))
@@ -29,8 +35,18 @@ def outcomes(differences):
 
 
 def table_of(
-    pairs, systems, per_query, undefined, weights, *, test, correction, level, n_resamples, seed
-):
+    pairs: list[tuple[str, str]],
+    systems: list[str],
+    per_query: dict[str, np.ndarray],
+    undefined: dict[str, np.ndarray],
+    weights: np.ndarray | None,
+    *,
+    test: str | None,
+    correction: str | None,
+    level: float,
+    n_resamples: int,
+    seed: int,
+) -> dict[str, list[Any]]:
     """Columns of a comparison, an element a pair (baseline, system) and measure.
 
     `per_query` and `undefined` are arrays (n_systems, n_queries) by measure.
@@ -71,7 +87,7 @@ def _by_hsd(cases, per_query, weights, n_resamples, seed):
     return np.minimum(adjusted * len(per_query), 1.0)
 
 
-def reaching_0(row, level):
+def reaching_0(row: dict[str, Any], level: float) -> dict[str, Any]:
     """Let no interval leave out a 0 that the test does not; identical values stay as they are."""
     low, high, p = row["ci_low"], row["ci_high"], row["p_adjusted"]
     if low < high and not np.isnan(p) and not is_significant(p, level):
@@ -79,7 +95,14 @@ def reaching_0(row, level):
     return row
 
 
-def statistics(values, other, differences, undefined, weights, level):
+def statistics(
+    values: np.ndarray,
+    other: np.ndarray,
+    differences: np.ndarray,
+    undefined: np.ndarray,
+    weights: np.ndarray | None,
+    level: float,
+) -> dict[str, Any]:
     """What a row says of the values of two systems but for the test, by the names of its columns.
 
     `undefined` are the queries that have no value of their own in both.

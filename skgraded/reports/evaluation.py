@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,15 +40,17 @@ class ConfidenceIntervals(dict[str, ConfidenceInterval]):
     method : {"bootstrap", "t"}
     """
 
-    def __init__(self, intervals, level, method):
+    def __init__(
+        self, intervals: Mapping[str, ConfidenceInterval], level: float, method: str
+    ) -> None:
         super().__init__(intervals)
         self.level = level
         self.method = method
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self), self.level, self.method)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = ", ".join(f"{name}=[{low:.4f}, {high:.4f}]" for name, (low, high) in self.items())
         return f"ConfidenceIntervals({self.level:g}, {self.method}: {shown})"
 
@@ -432,7 +434,7 @@ class Evaluation(Report):
         check_evaluation(parts)
         return parts
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
         return f"{type(self).__name__}({len(self.query_ids)} queries: {means})"
 
@@ -491,7 +493,7 @@ def evaluate(
     return Evaluation(**values_by_query(measures, judgments, y_score))
 
 
-def evaluated_name(measure, names):
+def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
     """The one of the evaluated measures' names that is meant; the first by default."""
     if measure is None:
         return names[0]
@@ -503,7 +505,9 @@ def evaluated_name(measure, names):
     return name
 
 
-def values_by_query(measures, judgments, y_score):
+def values_by_query(
+    measures: list[Measure], judgments: Judgments, y_score: ArrayLike
+) -> dict[str, Any]:
     """What an Evaluation holds, by the names of its parameters."""
     names = [measure.name for measure in measures]
     values = score_queries(measures, judgments, y_score)

@@ -1,6 +1,8 @@
 """Confidence intervals of means over queries."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +26,7 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
 
-def check_settings(level, method, n_resamples, rng):
+def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple[float, str, int]:
     """Check level, method, n_resamples and rng; return the first three."""
     level = number("level", 0, 1, above=True, below=True)(level)
     method = one_of("method", METHODS)(method)
@@ -69,7 +71,7 @@ def mean_interval(
         return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
 
 
-def t_reach(n, level):
+def t_reach(n: int, level: float) -> float:
     """How many standard errors of a mean of n values an interval by t reaches to either side."""
     from scipy.special import stdtrit  # as scipy.stats.t.ppf, which takes longer to import
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skgraded.reports.write import tables
 from skgraded.reports.write.tables import Marked
@@ -86,15 +86,15 @@ class Leaderboard:
             f"{self.letters[name]} {name}" if self.letters else name for name in self.systems
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{tables.aligned(self._shown())}\n{self.note}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Leaderboard of {len(self.systems)} systems by {', '.join(self.measures)}"
 
 
 def leaderboard_of(
-    rows: Sequence[Mapping], systems: list[str], measures: list[str], baseline: str | None
+    rows: Sequence[Mapping[str, Any]], systems: list[str], measures: list[str], baseline: str | None
 ) -> Leaderboard:
     """Make the leaderboard of the rows of a comparison, which say what is "told_apart"."""
     means: dict = {}

@@ -1,9 +1,11 @@
 """Two-sided tests of paired differences by query, and corrections for many of them."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,7 +56,7 @@ def p_values(
     return p
 
 
-def smallest_p(test: str, row: Mapping, n_resamples: int) -> tuple[float, bool]:
+def smallest_p(test: str, row: Mapping[str, Any], n_resamples: int) -> tuple[float, bool]:
     """Smallest p that the test could give of a row, and whether the resamples bound it."""
     n, n_differing = row["n_queries"], row["n_queries"] - row["ties"]
     if n < 2 or not n_differing:
@@ -62,7 +64,7 @@ def smallest_p(test: str, row: Mapping, n_resamples: int) -> tuple[float, bool]:
     return TESTS[test].smallest(n_differing, n, n_resamples)
 
 
-def is_bound(row: Mapping, smallest: float, by_resamples: bool) -> bool:
+def is_bound(row: Mapping[str, Any], smallest: float, by_resamples: bool) -> bool:
     """Whether the p of a row is as small as the resamples can tell: it may be smaller."""
     return by_resamples and row["p_value"] <= smallest * (1 + 1e-9)
 
@@ -76,7 +78,7 @@ def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
 
-def assumed(test: str, row: Mapping, level: float) -> str | None:
+def assumed(test: str, row: Mapping[str, Any], level: float) -> str | None:
     """What a test supposes where so few queries by themselves could not tell systems apart."""
     n = row["n_queries"] - row["ties"]
     if test not in ("t", "bootstrap") or 2.0 ** (1 - n) <= 1 - level:
@@ -255,7 +257,7 @@ def largest_differences(
 
 
 def hsd_p_values(
-    values: np.ndarray, pairs: Sequence[tuple[int, int]], n_resamples: int, rng
+    values: np.ndarray, pairs: Sequence[tuple[int, int]], n_resamples: int, rng: np.random.Generator
 ) -> np.ndarray:
     """P of each pair of systems by randomized Tukey HSD (Carterette 2012)."""
     values = values[:, ~np.isnan(values).any(axis=0)].T

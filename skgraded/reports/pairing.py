@@ -1,7 +1,10 @@
 """Systems paired by query id: one order of queries, one set of measures and of weights."""
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +13,7 @@ from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
 
 
-def check_evaluations(evaluations):
+def check_evaluations(evaluations: Any) -> None:
     """Refuse what is not a mapping of two or more Evaluations by name."""
     if not isinstance(evaluations, Mapping):
         raise TypeError(
@@ -32,7 +35,7 @@ def check_evaluations(evaluations):
             )
 
 
-def check_system(argument, name, systems):
+def check_system(argument: str, name: Any, systems: Sequence[str]) -> None:
     """Refuse a name that is not one of the systems."""
     if name not in systems:
         raise ValueError(
@@ -41,7 +44,9 @@ def check_system(argument, name, systems):
         )
 
 
-def paired(evaluations):
+def paired(
+    evaluations: Mapping[str, Evaluation]
+) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray | None]:
     """Bring all systems into one order of queries, that of the first.
 
     Returns query ids (n_queries,), values (n_systems, n_queries) by measure, and weights or None.
@@ -60,7 +65,7 @@ def paired(evaluations):
     return query_ids, per_query, weights
 
 
-def undefined_of_all(evaluations):
+def undefined_of_all(evaluations: Mapping[str, Evaluation]) -> dict[str, np.ndarray]:
     """Which queries have no value of their own, (n_systems, n_queries) by measure, as `paired`."""
     positions = _positions(evaluations)
     return {
@@ -72,7 +77,7 @@ def undefined_of_all(evaluations):
     }
 
 
-def warn_of_folds(evaluations):
+def warn_of_folds(evaluations: Mapping[str, Evaluation]) -> None:
     """Warn of systems that were cross-evaluated on other folds than the first such system.
 
     Their differences are then also those of the folds.
@@ -158,7 +163,7 @@ def _common_weights(evaluations, query_ids, positions):
     return common
 
 
-def refuse_unequal(weights, query_ids):
+def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray) -> None:
     """Refuse weights of which two above 0 differ: the tests take all queries alike."""
     if weights is None:
         return

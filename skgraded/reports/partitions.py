@@ -7,9 +7,10 @@ many batches. Its errors name the part, and count rows inside it.
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,13 +18,16 @@ from skgraded._input.columns import check_grades, check_weights, column, one_of,
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
-from skgraded.measures import as_measures
+from skgraded.measures import Measure, as_measures
 from skgraded.reports.evaluation import Evaluation, values_by_query
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
+if TYPE_CHECKING:
+    import pandas
+
 PARTITIONINGS = ("shuffle", "clustered", "whole")
-check_partitioning = one_of("partitioning", PARTITIONINGS)
+check_partitioning: Callable[[Any], str] = one_of("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
 GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
 
@@ -47,30 +51,37 @@ class Job:
     """What is to be measured, and in which columns; it goes to every worker."""
 
     y_true: str
-    y_score: tuple
+    y_score: tuple[str, ...]
     qid: str
-    measures: tuple
+    measures: tuple[Measure, ...]
     sample_weight: str | None
     is_one: bool  # whether one system was asked for by its name, and not a list of them
 
     @property
-    def columns(self):
+    def columns(self) -> list[str]:
         """Names of all columns, each once."""
         names = [self.y_true, *self.y_score, self.qid, self.sample_weight]
         return list(dict.fromkeys(name for name in names if name is not None))
 
-    def summed(self, evaluations):
+    def summed(self, evaluations: dict[str, Evaluation]) -> Summary | Summaries:
         """The Summary of one system, or the Summaries of several."""
         if self.is_one:
             return Summary.of(evaluations[self.y_score[0]])
         return Summaries.of(evaluations)
 
-    def merged(self, parts):
+    def merged(self, parts: Iterable[Any]) -> Summary | Summaries:
         """What `summed` gives of all parts together."""
         return Summary.merge(parts) if self.is_one else Summaries.merge(parts)
 
 
-def check_job(y_true, y_score, qid, measures, sample_weight=None, shipped=False):
+def check_job(
+    y_true: str,
+    y_score: Any,
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure],
+    sample_weight: str | None = None,
+    shipped: bool = False,
+) -> Job:
     """Check what the caller asks for; `shipped` if it goes to other processes."""
     is_one = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_one else tuple(y_score)
@@ -92,13 +103,13 @@ def check_job(y_true, y_score, qid, measures, sample_weight=None, shipped=False)
     return job
 
 
-def refuse_several(job):
+def refuse_several(job: Job) -> None:
     """Refuse a list of systems where values by query are asked for."""
     if not job.is_one:
         raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
 
 
-def refuse_order_of_rows(job):
+def refuse_order_of_rows(job: Job) -> None:
     """Refuse measures that depend on the order of rows, which engines do not keep."""
     for measure in job.measures:
         if getattr(measure, "ties", None) == "ordinal":
@@ -119,7 +130,7 @@ def errors_in(place):
 
 # A clean table -----------------------------------------------------------------------------------
 
-def clean(part, job, place):
+def clean(part: Any, job: Job, place: str) -> Any:
     """The columns of a part, checked, as an Arrow table of few types under our own names."""
     from skgraded._input import arrow
 
@@ -151,7 +162,9 @@ def _checked_grades(values, measures):
     return grades
 
 
-def evaluate_table(table, job, place, in_runs=False):
+def evaluate_table(
+    table: Any, job: Job, place: str, in_runs: bool = False
+) -> dict[str, Evaluation]:
     """Evaluations by system of a clean table of whole queries; in runs: whose rows are together."""
     from skgraded._input import arrow
 
@@ -181,7 +194,7 @@ def _in_two_runs(judgments):
     return plain_list(judgments.query_ids[np.flatnonzero(np.bincount(runs) > 1)])[0]
 
 
-def torn(query, *places):
+def torn(query: Any, *places: str) -> ValueError:
     """A ValueError about a query whose rows lie apart."""
     where = f"{' and '.join(places)} {'hold' if len(places) > 1 else 'holds'}"
     which = "A query" if query is None else f"Query {query!r}"
@@ -191,7 +204,7 @@ def torn(query, *places):
     )
 
 
-def without_edges(table, place, in_order):
+def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
     """A table without its first and its last query, None if there are no more, and these.
 
     Of rows in order, those of a query follow each other.
@@ -211,12 +224,12 @@ def without_edges(table, place, in_order):
     return table.slice(end, start - end), edges
 
 
-def query_ids_of(evaluations):
+def query_ids_of(evaluations: Mapping[str, Evaluation]) -> np.ndarray:
     """The ids of the queries, which all systems share."""
     return next(iter(evaluations.values())).query_ids
 
 
-def marks_of(evaluations):
+def marks_of(evaluations: Mapping[str, Evaluation]) -> np.ndarray:
     """64 bits of each query."""
     from skgraded._input import arrow
 
@@ -233,7 +246,9 @@ class Measured(NamedTuple):
     edges: Any = None
 
 
-def measure_part(part, job, place, partitioning, in_order=True):
+def measure_part(
+    part: Any, job: Job, place: str, partitioning: str, in_order: bool = True
+) -> Measured:
     """Measure a part as it comes, or what is inside it if its ends are clustered with others."""
     table, edges = clean(part, job, place), None
     in_runs = in_order and partitioning == "clustered"
@@ -244,13 +259,13 @@ def measure_part(part, job, place, partitioning, in_order=True):
     return Measured(evaluate_table(table, job, place, in_runs), edges)
 
 
-def measure_edges(edges, job, in_order=True):
+def measure_edges(edges: Iterable[Any], job: Job, in_order: bool = True) -> dict[str, Evaluation]:
     """Measure what all parts have left over; in order: that of the rows."""
     table = joined(edges)
     return nothing(job) if table is None else evaluate_table(table, job, EDGES, in_order)
 
 
-def nothing(job):
+def nothing(job: Job) -> dict[str, Evaluation]:
     """Evaluations by system of no query."""
     names = [measure.name for measure in job.measures]
     evaluation = Evaluation(
@@ -262,13 +277,13 @@ def nothing(job):
     return dict.fromkeys(job.y_score, evaluation)
 
 
-def frame_of(evaluations, dtype):
+def frame_of(evaluations: Mapping[str, Evaluation], dtype: Any) -> pandas.DataFrame:
     """Values by query of one system as a frame, whose ids are of a type of pandas."""
     (evaluation,) = evaluations.values()
     return evaluation.to_frame().astype({"query_id": dtype})
 
 
-def ids_of_part(part, job, place):
+def ids_of_part(part: Any, job: Job, place: str) -> np.ndarray:
     """The ids in a part."""
     from skgraded._input import arrow
 
@@ -278,7 +293,7 @@ def ids_of_part(part, job, place):
 
 # All parts ---------------------------------------------------------------------------------------
 
-def joined(tables):
+def joined(tables: Iterable[Any]) -> Any:
     """One clean table of several, None among them, whose numbers may be of different kinds."""
     from skgraded._input import arrow
 
@@ -288,7 +303,11 @@ def joined(tables):
     return arrow.pa.concat_tables(tables, promote_options="permissive")
 
 
-def refuse_torn(marks, ids_of, name_of):
+def refuse_torn(
+    marks: Sequence[np.ndarray],
+    ids_of: Callable[[int], np.ndarray] | None,
+    name_of: Callable[[int], str],
+) -> None:
     """Raise a ValueError that names a query of which two parts hold rows.
 
     `marks` are those of each part, `ids_of` gives the ids of a part by its number, or is None if
@@ -313,7 +332,7 @@ def _with_mark(ids, mark):
     return plain_list(ids[arrow.marks(ids) == mark])
 
 
-def refuse_nothing(found, job):
+def refuse_nothing(found: Any, job: Job) -> Any:
     """What was found itself; a ValueError if there is no query, or none of any weight."""
     summary = found if job.is_one else next(iter(found.systems.values()))
     if not summary.n_queries:

@@ -157,7 +157,7 @@ class Report:
             return None
 
 
-def titled(parts, title):
+def titled(parts: dict[str, Any], title: str | None) -> dict[str, Any]:
     """The parts of a page with another title, if there is one."""
     return parts if title is None else parts | {"title": title}
 

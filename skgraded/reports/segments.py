@@ -1,6 +1,9 @@
 """Parts of evaluations: the queries of each segment, and disjoint queries put together."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +12,7 @@ from skgraded._input.words import object_array, plain_list
 
 # Segments ----------------------------------------------------------------------------------------
 
-def segments_of(query_ids, by):
+def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
     """Find the queries of each segment: (segment, positions), in order of first appearance.
 
     `by` has the segment of each query: in their order, or by query id.
@@ -55,7 +58,7 @@ def _mapping_of_series(by):
 
 # Putting together --------------------------------------------------------------------------------
 
-def joined(parts):
+def joined(parts: Sequence[Any]) -> dict[str, Any]:
     """What an Evaluation of all the parts' queries holds, by the names of its parameters."""
     if not parts:
         raise ValueError("concat got no part: give at least one Evaluation.")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Differences:
     losses: int
 
     @classmethod
-    def of(cls, first, second, weights):
+    def of(cls, first: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> Self:
         """Sum up the differences of values by query."""
         differences = differences_by_query(second, first, weights)
         counting = ~np.isnan(differences)
@@ -53,17 +53,17 @@ class Differences:
         differences = differences[counting]
         return cls(Moments.of(differences, own), one, other, **outcomes(differences))
 
-    def __add__(self, other):
+    def __add__(self, other: Differences) -> Differences:
         return Differences(*(
             getattr(self, field.name) + getattr(other, field.name) for field in fields(self)
         ))
 
-    def __neg__(self):
+    def __neg__(self) -> Differences:
         return Differences(
             -self.moments, self.second, self.first, self.losses, self.ties, self.wins
         )
 
-    def row(self, level):
+    def row(self, level: float) -> dict[str, Any]:
         """What a comparison says of it but for the test, by the names of its columns."""
         mean, baseline_mean = (
             float(total / self.moments.w) if self.moments.n else math.nan
@@ -85,7 +85,7 @@ class Differences:
             "ci_method": "t",
         }
 
-    def p_value(self):
+    def p_value(self) -> float:
         """Two-sided p-value of the paired t-test, as `p_values` has it of the differences."""
         from scipy.special import stdtr
 
@@ -202,7 +202,7 @@ class Summaries(Report):
             for pair, by_measure in self.differences.items()
         })
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, Summaries):
             return NotImplemented
         return (
@@ -210,7 +210,7 @@ class Summaries(Report):
             and self.differences == other.differences
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     @property
     def n_queries(self) -> int:
@@ -276,7 +276,7 @@ class Summaries(Report):
             },
         }
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         systems = "; ".join(
             f"{name}: " + ", ".join(f"{one}={value:.4f}" for one, value in summary.mean().items())
             for name, summary in self.systems.items()
@@ -328,7 +328,7 @@ class SummaryComparison(ComparisonTable):
     test: str | None
     correction: str | None
     level: float
-    table: dict[str, list]
+    table: dict[str, list[Any]]
     seed = None
 
     @property
@@ -368,7 +368,13 @@ class SummaryComparison(ComparisonTable):
         }}
 
 
-def compare_summaries(summaries, baseline, test, correction, level):
+def compare_summaries(
+    summaries: Summaries,
+    baseline: str | None,
+    test: str | None,
+    correction: str | None,
+    level: float,
+) -> SummaryComparison:
     """Compare systems by the sums of their differences; the parameters are checked."""
     if test not in ("t", None):
         raise ValueError(

@@ -8,7 +8,7 @@ import numbers
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -48,11 +48,11 @@ class Tally:
     moments: Moments
     n_undefined: int
     counts: np.ndarray
-    worst: list[tuple[Any, tuple]]
+    worst: list[tuple[Any, tuple[float, ...]]]
     at: int  # the position of this measure among all
 
     @classmethod
-    def of(cls, evaluation, name):
+    def of(cls, evaluation: Evaluation, name: str) -> Self:
         """Tally the values of an Evaluation by one measure."""
         values, weights = evaluation.per_query[name], evaluation.weights
         counting = ~np.isnan(values)
@@ -67,7 +67,7 @@ class Tally:
             _worst_of(evaluation, name), list(evaluation.per_query).index(name),
         )
 
-    def __add__(self, other):
+    def __add__(self, other: Tally) -> Tally:
         worst = heapq.merge(self.worst, other.worst, key=self._rank)
         return Tally(
             self.moments + other.moments, self.n_undefined + other.n_undefined,
@@ -78,14 +78,14 @@ class Tally:
     def _rank(self, query):
         return query[1][self.at], _order_of(query[0])
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return (
             (self.moments, self.n_undefined, self.worst, self.at)
             == (other.moments, other.n_undefined, other.worst, other.at)
             and np.array_equal(self.counts, other.counts)
         )
 
-    def quantile(self, q):
+    def quantile(self, q: float) -> float:
         """The quantile of the values that count, between neighbours as NumPy has it."""
         n = self.moments.n
         if not n:
@@ -242,7 +242,7 @@ class Summary(Report):
         tallies = {name: own + other.tallies[name] for name, own in self.tallies.items()}
         return Summary(self.n_queries + other.n_queries, tallies)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, Summary):
             return NotImplemented
         return (
@@ -250,7 +250,7 @@ class Summary(Report):
             and self.tallies == other.tallies
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -414,12 +414,12 @@ class Summary(Report):
         }
         return {"n_queries": report["n_queries"], "tallies": tallies}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
         return f"Summary({self.n_queries} queries: {means})"
 
 
-def moments_to_json(moments):
+def moments_to_json(moments: Moments) -> list[Any]:
     """Moments as a list, whose fractions and infinities are text."""
     return [
         str(one) if isinstance(one, Fraction) or math.isinf(one) else one
@@ -427,7 +427,7 @@ def moments_to_json(moments):
     ]
 
 
-def moments_of_json(written):
+def moments_of_json(written: list[Any]) -> Moments:
     """Moments that `moments_to_json` gave."""
     n, lowest, highest, lightest, heaviest, *sums = written
     return Moments(

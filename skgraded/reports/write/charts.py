@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from skgraded.reports.write.text import interval_text, number, signed
 MAX_BARS = 300  # of a chart: more than a narrow screen has pixels for
 
 
-def level_chart(name, values, mean):
+def level_chart(name: str, values: np.ndarray, mean: float) -> dict[str, Any]:
     """Chart the values of all queries by one measure."""
     values = -np.sort(-values[~np.isnan(values)])
     low, high = math.floor(values.min(initial=0.0)), 1.0
@@ -31,7 +33,7 @@ def level_chart(name, values, mean):
     }
 
 
-def difference_chart(record, differences):
+def difference_chart(record: Mapping[str, Any], differences: np.ndarray) -> dict[str, Any]:
     """Chart the differences of a pair of systems by one measure."""
     values = -np.sort(-differences)
     outcomes = ("wins", "win"), ("ties", "tie"), ("losses", "loss")
@@ -76,7 +78,7 @@ def _percent(value, low, high):
     return round(100 * (value - low) / (high - low), 2)
 
 
-def interval_mark(value, ends, low, high):
+def interval_mark(value: float, ends: Iterable[float], low: float, high: float) -> dict[str, Any]:
     """A point with its interval, in percent of a line; `value` is kept for sorting."""
     at, left, right = (
         _percent(min(max(x, low), high), low, high) if math.isfinite(x) else None
@@ -88,7 +90,7 @@ def interval_mark(value, ends, low, high):
     return {"at": at, "low": left, "high": right, "zero": zero, "open": False, "value": value}
 
 
-def forest(measure, records):
+def forest(measure: str, records: list[dict[str, Any]]) -> dict[str, Any]:
     """Intervals of the differences by one measure, on one axis that holds 0."""
     records = [record for record in records if record["measure"] == measure]
     ends = [record[key] for record in records for key in ("difference", "ci_low", "ci_high")]
@@ -112,7 +114,7 @@ def forest(measure, records):
     }
 
 
-def pair_name(record):
+def pair_name(record: Mapping[str, Any]) -> str:
     """Name a pair of systems."""
     return f"{record['system']} − {record['baseline']}"
 

@@ -13,7 +13,7 @@ from skgraded._input.writing import write_text
 FORMAT = 2  # since when files have a number: with versions, the seed and n_undefined
 
 
-def write(report: dict, path: str | Path | None) -> str | None:
+def write(report: dict[str, Any], path: str | Path | None) -> str | None:
     """Write a report as JSON, to a file if there is a path, else as the text that is returned."""
     text = json.dumps({"format": FORMAT, **report}, allow_nan=False)
     if path is None:
@@ -22,7 +22,7 @@ def write(report: dict, path: str | Path | None) -> str | None:
     return None
 
 
-def read(text_or_path: str | Path) -> dict:
+def read(text_or_path: str | Path) -> dict[str, Any]:
     """Read a report that `write` wrote: a text that begins with { or else a path."""
     if isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{"):
         source, text = "The text", text_or_path
@@ -44,17 +44,17 @@ def read(text_or_path: str | Path) -> dict:
     return report
 
 
-def numbers_to_json(values: np.ndarray) -> list:
+def numbers_to_json(values: np.ndarray) -> list[Any]:
     """Floats as a list, with None for nan, which JSON does not have."""
     return [None if value != value else value for value in values.tolist()]
 
 
-def numbers_of_json(values: list) -> np.ndarray:
+def numbers_of_json(values: list[Any]) -> np.ndarray:
     """Floats that `numbers_to_json` gave."""
     return np.array([math.nan if value is None else value for value in values], dtype=float)
 
 
-def flags_of_json(positions: list, n: int, measure: str) -> np.ndarray:
+def flags_of_json(positions: list[int], n: int, measure: str) -> np.ndarray:
     """Flags of n queries, those at the given positions set."""
     wrong = [at for at in positions if type(at) is not int or not 0 <= at < n]
     if wrong:

@@ -1,10 +1,14 @@
 """A plain sentence for a row of a comparison."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from skgraded._input.words import plural
 from skgraded.reports.write.text import Bound, percent_text
 
 
-def sentence(row: dict, n_queries: int, level: float, corrected: str) -> str:
+def sentence(row: dict[str, Any], n_queries: int, level: float, corrected: str) -> str:
     """Say what a row of a comparison shows, of `n_queries` whether they count or not.
 
     The row has the columns of the table and what the test says of them, None without a test:

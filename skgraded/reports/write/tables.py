@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skgraded._input.writing import written_whole
 from skgraded.reports.write.text import Bound
@@ -71,12 +71,12 @@ def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
     return None
 
 
-def rows_of(table: dict[str, list]) -> list[dict]:
+def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
     """Rows of a table of columns, such as that of a Comparison, each by column name."""
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def are_numbers(frame):
+def are_numbers(frame: pandas.DataFrame) -> list[bool]:
     """Whether each column of a frame holds numbers only."""
     return [
         all(isinstance(cell, (numbers.Number, Marked)) for cell in frame.iloc[:, i])
@@ -102,7 +102,7 @@ def _as_text(frame, digits, safe, marked):
     return text
 
 
-def cell_text(cell, digits):
+def cell_text(cell: Any, digits: int) -> str:
     """Text of one cell: floats to so many digits, other values as they are, on one line."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(float(cell), digits)}"

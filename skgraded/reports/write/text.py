@@ -1,8 +1,12 @@
 """How reports write names and numbers, pages of HTML above all."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from skgraded._input.words import plain
 
@@ -11,46 +15,46 @@ class Bound(float):
     """A p-value that may be smaller: no resample reached what was observed."""
 
 
-def labels(names):
+def labels(names: Iterable[Any]) -> list[str]:
     """The texts of query ids, systems or measures."""
     return [label(name) for name in names]
 
 
-def label(name):
+def label(name: Any) -> str:
     """The text of a query id, a system or a measure."""
     if isinstance(name, tuple):  # without NumPy's names of the types of its parts
         name = tuple(map(plain, name))
     return utf8(str(name))
 
 
-def utf8(text):
+def utf8(text: str) -> str:
     """The text, with half surrogate pairs, which no UTF-8 file can hold, spelt out."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def json_numbers(values):
+def json_numbers(values: np.ndarray) -> list[float | None]:
     """Python floats of six digits, None for nan: what JSON can hold."""
     return [None if math.isnan(x) else float(f"{x:.6g}") for x in values.tolist()]
 
 
-def percent_text(level):
+def percent_text(level: float) -> str:
     """A level between 0 and 1 in percent."""
     return f"{100 * level:g} %"
 
 
-def number(value, digits=4):
+def number(value: float, digits: int = 4) -> str:
     """Fixed decimals with a true minus sign, and no minus before a zero."""
     text = f"{value:z.{digits}f}"
     return text.replace("-", "−")
 
 
-def signed(value, digits=4):
+def signed(value: float, digits: int = 4) -> str:
     """A number with its sign, unless it is zero."""
     text = number(value, digits)
     return text if text[0] == "−" or text == "nan" or float(text) == 0 else f"+{text}"
 
 
-def interval_text(ends):
+def interval_text(ends: tuple[float, float]) -> str:
     """The ends of an interval."""
     low, high = ends
     if math.isnan(low):
@@ -58,14 +62,14 @@ def interval_text(ends):
     return f"{number(low)} to {number(high)}"
 
 
-def p_text(value):
+def p_text(value: float) -> str:
     """A p-value, or the bound that it is below or at."""
     if value < 0.00005:
         return "< 0.0001"
     return f"≤ {number(value)}" if isinstance(value, Bound) else number(value)
 
 
-def shown(value, kind):
+def shown(value: Any, kind: str) -> str:
     """The text of a cell."""
     show: dict[str, Callable[[Any], str]] = {
         "value": number, "signed": signed, "p": p_text,
@@ -74,7 +78,7 @@ def shown(value, kind):
     return show[kind](value)
 
 
-def exact(cell, kind):
+def exact(cell: Any, kind: str) -> str:
     """What a table is sorted by; empty: last."""
     value = {
         "interval": lambda: cell[0], "strip": lambda: cell["value"], "marked": lambda: cell.value,
