@@ -32,6 +32,8 @@ class Display:
     mean: Any  # of those that draw a mean with its interval
     interval: Any
     level: Any
+    mean_line_: Any
+    interval_: Any
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -108,7 +110,7 @@ class SystemsDisplay(Display):
     _systems_of = staticmethod(systems_of)  # which systems it takes
 
     @classmethod
-    def from_predictions(cls, y_true, y_score, **kwargs):
+    def from_predictions(cls, y_true: Any, y_score: Any, **kwargs: Any) -> Self:
         raise NotImplementedError
 
     @classmethod
@@ -173,7 +175,17 @@ class SystemsDisplay(Display):
 class NamedDisplay(SystemsDisplay):
     """What shows means over queries of systems that may have names."""
 
-    def __init__(self, name, n_systems, n_queries, n_undefined):
+    name: list[str] | None
+    n_queries: int | np.ndarray | None
+    n_undefined: np.ndarray | None
+
+    def __init__(
+        self,
+        name: str | list[str] | None,
+        n_systems: int,
+        n_queries: int | np.ndarray | None,
+        n_undefined: ArrayLike | None,
+    ) -> None:
         self.name, self._n_systems = as_names(name, n_systems), n_systems
         self.n_queries = n_queries
         self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)

@@ -79,6 +79,12 @@ class ThresholdCurveDisplay(NamedDisplay):
     'list (area / 4 = μAP = 0.448)'
     """
 
+    thresholds: np.ndarray
+    average_precision: np.ndarray
+    mu_ap: np.ndarray | None
+    relative: bool
+    lines_: list[Any]
+
     def __init__(
         self,
         thresholds: ArrayLike,
@@ -156,7 +162,7 @@ class ThresholdCurveDisplay(NamedDisplay):
         # A marker is the right end of its step, so there is none at t = 0.
         style = {"drawstyle": "steps-pre", "markevery": slice(1, None), **settings}
         t = np.concatenate(([0.0], self.thresholds))
-        self.lines_: list = []
+        self.lines_ = []
         for i, values in enumerate(self.average_precision):
             y = np.concatenate((values[:1], values))
             label = self._label(i, None if names is None else names[i])
@@ -224,6 +230,11 @@ class CutoffCurveDisplay(NamedDisplay):
            [0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65]])
     """
 
+    cutoffs: np.ndarray
+    measures: list[str]
+    values: np.ndarray
+    lines_: list[Any]
+
     def __init__(
         self,
         cutoffs: ArrayLike,
@@ -283,7 +294,7 @@ class CutoffCurveDisplay(NamedDisplay):
         self._take_axes(ax)
         from matplotlib.ticker import MaxNLocator
 
-        self.lines_: list = []
+        self.lines_ = []
         for of_system, system in zip(self.values, names or [None] * len(self.values), strict=True):
             color: dict = {}  # the next of the axes' cycle
             for i, values in enumerate(of_system):

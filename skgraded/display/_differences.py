@@ -86,6 +86,21 @@ class QueryDifferenceDisplay(SystemsDisplay):
     ('difference in NDCNG@10', 58, 2, 0)
     """
 
+    differences: np.ndarray
+    query_ids: np.ndarray | None
+    n_left_out: int
+    mean: float | None
+    interval: tuple[float, float] | None
+    level: float | None
+    wins: int
+    ties: int
+    losses: int
+    measure: str
+    system: str
+    baseline: str
+    wins_: Any
+    losses_: Any
+
     def __init__(
         self,
         differences: ArrayLike,

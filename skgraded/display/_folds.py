@@ -71,6 +71,16 @@ class FoldDisplay(Display):
     True
     """
 
+    values: np.ndarray
+    fold_means: np.ndarray
+    mean: float | None
+    interval: tuple[float, float] | None
+    level: float | None
+    fold: np.ndarray
+    measure: str
+    boxes_: list[Any]
+    points_: Any
+
     def __init__(
         self,
         values: ArrayLike,

@@ -87,6 +87,13 @@ class IntervalDisplay(NamedDisplay):
     ['noisy', 'good']
     """
 
+    measures: list[str]
+    means: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    points_: list[Any]
+    intervals_: list[Any]
+
     def __init__(
         self,
         means: ArrayLike,
