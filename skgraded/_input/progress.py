@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from contextlib import contextmanager
+from importlib.util import find_spec
 
 
 def progress_bar(*args, **settings):
@@ -12,3 +14,20 @@ def progress_bar(*args, **settings):
 
     # None: shown if standard error is a terminal, which it is not in a notebook
     return tqdm(*args, **settings, disable=False if "ipykernel" in sys.modules else None)
+
+
+def unseen(n):
+    """Take note of work that nobody watches."""
+
+
+@contextmanager
+def counting_bar(is_shown, total, **settings):
+    """A function to tell how many more of `total` are done; it moves a bar, if one is shown.
+
+    Without tqdm none is, nor in the first half second.
+    """
+    if not is_shown or find_spec("tqdm") is None:
+        yield unseen
+        return
+    with progress_bar(total=total, leave=False, delay=0.5, **settings) as bar:
+        yield bar.update

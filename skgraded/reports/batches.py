@@ -9,14 +9,13 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.docs import with_parameters
-from skgraded._input.progress import progress_bar
+from skgraded._input.progress import counting_bar
 from skgraded._input.tables import mix_bits
 from skgraded.measures import Measure
 from skgraded.reports.partitions import (
@@ -58,7 +57,8 @@ def evaluate_batches(
     job = check_job(y_true, y_score, qid, measures, sample_weight)
     partitioning = check_partitioning(partitioning)
     source = _source(batches, job, whole_files=partitioning == "whole")
-    with _bar(source.n_rows if progress else None, progress) as show:
+    total = source.n_rows if progress else None
+    with counting_bar(progress, total, unit=" rows", unit_scale=True) as show:
         if partitioning == "shuffle":
             found = _shuffled(source, job, show)
         elif partitioning == "clustered":
@@ -188,16 +188,6 @@ def _batches_of_files(paths, job, whole):
                     first += batch.num_rows
             except (ArrowException, OSError) as error:
                 raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
-
-
-@contextmanager
-def _bar(n_rows, shown):
-    """A function to call with the number of further rows."""
-    if not shown or find_spec("tqdm") is None:
-        yield lambda n: None
-        return
-    with progress_bar(total=n_rows, unit=" rows", unit_scale=True, leave=False, delay=0.5) as bar:
-        yield bar.update
 
 
 def _cleaned(batches, job, show):

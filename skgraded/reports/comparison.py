@@ -8,18 +8,21 @@ from typing import Any, overload
 
 import numpy as np
 
-from skgraded.reports.comparison_table import COLUMNS, ComparisonTable, pairs_of
-from skgraded.reports.differences import differences_by_query, table_of
+from skgraded._input.progress import counting_bar
+from skgraded.reports.comparison_table import COLUMNS, pairs_of
+from skgraded.reports.differences import cases_of, table_of
+from skgraded.reports.equivalence import MarginTests, margin_tests
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.interactions import between_of
 from skgraded.reports.intervals import check_settings
-from skgraded.reports.kept import check_comparison
+from skgraded.reports.kept import COMPARISON, check_comparison, filled
 from skgraded.reports.paired_tests import (
     CORRECTIONS,
+    DRAWS,
     FEWEST,
     TESTS,
     enough_resamples,
     ranks_contradict,
-    smallest_p,
 )
 from skgraded.reports.pairing import (
     check_evaluations,
@@ -29,13 +32,16 @@ from skgraded.reports.pairing import (
     undefined_of_all,
     warn_of_folds,
 )
+from skgraded.reports.query_comparison import QueryComparison, differences_of_all
 from skgraded.reports.report import titled
+from skgraded.reports.segment_comparison import SEGMENT_COLUMNS, SegmentComparison
+from skgraded.reports.segments import segments_of
+from skgraded.reports.shapes import check_shape
 from skgraded.reports.summaries import Summaries, SummaryComparison, compare_summaries
-from skgraded.reports.write import json_text
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison(ComparisonTable):
+class Comparison(QueryComparison):
     """Systems compared query by query, made by `compare`.
 
     Attributes
@@ -60,27 +66,6 @@ class Comparison(ComparisonTable):
         The `rng` of `compare` if that was a whole number.
     """
 
-    systems: list[str]
-    measures: list[str]
-    query_ids: np.ndarray
-    per_query: dict[str, np.ndarray]
-    weights: np.ndarray | None
-    baseline: str | None
-    test: str | None
-    correction: str | None
-    level: float
-    n_resamples: int
-    table: dict[str, list[Any]]
-    seed: int | None = None
-
-    @property
-    def _n_queries(self):
-        return len(self.query_ids)
-
-    @property
-    def _is_weighted(self):
-        return self.weights is not None
-
     def differences(self, system: str, baseline: str, measure: str) -> np.ndarray:
         """Value of `system` less that of `baseline`, of the queries that count.
 
@@ -99,47 +84,97 @@ class Comparison(ComparisonTable):
         differences = differences_of_all(self, system, baseline, measure)
         return differences[~np.isnan(differences)]
 
+    def equivalence(self, margin: float | Mapping[Any, float]) -> MarginTests:
+        r"""Test whether systems are equivalent: whether their means differ by less than a margin.
+
+        Two one-sided t-tests, TOST [1]_: whether the mean difference is above -margin, and whether
+        it is below margin; p is the larger of their two. That a comparison cannot tell systems
+        apart does not show that they are equivalent.
+
+        Parameters
+        ----------
+        margin : float, or mapping of measures to floats
+            The largest difference that does not matter, above 0: chosen before the values are
+            seen. A mapping has one for each measure.
+
+        Returns
+        -------
+        MarginTests
+            Its frame has the columns ``system``, ``measure``, ``margin``, ``difference``;
+            ``ci_low``, ``ci_high``: the interval by t of level 1 - 2 (1 - level), 90 % by default,
+            which lies between -margin and margin where systems are shown to be equivalent;
+            ``p_value`` and ``p_adjusted``, by the comparison's correction (Holm's in place of
+            HSD), to which the intervals are widened as those of `compare` are; ``n_queries``,
+            ``baseline``, ``mean``, ``baseline_mean``.
+
+        Raises
+        ------
+        ValueError
+            If a margin is not above 0, or lacks for a measure, or the weights are unequal.
+
+        Notes
+        -----
+        statsmodels' ``ttost_paired``. Where n differences are all the same and within the margin,
+        p is 2^-n, that of their signs; of a single query it is 1.
+
+        References
+        ----------
+        .. [1] Schuirmann: A comparison of the two one-sided tests procedure and the power approach
+           for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics
+           and Biopharmaceutics 15, 1987.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skgraded as sg
+        >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, random_state=0)
+        >>> scores = y + np.random.default_rng(0).normal(size=len(y))
+        >>> systems = {
+        ...     name: sg.evaluate(y, one, qid=qid, measures="ndcng@10")
+        ...     for name, one in [("exact", scores), ("rounded", scores.round(1))]}
+        >>> found = sg.compare(systems).equivalence(0.01)
+        >>> found.sentences()[0].split(":")[0]
+        'rounded is equivalent to exact by NDCNG@10 within ±0.01'
+        """
+        return self._against_margins(margin, "equivalence")
+
+    def noninferiority(self, margin: float | Mapping[Any, float]) -> MarginTests:
+        """Test whether systems are not worse than the baseline by more than a margin.
+
+        The one-sided t-test of TOST that is of this side: whether the mean difference, of `system`
+        less `baseline`, is above -margin. It is shown where ``ci_low`` is above -margin.
+
+        Parameters
+        ----------
+        margin
+            As for `equivalence`.
+
+        Returns
+        -------
+        MarginTests
+            With the columns of `equivalence`.
+
+        Raises
+        ------
+        ValueError
+            As `equivalence` does.
+        """
+        return self._against_margins(margin, "noninferiority")
+
+    def _against_margins(self, margin, question):
+        refuse_unequal(self.weights, self.query_ids)
+        return margin_tests(self, margin, question)
+
     def _ranks_contradict(self, test, row):
         differences = self.differences(row["system"], row["baseline"], row["measure"])
         return ranks_contradict(test, differences, row["difference"])
 
-    def _smallest_p(self, test, row):
-        return smallest_p(test, row, self.n_resamples)
-
-    def _to_json(self):
-        return {
-            **{name: getattr(self, name) for name in _PLAIN},
-            "query_ids": json_text.ids_to_json(self.query_ids),
-            "weights": None if self.weights is None else self.weights.tolist(),
-            "per_query": {
-                measure: [json_text.numbers_to_json(values) for values in systems]
-                for measure, systems in self.per_query.items()
-            },
-            "table": {
-                name: [None if cell != cell else cell for cell in cells]
-                for name, cells in self.table.items()
-            },
-        }
-
     @staticmethod
     def _of_json(report):
-        parts = {
-            **{name: report[name] for name in _PLAIN if name != "seed"},
-            "query_ids": json_text.ids_of_json(report["query_ids"]),
-            "weights": report["weights"] and json_text.numbers_of_json(report["weights"]),
-            "per_query": {
-                measure: np.array([json_text.numbers_of_json(values) for values in systems])
-                for measure, systems in report["per_query"].items()
-            },
-            "table": {
-                name: [np.nan if cell is None else cell for cell in cells]
-                for name, cells in report["table"].items()
-            },
-            "seed": report.get("seed"),
-        }
-        if report.get("format", 1) == 1:
-            parts["table"]["n_undefined"] = [np.nan] * len(parts["table"]["system"])
-        check_comparison(parts, COLUMNS)
+        report = filled(report)
+        check_shape(report, COMPARISON)
+        parts = QueryComparison._parts_of_json(report)
+        check_comparison(parts)
         parts["table"] = {name: parts["table"][name] for name in COLUMNS}
         return parts
 
@@ -162,6 +197,7 @@ class Comparison(ComparisonTable):
             sentences=self.sentences(),
         )
 
+
 @overload
 def compare(
     evaluations: Mapping[str, Evaluation],
@@ -172,7 +208,24 @@ def compare(
     level: float = 0.95,
     n_resamples: int | None = None,
     rng: int | np.random.Generator | None = None,
+    by: None = None,
+    progress: bool = False,
 ) -> Comparison: ...
+
+
+@overload
+def compare(
+    evaluations: Mapping[str, Evaluation],
+    *,
+    baseline: str | None = None,
+    test: str | None = "randomization",
+    correction: str | None = "holm",
+    level: float = 0.95,
+    n_resamples: int | None = None,
+    rng: int | np.random.Generator | None = None,
+    by: Any,
+    progress: bool = False,
+) -> SegmentComparison: ...
 
 
 @overload
@@ -195,7 +248,9 @@ def compare(
     level: float = 0.95,
     n_resamples: int | None = None,
     rng: int | np.random.Generator | None = None,
-) -> Comparison | SummaryComparison:
+    by: Any = None,
+    progress: bool = False,
+) -> Comparison | SegmentComparison | SummaryComparison:
     r"""Compare systems query by query.
 
     Systems are paired by query id, in whatever order each holds its queries. The query is the
@@ -228,11 +283,20 @@ def compare(
     rng : int or numpy.random.Generator, optional
         The same whole number gives the same p-values. Resamples are shared: with the same
         `n_resamples` a pair's p does not depend on which other systems and measures there are.
+    by : array-like of shape (n_queries,), mapping or pandas Series, optional
+        The segment of each query: in the order of the first system's `query_ids`, or by query id.
+        Systems are then compared within each segment, corrected over all of them, and their
+        differences between segments.
+    progress : bool, default=False
+        Whether a bar shows the resamples that are done, on a terminal or in a notebook; needs
+        tqdm.
 
     Returns
     -------
-    Comparison, or SummaryComparison if Summaries were given
+    Comparison; SegmentComparison with `by`; SummaryComparison if Summaries were given
         Its frame has the columns
+
+        - ``segment``, with `by`,
 
         - ``system``, ``measure``,
         - ``mean``: of the system, over the queries that count,
@@ -246,6 +310,8 @@ def compare(
           count as the measure's ``undefined=``; nan of Summaries,
         - ``effect_size``: Cohen's d_z, the mean of d by its standard deviation (with n - 1); 0 if
           all d are 0, nan if they are all the same otherwise, or for one query,
+        - ``min_detectable``: the smallest difference that the test would have shown with a power
+          of 0.8, see Notes,
         - ``baseline``, ``baseline_mean``,
         - ``ci_method``: "t".
 
@@ -288,6 +354,13 @@ def compare(
     a correction or a test, `level`. Where the test does not tell two systems apart the interval is
     stretched to 0 if it would leave 0 out, unless all differences are the same.
 
+    The smallest difference that n queries show is δ · s, where s is the standard deviation of d and
+    δ √n the noncentrality at which a t-test of the level of the interval beside it rejects in 80 of
+    100 cases [9]_: sign flips and the bootstrap have the power of t where they have enough
+    queries, and Wilcoxon's test 3/π of its queries' worth for normal d. HSD takes the difference
+    that it asks for. It says nothing of the difference that was found, only how fine a comparison
+    on such queries is; nan where no outcome would be significant, without spread or a test.
+
     A mean of RR is a mean of 1, 1/2, 1/3, …, whose steps are not equal: whether such means may be
     compared is disputed (Fuhr 2017, Sakai 2020). The effect size depends on how much the queries
     differ, and so on the collection: it compares systems on the same queries only.
@@ -306,6 +379,7 @@ def compare(
     .. [7] Sakai: On Fuhr's guideline for IR evaluation. SIGIR Forum 54(1), 2020.
     .. [8] Carterette: Multiple testing in statistical analysis of systems-based information
        retrieval experiments. ACM TOIS 30(1), 2012.
+    .. [9] Sakai: Topic set size design. Information Retrieval Journal 19, 2016.
 
     Examples
     --------
@@ -337,37 +411,51 @@ def compare(
     if correction == "hsd" and test != "randomization":
         raise ValueError(f"correction='hsd' is a randomization test; test is {test!r}.")
     if isinstance(evaluations, Summaries):
+        if by is not None:
+            raise ValueError("Summaries hold no values by query: by must be None.")
         return compare_summaries(evaluations, baseline, test, correction, level)
-    n_resamples = n_resamples if n_resamples is None else checked
-    seed = int(np.random.default_rng(rng).integers(2**63))
-    query_ids, per_query, weights = paired(evaluations)
     warn_of_folds(evaluations)
+    settings = {"baseline": baseline, "test": test, "correction": correction, "level": level}
+    return _compared(
+        evaluations, by, settings, None if n_resamples is None else checked, rng, progress
+    )
+
+
+def _compared(evaluations, by, settings, n_resamples, rng, progress):
+    """Compare Evaluations; the parameters but `by` are checked."""
+    systems, test = list(evaluations), settings["test"]
+    query_ids, per_query, weights = paired(evaluations)
+    segments = [] if by is None else segments_of(query_ids, by)
     if test is not None:
         refuse_unequal(weights, query_ids)
-    pairs = pairs_of(systems, baseline)
+    pairs = pairs_of(systems, settings["baseline"])
+    cases = cases_of(pairs, systems, per_query, segments)
     if n_resamples is None:
-        n_resamples = enough_resamples(len(pairs) * len(per_query), level, correction)
-    found = table_of(
-        pairs, systems, per_query, undefined_of_all(evaluations), weights, test=test,
-        correction=correction, level=level, n_resamples=n_resamples, seed=seed,
+        n_resamples = enough_resamples(len(cases), settings["level"], settings["correction"])
+    asked = {name: settings[name] for name in ("test", "correction", "level")}
+    work = len(cases) * (n_resamples + (asked["correction"] == "hsd") * min(n_resamples, FEWEST))
+    shown = progress and test in DRAWS
+    with counting_bar(shown, work, desc="resamples", unit=" rows", unit_scale=True) as done:
+        table = table_of(
+            cases, systems, per_query, undefined_of_all(evaluations), weights, **asked,
+            n_resamples=n_resamples, seed=int(np.random.default_rng(rng).integers(2**63)),
+            done=done,
+        )
+    parts = settings | {
+        "systems": systems, "measures": list(per_query), "query_ids": query_ids,
+        "per_query": per_query, "weights": weights, "n_resamples": n_resamples,
+        "seed": int(rng) if isinstance(rng, (int, np.integer)) else None,
+    }
+    if by is None:
+        return Comparison(**parts, table={name: table[name] for name in COLUMNS})
+    segment = np.empty(len(query_ids), dtype=np.intp)
+    for i, (_, positions) in enumerate(segments):
+        segment[positions] = i
+    between = between_of(cases, systems, per_query, weights, **asked)
+    return SegmentComparison(
+        **parts, table={name: table[name] for name in SEGMENT_COLUMNS}, between=between,
+        segments=[name for name, _ in segments], segment=segment,
     )
-    return Comparison(
-        systems, list(per_query), query_ids, per_query, weights, baseline, test, correction, level,
-        n_resamples, {name: found[name] for name in COLUMNS},
-        int(rng) if isinstance(rng, (int, np.integer)) else None,
-    )
-
-
-def differences_of_all(
-    comparison: Comparison, system: str, baseline: str, measure: str
-) -> np.ndarray:
-    """`Comparison.differences` of all queries, in their order: nan of those that do not count."""
-    at, other = (comparison.systems.index(name) for name in (system, baseline))
-    values = comparison.per_query[measure]
-    return differences_by_query(values[at], values[other], comparison.weights)
-
-
-_PLAIN = ("systems", "measures", "baseline", "test", "correction", "level", "n_resamples", "seed")
 
 
 def _one_of_or_none(name, value, known):

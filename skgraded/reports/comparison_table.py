@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
-    "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size", "baseline",
-    "baseline_mean", "ci_method",
+    "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size", "min_detectable",
+    "baseline", "baseline_mean", "ci_method",
 )
 
 
@@ -85,11 +85,14 @@ class ComparisonTable(Report):
         -------
         list of str
         """
-        said = corrected(self.correction, sum(p == p for p in self.table["p_value"]))
+        said = self._corrected()
         return [
             sentence({**row, **self._verdict(i, row)}, self._n_queries, self.level, said)
             for i, row in enumerate(self._marked_rows())
         ]
+
+    def _corrected(self):
+        return corrected(self.correction, sum(p == p for p in self.table["p_value"]))
 
     def leaderboard(self) -> Leaderboard:
         """Show systems × measures: means, the best of each, and what is told apart.
@@ -113,7 +116,13 @@ class ComparisonTable(Report):
         one        0.5674     0.7052
         * the best; ▲ better and ▼ worse than the baseline one, told apart by the test.
         """
-        return leaderboard_of(self._told_rows(), list(self.systems), self.measures, self.baseline)
+        return leaderboard_of(
+            self._told_rows(), list(self.systems), self._shown_measures(), self.baseline
+        )
+
+    def _shown_measures(self):
+        """What the told rows are of."""
+        return self.measures
 
     def _told_rows(self):
         """Rows, and whether the test tells their systems apart; None without one."""
@@ -170,7 +179,8 @@ class ComparisonTable(Report):
                 shown[end] for end in ("ci_low", "ci_high")
             ), strict=True)],
         )
-        names = ["system", "baseline", "measure", "mean", "difference", "interval", "p_adjusted"]
+        names = ["segment", "system", "baseline", "measure", "mean", "difference", "interval"]
+        names.append("p_adjusted")
         return tables.latex(shown[[name for name in names if name in shown]])
 
     def _fragment(self):
@@ -182,17 +192,19 @@ class ComparisonTable(Report):
         """What a page and a notebook show."""
         rows = self._told_rows()
         against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
-        n_queries = counted(self._n_queries, "query", "queries")
         weighted = ", weighted" if self._is_weighted else ""
         how = procedure(self.test, self.correction, len(rows))
         return {
             "title": f"Comparison of {len(self.systems)} systems",
-            "lead": f"{against}. {n_queries}{weighted}; {how}.{self._drawn()}",
+            "lead": f"{against}. {self._n_shown()}{weighted}; {how}.{self._drawn()}",
             "leaderboard": self.leaderboard(),
             "rows": rows,
             "left_out": self._left_out() + ["p_adjusted"] * (self.correction is None),
             "level": self.level,
         }
+
+    def _n_shown(self):
+        return counted(self._n_queries, "query", "queries")
 
     def _drawn(self):
         """What the resamples of the test were, for a page."""
@@ -207,7 +219,7 @@ class ComparisonTable(Report):
         if self.baseline is not None:
             left_out.append("baseline")
         if self.test is None:
-            left_out += ["p_value", "p_adjusted"]
+            left_out += ["p_value", "p_adjusted", "min_detectable"]
         if not any(n > 0 for n in self.table["n_undefined"]):
             left_out.append("n_undefined")
         return left_out
@@ -230,7 +242,8 @@ class ComparisonTable(Report):
 
     def _verdict(self, i, row):
         """What the test says of row i, for its sentence."""
-        facts = dict.fromkeys(("told_apart", "ranks_contradict", "out_of_reach", "assumes"))
+        names = ("told_apart", "ranks_contradict", "out_of_reach", "would_show", "assumes")
+        facts = dict.fromkeys(names)
         if self.test is None or row["ties"] == row["n_queries"]:
             return facts
         facts["told_apart"] = self._significant(row["p_adjusted"])
@@ -239,6 +252,7 @@ class ComparisonTable(Report):
             facts["assumes"] = assumed(self.test, row, self.level)
         else:
             facts["out_of_reach"] = self._out_of_reach(i, *self._smallest_p(self.test, row))
+            facts["would_show"] = facts["out_of_reach"] is None
         return facts
 
     def _ranks_contradict(self, test, row):

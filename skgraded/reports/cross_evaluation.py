@@ -10,7 +10,8 @@ import numpy as np
 from skgraded._input.words import counted
 from skgraded.measures import mean_over_queries
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.kept import check_evaluation
+from skgraded.reports.kept import CROSS_EVALUATION, check_evaluation
+from skgraded.reports.shapes import check_shape
 from skgraded.reports.write import json_text
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ class CrossEvaluation(Evaluation):
 
     @staticmethod
     def _of_json(report):
+        check_shape(report, CROSS_EVALUATION)
         parts = {
             **Evaluation._of_json(report),
             "fold": np.array(report["fold"], dtype=int),

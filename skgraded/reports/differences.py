@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded._input.progress import unseen
 from skgraded.measures import mean_over_queries
-from skgraded.reports.intervals import mean_interval
+from skgraded.reports.intervals import mean_interval, t_reach
 from skgraded.reports.paired_tests import (
     FEWEST,
+    TESTS,
     TIE,
     adjust,
-    hsd_p_values,
+    by_hsd,
     is_significant,
     level_of_each,
     p_values,
+    smallest_p,
 )
+from skgraded.reports.power import detectable_effect
 
 
 def differences_by_query(
@@ -34,57 +38,107 @@ def outcomes(differences: np.ndarray) -> dict[str, int]:
     return {name: int((signs == sign).sum()) for name, sign in meant}
 
 
-def table_of(
-    pairs: list[tuple[str, str]],
-    systems: list[str],
-    per_query: dict[str, np.ndarray],
-    undefined: dict[str, np.ndarray],
-    weights: np.ndarray | None,
-    *,
-    test: str | None,
-    correction: str | None,
-    level: float,
-    n_resamples: int,
-    seed: int,
-) -> dict[str, list[Any]]:
-    """Columns of a comparison, an element a pair (baseline, system) and measure.
+class Case(NamedTuple):
+    """What a row of a comparison is of; systems are named by their positions."""
 
-    `per_query` and `undefined` are arrays (n_systems, n_queries) by measure.
-    """
-    cases = [
-        (measure, systems.index(system), systems.index(other))
-        for other, system in pairs for measure in per_query
+    measure: str
+    system: int
+    baseline: int
+    segment: Any = None
+    queries: np.ndarray | None = None  # positions of those of the segment; None: all
+
+
+def cases_of(pairs, systems, measures, segments=()):
+    """Cases of pairs (baseline, system), measures and segments (name, positions of queries)."""
+    return [
+        Case(measure, systems.index(system), systems.index(baseline), segment, queries)
+        for baseline, system in pairs for measure in measures
+        for segment, queries in segments or [(None, None)]
     ]
-    rows = np.array([
-        differences_by_query(per_query[measure][at], per_query[measure][other], weights)
-        for measure, at, other in cases
-    ])
-    p = np.full(len(rows), np.nan) if test is None else p_values(test, rows, n_resamples, seed)
-    adjusted = adjust(p, correction)
+
+
+def table_of(
+    cases, systems, per_query, undefined, weights, *, test, correction, level, n_resamples, seed,
+    done=unseen,
+):
+    """Columns of a comparison, an element a case.
+
+    `per_query` and `undefined` are arrays (n_systems, n_queries) by measure; `done` is told how
+    many more resamples have been taken.
+    """
+    rows = np.array([_differences_of(case, per_query, weights) for case in cases])
+    p = np.full(len(rows), np.nan)
+    if test is not None:
+        p = p_values(test, rows, n_resamples, seed, done)
+    adjusted, critical = adjust(p, correction), np.full(len(rows), np.nan)
     if correction == "hsd":
-        adjusted = _by_hsd(cases, per_query, weights, min(n_resamples, FEWEST), seed)
+        settings = {"level": level, "n_resamples": min(n_resamples, FEWEST), "seed": seed}
+        adjusted, critical = _by_hsd(cases, per_query, weights, done, **settings)
     within = level_of_each(adjusted, level, correction)
     table: dict[str, list] = {}
-    for i, (measure, at, other) in enumerate(cases):
-        values = per_query[measure]
-        both = undefined[measure][at] & undefined[measure][other]
-        row = statistics(values[at], values[other], rows[i], both, weights, within)
-        row |= {"p_value": float(p[i]), "p_adjusted": float(adjusted[i])}
-        row |= {"system": systems[at], "measure": measure, "baseline": systems[other]}
+    for i, case in enumerate(cases):
+        values, flags = per_query[case.measure], undefined[case.measure]
+        both = flags[case.system] & flags[case.baseline]
+        row = statistics(
+            values[case.system], values[case.baseline], rows[i], both, weights, within
+        )
+        row |= {"p_value": float(p[i]), "p_adjusted": float(adjusted[i]), "segment": case.segment}
+        row |= {"system": systems[case.system], "baseline": systems[case.baseline]}
+        row |= {"measure": case.measure}
+        row["min_detectable"] = detectable(
+            test, row, within, n_resamples, None if correction != "hsd" else critical[i]
+        )
         for name, cell in reaching_0(row, level).items():
             table.setdefault(name, []).append(cell)
     return table
 
 
-def _by_hsd(cases, per_query, weights, n_resamples, seed):
-    """P-values by randomized Tukey HSD within each measure, times the number of measures."""
-    adjusted = np.empty(len(cases))
-    for measure, values in per_query.items():
-        rows = [i for i, case in enumerate(cases) if case[0] == measure]
-        counting = values if weights is None else values[:, weights > 0]
-        rng = np.random.default_rng(seed)
-        adjusted[rows] = hsd_p_values(counting, [cases[i][1:] for i in rows], n_resamples, rng)
-    return np.minimum(adjusted * len(per_query), 1.0)
+def _differences_of(case, per_query, weights):
+    """Differences by query; nan also of queries that are not of the segment."""
+    values = per_query[case.measure]
+    found = differences_by_query(values[case.system], values[case.baseline], weights)
+    if case.queries is None:
+        return found
+    kept = np.full(len(found), np.nan)
+    kept[case.queries] = found[case.queries]
+    return kept
+
+
+def _by_hsd(cases, per_query, weights, done, *, level, n_resamples, seed):
+    """P-values by randomized Tukey HSD within each measure and segment, times how many there are.
+
+    And the differences that would be told apart.
+    """
+    families: dict = {}
+    for i, case in enumerate(cases):
+        families.setdefault((case.measure, case.segment), []).append(i)
+    adjusted, critical = np.empty((2, len(cases)))
+    for (measure, _), rows in families.items():
+        counting = per_query[measure]
+        if weights is not None:
+            counting = np.where(weights > 0, counting, np.nan)
+        if cases[rows[0]].queries is not None:
+            counting = counting[:, cases[rows[0]].queries]
+        pairs = [(cases[i].system, cases[i].baseline) for i in rows]
+        adjusted[rows], critical[rows] = by_hsd(
+            counting, pairs, n_resamples, np.random.default_rng(seed), (1 - level) / len(families),
+            done,
+        )
+    return np.minimum(adjusted * len(families), 1.0), critical
+
+
+def detectable(test, row, level, n_resamples, critical=None):
+    """The smallest difference that the test of a row would show with a power of 0.8; nan if none.
+
+    `level` is that of the row's own interval, `critical` a difference that the test asks for.
+    """
+    n, deviation = row["n_queries"], row["deviation"]
+    if test is None or not deviation > 0:
+        return np.nan
+    if critical is None and not is_significant(smallest_p(test, row, n_resamples)[0], level):
+        return np.nan
+    reach = t_reach(n, level) if critical is None else critical * np.sqrt(n) / deviation
+    return float(detectable_effect(n, reach) * deviation / np.sqrt(TESTS[test].efficiency))
 
 
 def reaching_0(row: dict[str, Any], level: float) -> dict[str, Any]:
@@ -124,16 +178,23 @@ def statistics(
         **outcomes(differences),
         "n_undefined": int(np.count_nonzero(undefined & counts)),
         "effect_size": _effect_size(np.round(differences, TIE), weights),
+        "deviation": _deviation(np.round(differences, TIE), weights),
         "ci_method": "t",
     }
 
 
 def _effect_size(differences, weights):
+    deviation = _deviation(differences, weights)
+    if len(differences) > 1 and not differences.any():
+        return 0.0
+    return float(np.average(differences, weights=weights) / deviation) if deviation else np.nan
+
+
+def _deviation(differences, weights):
+    """The standard deviation (with n - 1) of two differences or more; else 0."""
     n = len(differences)
-    if not differences.any():
-        return 0.0 if n > 1 else np.nan
     if n < 2 or np.ptp(differences) == 0:
-        return np.nan
+        return 0.0
     mean = np.average(differences, weights=weights)
     variance = np.average((differences - mean) ** 2, weights=weights) * n / (n - 1)
-    return float(mean / np.sqrt(variance))
+    return float(np.sqrt(variance))

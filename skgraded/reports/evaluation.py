@@ -19,9 +19,10 @@ from skgraded.reports.intervals import (
     check_settings,
     mean_interval,
 )
-from skgraded.reports.kept import check_evaluation
+from skgraded.reports.kept import EVALUATION, check_evaluation
 from skgraded.reports.report import Report, titled
 from skgraded.reports.segments import joined, segments_of
+from skgraded.reports.shapes import check_shape
 from skgraded.reports.write import json_text, tables
 
 if TYPE_CHECKING:
@@ -418,6 +419,7 @@ class Evaluation(Report):
 
     @staticmethod
     def _of_json(report):
+        check_shape(report, EVALUATION)
         query_ids, weights = json_text.ids_of_json(report["query_ids"]), report["weights"]
         parts = {
             "query_ids": query_ids,

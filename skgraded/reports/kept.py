@@ -1,5 +1,6 @@
 """Checks of reports that were read from JSON, which anyone may have written or cut."""
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,15 +8,54 @@ import numpy as np
 
 from skgraded._input.columns import number, whole_number
 from skgraded._input.words import plain_list
+from skgraded.reports.comparison_table import COLUMNS, pairs_of
+from skgraded.reports.interactions import COLUMNS as BETWEEN
 from skgraded.reports.paired_tests import CORRECTIONS, TESTS
+from skgraded.reports.shapes import Maybe
 
+IDS = {"dtype": str, "values": list}  # what the values are `ids_of_json` checks
+BY_MEASURE = {str: [Maybe(float)]}
+EVALUATION = {
+    "query_ids": IDS, "per_query": BY_MEASURE, "undefined": {str: [int]},
+    "weights": Maybe([float]),
+}
+CROSS_EVALUATION = EVALUATION | {
+    "fold": [int], "fit_time": [Maybe(float)], "score_time": [Maybe(float)],
+    "errors": [Maybe(str)], "train_scores": Maybe(BY_MEASURE),
+    "tests": Maybe({"query": [int], "fold": [int], "values": BY_MEASURE}),
+}
+TEXTS = ("system", "measure", "baseline", "ci_method")
+COUNTS = ("n_queries", "wins", "ties", "losses", "n_undefined")
+TABLE = {
+    "systems": [str], "measures": [str], "baseline": Maybe(str), "test": Maybe(str),
+    "correction": Maybe(str), "level": float,
+    "table": {name: [str] if name in TEXTS else [Maybe(float)] for name in COLUMNS},
+}
+COMPARISON: dict[str, Any] = TABLE | {
+    "n_resamples": int, "seed": Maybe(int), "query_ids": IDS, "weights": Maybe([float]),
+    "per_query": {str: [[Maybe(float)]]},
+}
+SEGMENTS = COMPARISON | {
+    "segments": IDS, "segment": [int],
+    "table": {**COMPARISON["table"], "segment": [int]},
+    "between": {
+        name: [str] if name in TEXTS else [int] if "segment" in name else [Maybe(float)]
+        for name in BETWEEN
+    },
+}
+ADDED = {"n_undefined": 2, "min_detectable": 3}  # columns, and the format that had them first
+
+
+# Evaluations -------------------------------------------------------------------------------------
 
 def check_evaluation(parts: Mapping[str, Any]) -> None:
     """Refuse parts of an Evaluation that do not belong together; ValueError says which."""
     ids = plain_list(parts["query_ids"])
-    _refuse_twice("query_ids", ids)
+    refuse_twice("query_ids", ids)
+    if not parts["per_query"]:
+        raise ValueError("per_query has no measure.")
     for measure, values in parts["per_query"].items():
-        _refuse_length(f"per_query[{measure!r}]", values, ids)
+        refuse_length(f"per_query[{measure!r}]", values, ids)
     if parts["undefined"].keys() != parts["per_query"].keys():
         raise ValueError("undefined and per_query must have the same measures.")
     _refuse_weights(parts["weights"], ids)
@@ -25,65 +65,165 @@ def check_evaluation(parts: Mapping[str, Any]) -> None:
 
 def _check_folds(parts, ids):
     n_folds = len(parts["fit_time"])
-    _refuse_length("fold", parts["fold"], ids)
+    refuse_length("fold", parts["fold"], ids)
     _refuse_range("fold", parts["fold"], n_folds)
     for name in ("score_time", "errors"):
         if len(parts[name]) != n_folds:
             raise ValueError(f"{name} has {len(parts[name])} folds, but fit_time has {n_folds}.")
+    for name in ("fit_time", "score_time"):
+        if (parts[name] < 0).any():
+            raise ValueError(f"{name} has {min(parts[name])}, which is no time.")
+    scores = parts["train_scores"]
+    if scores is not None:
+        _refuse_other_measures("train_scores", scores, parts)
+        for measure, values in scores.items():
+            refuse_length(f"train_scores[{measure!r}]", values, parts["fit_time"])
     tests = parts["tests"]
     if tests is not None:
+        _refuse_other_measures("tests.values", tests.values, parts)
         _refuse_range("tests.query", tests.query, len(ids))
         _refuse_range("tests.fold", tests.fold, n_folds)
         for name, values in {"tests.fold": tests.fold, **tests.values}.items():
-            _refuse_length(name, values, tests.query)
+            refuse_length(name, values, tests.query)
 
 
-def check_comparison(parts: Mapping[str, Any], columns: tuple[str, ...]) -> None:
-    """Refuse parts of a Comparison that do not belong together; ValueError says which."""
+def _refuse_other_measures(name, values, parts):
+    if list(values) != list(parts["per_query"]):
+        raise ValueError(f"{name} and per_query must have the same measures.")
+
+
+# Comparisons -------------------------------------------------------------------------------------
+
+def filled(report: dict[str, Any]) -> dict[str, Any]:
+    """A report with nulls for what its format did not have yet."""
+    table, written = report.get("table"), report.get("format", 1)
+    if isinstance(table, dict) and isinstance(table.get("system"), list):
+        nothing = [None] * len(table["system"])
+        new = {name: nothing for name, first in ADDED.items() if written < first}
+        report = report | {"table": {**new, **table}}
+    return {"seed": None, **report} if written < 2 else report
+
+
+def check_comparison(parts: Mapping[str, Any], keys: list[tuple] | None = None) -> None:
+    """Refuse parts of a comparison by query that do not belong together; ValueError says which."""
     ids, systems = plain_list(parts["query_ids"]), parts["systems"]
-    _refuse_twice("query_ids", ids)
-    _refuse_twice("systems", systems)
-    number("level", 0, 1, above=True, below=True)(parts["level"])
+    refuse_twice("query_ids", ids)
     whole_number(parts["n_resamples"], "n_resamples", 1)
-    for name, known in (("test", TESTS), ("correction", CORRECTIONS), ("baseline", systems)):
-        if parts[name] is not None and parts[name] not in known:
-            raise ValueError(f"{name} must be one of {list(known)} or null; got {parts[name]!r}.")
-    for measure in parts["measures"]:
-        values = parts["per_query"].get(measure)
-        if values is None:
-            raise ValueError(f"per_query lacks the measure {measure!r}.")
+    if parts["seed"] is not None:
+        whole_number(parts["seed"], "seed", 0)
+    if list(parts["per_query"]) != parts["measures"]:
+        raise ValueError(
+            f"per_query has {list(parts['per_query'])}, but measures are {parts['measures']}."
+        )
+    for measure, values in parts["per_query"].items():
         if values.shape != (len(systems), len(ids)):
             raise ValueError(
                 f"per_query[{measure!r}] has the shape {values.shape}, but there are "
                 f"{len(systems)} systems and {len(ids)} queries."
             )
     _refuse_weights(parts["weights"], ids)
-    _check_table(parts, columns)
+    check_table(parts, len(ids), keys)
 
 
-def _check_table(parts, columns):
-    table = parts["table"]
-    n_rows = len(table.get("system", []))
-    for name in columns:
-        if name not in table:
-            raise ValueError(f"table lacks the column {name!r}.")
-        if len(table[name]) != n_rows:
+def check_table(
+    parts: Mapping[str, Any], n_queries: int, keys: list[tuple] | None = None
+) -> None:
+    """Refuse settings and a table that do not belong together.
+
+    `keys` are what the rows are of, by default each pair of systems and each measure.
+    """
+    systems, measures, table = parts["systems"], parts["measures"], parts["table"]
+    refuse_twice("systems", systems)
+    refuse_twice("measures", measures)
+    if len(systems) < 2 or not measures:
+        raise ValueError(f"systems are {systems} and measures {measures}: too few to compare.")
+    number("level", 0, 1, above=True, below=True)(parts["level"])
+    for name, known in (("test", TESTS), ("correction", CORRECTIONS), ("baseline", systems)):
+        if parts[name] is not None and parts[name] not in known:
+            raise ValueError(f"{name} must be one of {list(known)} or null; got {parts[name]!r}.")
+    n_rows = len(table["system"])
+    for name, cells in table.items():
+        if len(cells) != n_rows:
             raise ValueError(
-                f"table[{name!r}] has {len(table[name])} rows, but table['system'] has {n_rows}."
+                f"table[{name!r}] has {len(cells)} rows, but table['system'] has {n_rows}."
             )
-    for name, known in (
-        ("system", parts["systems"]), ("baseline", parts["systems"]), ("measure", parts["measures"])
-    ):
+    for name, known in (("system", systems), ("baseline", systems), ("measure", measures)):
         for cell in table[name]:
             if cell not in known:
                 raise ValueError(f"table[{name!r}] has {cell!r}, which is none of {known}.")
-    for name in ("p_value", "p_adjusted"):
-        for cell in table[name]:
+    _check_rows(table, keys or [
+        (other, system, measure)
+        for other, system in pairs_of(systems, parts["baseline"]) for measure in measures
+    ])
+    _check_numbers(table, n_queries)
+
+
+def _check_rows(table, keys):
+    names = ("baseline", "system", "measure", "segment")[: len(keys[0])]
+    if len(table["system"]) != len(keys):
+        raise ValueError(
+            f"table has {len(table['system'])} rows, but there are {len(keys)} comparisons."
+        )
+    _refuse_other_rows("table", zip(*(table[name] for name in names), strict=True), keys)
+
+
+def _refuse_other_rows(name, rows, keys):
+    for i, (row, key) in enumerate(zip(rows, keys, strict=True)):
+        if row != key:
+            raise ValueError(f"{name} has in row {i} {row}, but there must be {key}.")
+
+
+def _refuse_improbable(name, table):
+    for column in ("p_value", "p_adjusted"):
+        for cell in table[column]:
             if not (cell != cell or 0 <= cell <= 1):
-                raise ValueError(f"table[{name!r}] has {cell!r}, which is no probability.")
+                raise ValueError(f"{name}[{column!r}] has {cell!r}, which is no probability.")
+    for column, cells in table.items():
+        for cell in cells:
+            if isinstance(cell, (int, float)) and abs(cell) > sys.float_info.max:
+                raise ValueError(f"{name}[{column!r}] has {cell!r:.30}, which is not finite.")
+    for i, (low, high) in enumerate(zip(table["ci_low"], table["ci_high"], strict=True)):
+        if low > high:
+            raise ValueError(f"{name} has in row {i} an interval from {low!r} to {high!r}.")
 
 
-def _refuse_twice(name, values):
+def _check_numbers(table, n_queries):
+    _refuse_improbable("table", table)
+    for name in COUNTS:
+        for cell in table[name]:
+            if not (cell != cell and name == "n_undefined" or _is_count(cell, n_queries)):
+                raise ValueError(
+                    f"table[{name!r}] has {cell!r}, which is no number of {n_queries} queries."
+                )
+    for i, (n, *parts) in enumerate(zip(*(table[name] for name in COUNTS[:4]), strict=True)):
+        if sum(parts) != n:
+            raise ValueError(f"Wins, ties and losses of row {i} are not n_queries, {n}.")
+
+
+def _is_count(cell, most):
+    return type(cell) is int and 0 <= cell <= most
+
+
+def check_segments(parts: Mapping[str, Any], keys: list[tuple]) -> None:
+    """Refuse segments, and what is between them, that do not belong to a comparison.
+
+    `keys` are what the rows between segments are of.
+    """
+    refuse_twice("segments", parts["segments"])
+    refuse_length("segment", parts["segment"], parts["query_ids"])
+    _refuse_range("segment", parts["segment"], len(parts["segments"]))
+    between = parts["between"]
+    for name, cells in between.items():
+        refuse_length(f"between[{name!r}]", cells, keys)
+    names = ("baseline", "system", "measure", "other_segment", "segment")
+    _refuse_other_rows("between", zip(*(between[name] for name in names), strict=True), keys)
+    _refuse_improbable("between", between)
+
+
+# Parts -------------------------------------------------------------------------------------------
+
+def refuse_twice(name: str, values: Any) -> None:
+    """Refuse values of which two are the same."""
     seen = set()
     for value in values:
         if value in seen:
@@ -91,7 +231,8 @@ def _refuse_twice(name, values):
         seen.add(value)
 
 
-def _refuse_length(name, values, others):
+def refuse_length(name: str, values: Any, others: Any) -> None:
+    """Refuse values that are not as many as others."""
     if len(values) != len(others):
         raise ValueError(f"{name} has {len(values)} values, but there should be {len(others)}.")
 
@@ -105,7 +246,7 @@ def _refuse_range(name, values, end):
 def _refuse_weights(weights, ids):
     if weights is None:
         return
-    _refuse_length("weights", weights, ids)
+    refuse_length("weights", weights, ids)
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):
         i = wrong[0]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded._input.progress import unseen
 from skgraded.reports.intervals import BLOCK
 
 FEWEST, MOST = 9_999, 9_999_999  # resamples that are taken unless the user says how many
@@ -21,12 +22,15 @@ class PairedTest(NamedTuple):
     """A test with its words; its function gets rows of which each has two or more differences."""
 
     words: str
-    # rows (n_rows, n_queries) with nan of what does not count, n_resamples, seed → p of each row
+    # rows (n_rows, n_queries) with nan of what does not count, n_resamples, seed, and what is told
+    # how many resamples of how many rows are done → p of each row
     p: Callable
     # how many differ, how many count, n_resamples → the smallest p if such differences had other
     # signs (by t and bootstrap also other sizes), and whether the number of resamples bounds it
     smallest: Callable
     compares_ranks: bool = False  # which may favour the system that is worse in the mean
+    # of normal differences so large a share of the queries would do for the t-test (Pitman)
+    efficiency: float = 1.0
 
 
 class Correction(NamedTuple):
@@ -40,19 +44,22 @@ class Correction(NamedTuple):
 # Tests -------------------------------------------------------------------------------------------
 
 def p_values(
-    test: str, rows: np.ndarray, n_resamples: int, seed: int | np.random.Generator
+    test: str, rows: np.ndarray, n_resamples: int, seed: int | np.random.Generator,
+    done: Callable[[int], object] = unseen,
 ) -> np.ndarray:
     """Two-sided p of "the differences are symmetric about 0" (t, bootstrap: their mean is 0).
 
     Of each row of differences, of which those that are nan do not count. 1 if none is other than
-    0, or only one counts; nan if none does. Resamples are the same for all rows.
+    0, or only one counts; nan if none does. Resamples are the same for all rows; `done` is told how
+    many more have been taken, times the rows.
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)
     differs = (np.abs(np.nan_to_num(np.round(rows, TIE))) > 0).any(axis=1)
     tested = np.flatnonzero((counting > 1) & differs)
+    done(n_resamples * (len(rows) - len(tested)))
     if len(tested):
-        p[tested] = TESTS[test].p(rows[tested], n_resamples, seed)
+        p[tested] = TESTS[test].p(rows[tested], n_resamples, seed, done)
     return p
 
 
@@ -102,7 +109,7 @@ def ranks_contradict(test: str, differences: np.ndarray, mean: float) -> bool:
 
 def _row_by_row(p_of_row):
     """A test of many rows by that of the differences that count in one."""
-    def p_of_rows(rows, n_resamples, seed):
+    def p_of_rows(rows, n_resamples, seed, done):
         return [p_of_row(row[~np.isnan(row)]) for row in rows]
     return p_of_rows
 
@@ -111,19 +118,20 @@ def _has_spread(differences):
     return np.ptp(np.round(differences, TIE)) > 0
 
 
-def _randomization(rows, n_resamples, seed):
+def _randomization(rows, n_resamples, seed, done):
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
     rows = np.where(np.round(rows, TIE) != 0, np.nan_to_num(rows), 0.0)
     # The sign of 0 changes nothing, so 0 needs no flip; this makes more tests exact.
     exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
     p = np.empty(len(rows))
-    p[exact] = [_p_of_flips(row[None, row != 0], None, None)[0] for row in rows[exact]]
+    done(n_resamples * int(exact.sum()))
+    p[exact] = [_p_of_flips(row[None, row != 0], None, None, unseen)[0] for row in rows[exact]]
     if not exact.all():
-        p[~exact] = _p_of_flips(rows[~exact], n_resamples, np.random.default_rng(seed))
+        p[~exact] = _p_of_flips(rows[~exact], n_resamples, np.random.default_rng(seed), done)
     return p
 
 
-def _p_of_flips(rows, n_resamples, rng):
+def _p_of_flips(rows, n_resamples, rng, done):
     """Find p of rows over the same random flips of all; over all flips if n_resamples is None."""
     n = rows.shape[1]
     flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
@@ -136,6 +144,7 @@ def _p_of_flips(rows, n_resamples, rng):
         n_less += np.count_nonzero(taken >= -slack, axis=0)
         n_greater += np.count_nonzero(taken <= slack, axis=0)
         n_drawn += len(taken)
+        done(taken.size)
     itself = 0 if n_resamples is None else 1  # what was observed counts as one of the random flips
     return np.minimum(1.0, 2 * (np.minimum(n_less, n_greater) + itself) / (n_drawn + itself))
 
@@ -195,17 +204,17 @@ def _smallest_of_ranks(n_differing, n, n_resamples):
     return p_values("wilcoxon", np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
 
 
-def _bootstrap(rows, n_resamples, seed):
+def _bootstrap(rows, n_resamples, seed, done):
     p = np.empty(len(rows))
     counting = ~np.isnan(rows)
     patterns, of_row = np.unique(counting, axis=0, return_inverse=True)
     of_row = of_row.reshape(-1)
     for i, pattern in enumerate(patterns):
-        p[of_row == i] = _p_of_draws(rows[of_row == i][:, pattern], n_resamples, seed)
+        p[of_row == i] = _p_of_draws(rows[of_row == i][:, pattern], n_resamples, seed, done)
     return p
 
 
-def _p_of_draws(rows, n_resamples, seed):
+def _p_of_draws(rows, n_resamples, seed, done):
     """Find p of rows in which all differences count, over the same draws with replacement."""
     rng, n = np.random.default_rng(seed), rows.shape[1]
     means = rows.mean(axis=1)
@@ -221,6 +230,7 @@ def _p_of_draws(rows, n_resamples, seed):
             drawn_means = times @ centred
             spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
             n_extreme += np.count_nonzero(np.abs(drawn_means) / spreads >= observed, axis=0)
+            done(size * len(rows))
     same = [not _has_spread(row) for row in rows]  # as of t
     return np.where(same, 2.0 ** (1 - n), (1 + n_extreme) / (1 + n_resamples))
 
@@ -231,7 +241,8 @@ TESTS = {
     ),
     "t": PairedTest("paired t-test", _t, lambda n_differing, n, n_resamples: (0.0, False)),
     "wilcoxon": PairedTest(
-        "Wilcoxon signed-rank test", _wilcoxon, _smallest_of_ranks, compares_ranks=True
+        "Wilcoxon signed-rank test", _wilcoxon, _smallest_of_ranks, compares_ranks=True,
+        efficiency=3 / math.pi,
     ),
     "bootstrap": PairedTest(
         "bootstrap test", _bootstrap,
@@ -241,7 +252,8 @@ TESTS = {
 
 
 def largest_differences(
-    values: np.ndarray, n_resamples: int, rng: np.random.Generator
+    values: np.ndarray, n_resamples: int, rng: np.random.Generator,
+    done: Callable[[int], object] = unseen,
 ) -> np.ndarray:
     """Largest difference of two systems' sums, when each query's values are dealt out at random.
 
@@ -253,22 +265,31 @@ def largest_differences(
         dealt = np.broadcast_to(values, (last - first, *values.shape))
         sums = rng.permuted(dealt, axis=2).sum(axis=1)
         found.append(np.ptp(sums, axis=1))
+        done(last - first)
     return np.concatenate(found)
 
 
-def hsd_p_values(
-    values: np.ndarray, pairs: Sequence[tuple[int, int]], n_resamples: int, rng: np.random.Generator
-) -> np.ndarray:
-    """P of each pair of systems by randomized Tukey HSD (Carterette 2012)."""
+def by_hsd(
+    values: np.ndarray, pairs: Sequence[tuple[int, int]], n_resamples: int, rng, p_wanted: float,
+    done: Callable[[int], object] = unseen,
+) -> tuple[np.ndarray, float]:
+    """P of each pair of systems by randomized Tukey HSD (Carterette 2012).
+
+    And the difference of two means above which p is at most `p_wanted`; nan if none is.
+    """
     values = values[:, ~np.isnan(values).any(axis=0)].T
     if len(values) < 2:
-        return np.ones(len(pairs)) if len(values) else np.full(len(pairs), np.nan)
+        return (np.ones(len(pairs)) if len(values) else np.full(len(pairs), np.nan)), math.nan
     sums = values.sum(axis=0)
-    found = np.sort(largest_differences(values, n_resamples, rng))
+    found = np.sort(largest_differences(
+        values, n_resamples, rng, lambda n_dealt: done(n_dealt * len(pairs))
+    ))
     slack = 1e-12 * np.abs(values).sum()
     observed = np.array([abs(sums[one] - sums[other]) for one, other in pairs]) - slack
     n_reached = n_resamples - np.searchsorted(found, observed)
-    return (1 + n_reached) / (1 + n_resamples)
+    most_reached = math.floor(p_wanted * (1 + n_resamples) + 1e-9) - 1
+    critical = found[-1 - most_reached] / len(values) if most_reached >= 0 else math.nan
+    return (1 + n_reached) / (1 + n_resamples), float(critical)
 
 
 # Corrections -------------------------------------------------------------------------------------
@@ -301,6 +322,11 @@ def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) ->
     if correction == "fdr_bh":
         n_chosen = max(1, sum(is_significant(p, level) for p in adjusted))
     return 1 - (1 - level) * n_chosen / n_tests
+
+
+def without_hsd(correction: str | None) -> str | None:
+    """The correction of tests that are none of all pairs of systems: for HSD Holm's."""
+    return "holm" if correction == "hsd" else correction
 
 
 def _holm(p):

@@ -1,4 +1,4 @@
-"""How many queries a comparison needs."""
+"""How many queries a comparison needs, and what so many could have shown."""
 
 import math
 
@@ -7,6 +7,7 @@ import numpy as np
 from skgraded._input.columns import number
 
 MOST = 10_000_000  # queries; an effect that wants more is none
+POWER = 0.8  # at which a comparison says what it could have shown (Cohen 1988, Sakai 2016)
 
 
 def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0.95) -> int:
@@ -63,3 +64,15 @@ def _power(effect, n, level):
     if shift > 37:  # beyond what nctdtr can tell from 1
         return 1.0 if shift - reach > 37 else 1 - nctdtr(n - 1, 37.0, reach)
     return 1 - nctdtr(n - 1, shift, reach)
+
+
+def detectable_effect(n: int, reach: float, power: float = POWER) -> float:
+    """The smallest effect size that a test of n queries shows so often; nan of fewer than two.
+
+    The test rejects where a t of n - 1 degrees of freedom is above `reach`.
+    """
+    from scipy.special import nctdtrinc
+
+    if n < 2 or not np.isfinite(reach):
+        return math.nan
+    return float(nctdtrinc(n - 1, 1 - power, reach) / math.sqrt(n))

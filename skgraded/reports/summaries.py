@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from skgraded._input.columns import whole_number
 from skgraded.reports.comparison_table import COLUMNS, ComparisonTable, pairs_of
-from skgraded.reports.differences import differences_by_query, outcomes, reaching_0
+from skgraded.reports.differences import detectable, differences_by_query, outcomes, reaching_0
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.kept import TABLE, check_table, filled, refuse_twice
+from skgraded.reports.kept_sums import (
+    SUMMARY,
+    check_summaries,
+    checked_fraction,
+    checked_moments,
+)
 from skgraded.reports.moments import Moments, exact_sum
-from skgraded.reports.paired_tests import TIE, adjust, level_of_each
+from skgraded.reports.paired_tests import FEWEST, TIE, adjust, level_of_each
 from skgraded.reports.pairing import check_evaluations, paired
 from skgraded.reports.report import Report, titled
-from skgraded.reports.summary import Summary, moments_of_json, moments_to_json
+from skgraded.reports.shapes import check_shape
+from skgraded.reports.summary import Summary, moments_to_json
+from skgraded.reports.write import json_text
 
 if TYPE_CHECKING:
     import pandas
@@ -82,6 +92,7 @@ class Differences:
             "losses": self.losses,
             "n_undefined": math.nan,  # of both: not known
             "effect_size": self._effect_size(),
+            "deviation": self._deviation(),
             "ci_method": "t",
         }
 
@@ -105,9 +116,14 @@ class Differences:
         n, moments = self.moments.n, self.moments
         if self.ties == n:
             return 0.0 if n > 1 else math.nan
-        if n < 2 or self._is_constant():
-            return math.nan
-        return moments.mean / moments.deviation()
+        deviation = self._deviation()
+        return moments.mean / deviation if deviation else math.nan
+
+    def _deviation(self):
+        """The standard deviation (with n - 1) of two differences or more; else 0."""
+        if self.moments.n < 2 or self._is_constant():
+            return 0.0
+        return self.moments.deviation()
 
 
 # All systems -------------------------------------------------------------------------------------
@@ -266,15 +282,22 @@ class Summaries(Report):
 
     @staticmethod
     def _of_json(report):
-        return {
+        check_shape(report, {"systems": {str: SUMMARY}, "differences": [(str, str, {str: list})]})
+        refuse_twice("differences", [(first, second) for first, second, _ in report["differences"]])
+        parts: dict = {
             "systems": {
                 name: Summary(**Summary._of_json(one)) for name, one in report["systems"].items()
             },
             "differences": {
-                (first, second): {name: _of_json(one) for name, one in by_measure.items()}
-                for first, second, by_measure in report["differences"]
+                (first, second): {
+                    name: _of_json(one, f"differences[{i}][2][{name!r}]")
+                    for name, one in by_measure.items()
+                }
+                for i, (first, second, by_measure) in enumerate(report["differences"])
             },
         }
+        check_summaries(Summaries(**parts))
+        return parts
 
     def __repr__(self) -> str:
         systems = "; ".join(
@@ -299,9 +322,13 @@ def _to_json(one):
     return [moments_to_json(one.moments), str(one.first), str(one.second), counts]
 
 
-def _of_json(written):
+def _of_json(written, name):
+    check_shape(written, (list, str, str, (int, int, int)), name)
     moments, first, second, counts = written
-    return Differences(moments_of_json(moments), Fraction(first), Fraction(second), *counts)
+    return Differences(
+        checked_moments(moments, f"{name}[0]"), checked_fraction(first, f"{name}[1]"),
+        checked_fraction(second, f"{name}[2]"), *counts,
+    )
 
 
 # Comparison --------------------------------------------------------------------------------------
@@ -354,18 +381,17 @@ class SummaryComparison(ComparisonTable):
 
     def _to_json(self):
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return plain | {"table": {
-            name: [None if cell != cell else cell for cell in cells]
-            for name, cells in self.table.items()
-        }}
+        return plain | {"table": json_text.columns_to_json(self.table)}
 
     @staticmethod
     def _of_json(report):
-        plain = {field.name: report[field.name] for field in fields(SummaryComparison)}
-        return plain | {"table": {
-            name: [math.nan if cell is None else cell for cell in cells]
-            for name, cells in report["table"].items()
-        }}
+        report = filled(report)
+        check_shape(report, TABLE | {"n_queries": int, "is_weighted": bool})
+        parts = {field.name: report[field.name] for field in fields(SummaryComparison)}
+        parts["table"] = json_text.columns_of_json(report["table"])
+        check_table(parts, whole_number(report["n_queries"], "n_queries", 0))
+        parts["table"] = {name: parts["table"][name] for name in COLUMNS}
+        return parts
 
 
 def compare_summaries(
@@ -404,6 +430,7 @@ def compare_summaries(
     for (other, system, measure, one), p_value, p_adjusted in zip(cases, p, adjusted, strict=True):
         row = one.row(within) | {"system": system, "measure": measure, "baseline": other}
         row |= {"p_value": float(p_value), "p_adjusted": float(p_adjusted)}
+        row["min_detectable"] = detectable(test, row, within, FEWEST)
         row = reaching_0(row, level)
         for name in COLUMNS:
             table[name].append(row[name])

@@ -23,8 +23,11 @@ from skgraded.reports.evaluation import (
     evaluated_name,
 )
 from skgraded.reports.intervals import check_settings
+from skgraded.reports.kept import refuse_length
+from skgraded.reports.kept_sums import SUMMARY, check_counts, check_summary, checked_moments
 from skgraded.reports.moments import Moments
 from skgraded.reports.report import Report, titled
+from skgraded.reports.shapes import check_shape
 from skgraded.reports.write import json_text
 from skgraded.reports.write.charts import MAX_BARS
 
@@ -408,11 +411,14 @@ class Summary(Report):
 
     @staticmethod
     def _of_json(report):
+        check_shape(report, SUMMARY)
         tallies = {
-            name: _tally_of_json(written, at)
+            name: _tally_of_json(written, at, f"tallies[{name!r}]")
             for at, (name, written) in enumerate(report["tallies"].items())
         }
-        return {"n_queries": report["n_queries"], "tallies": tallies}
+        parts = {"n_queries": report["n_queries"], "tallies": tallies}
+        check_summary(Summary(**parts))
+        return parts
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
@@ -427,14 +433,6 @@ def moments_to_json(moments: Moments) -> list[Any]:
     ]
 
 
-def moments_of_json(written: list[Any]) -> Moments:
-    """Moments that `moments_to_json` gave."""
-    n, lowest, highest, lightest, heaviest, *sums = written
-    return Moments(
-        n, float(lowest), float(highest), float(lightest), float(heaviest), *map(Fraction, sums)
-    )
-
-
 def _tally_to_json(tally):
     held = np.flatnonzero(tally.counts)
     ids = object_array([query for query, _ in tally.worst])
@@ -446,11 +444,15 @@ def _tally_to_json(tally):
     }
 
 
-def _tally_of_json(written, at):
-    moments = moments_of_json(written["moments"])
-    counts = np.zeros(2 * STEPS + 1, dtype=np.intp)
+def _tally_of_json(written, at, name):
+    moments = checked_moments(written["moments"], f"{name}['moments']")
     steps, how_many = written["counts"]
+    check_counts(steps, how_many, STEPS, f"{name}['counts']")
+    counts = np.zeros(2 * STEPS + 1, dtype=np.intp)
     counts[np.array(steps, dtype=np.intp) + STEPS] = how_many
     ids, rows = written["worst"]
-    worst = list(zip(json_text.ids_of_json(ids), map(tuple, rows), strict=True))
-    return Tally(moments, written["n_undefined"], counts, worst, at)
+    ids = json_text.ids_of_json(ids, f"{name}['worst'][0]")
+    refuse_length(f"{name}['worst'][1]", rows, ids)
+    return Tally(
+        moments, written["n_undefined"], counts, list(zip(ids, map(tuple, rows), strict=True)), at
+    )

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from skgraded._input.progress import progress_bar
+from skgraded._input.progress import counting_bar, progress_bar
 
 pytest.importorskip("tqdm")
 
@@ -18,3 +18,14 @@ def test_a_bar_shows_in_a_notebook_and_not_where_the_output_is_no_terminal(
         monkeypatch.setitem(sys.modules, "ipykernel", sys)  # any module: only its name counts
     assert list(progress_bar("abc", desc="letters")) == ["a", "b", "c"]
     assert ("letters" in capsys.readouterr().err) == is_notebook
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_a_counting_bar_is_told_how_many_are_done(monkeypatch, is_shown):
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    with counting_bar(is_shown, 5, desc="things") as done:
+        done(2)
+        done(3)
+    assert (getattr(done, "__self__", None) is not None) == is_shown
+    if is_shown:
+        assert (done.__self__.n, done.__self__.total) == (5, 5)

@@ -1,5 +1,6 @@
 """compare: pairing by query, tests beside scipy's, corrections beside statsmodels', sentences."""
 
+import io
 import itertools
 import json
 import pickle
@@ -379,6 +380,26 @@ def test_intervals_beside_the_false_discovery_rate_are_those_of_benjamini_and_ye
         1 - 0.05 * n_told_apart / 9
     )
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("settings, n_bars", [
+    ({}, 1), ({"test": "bootstrap"}, 1), ({"correction": "hsd"}, 1), ({"test": "t"}, 0),
+    ({"progress": False}, 0),
+])
+def test_a_bar_shows_the_resamples_that_are_done(monkeypatch, table, settings, n_bars):
+    tqdm = pytest.importorskip("tqdm.auto")
+    bars = []
+
+    class Seen(tqdm.tqdm):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs | {"disable": False, "delay": 0, "file": io.StringIO()})
+            bars.append(self)
+
+    monkeypatch.setattr(tqdm, "tqdm", Seen)
+    sg.compare(table, **{"progress": True, "n_resamples": 300, "rng": 0} | settings)
+    assert len(bars) == n_bars
+    for bar in bars:
+        assert bar.n == bar.total > 0
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -871,7 +892,7 @@ def test_json_of_the_first_format_is_read(pair):
 
 
 @pytest.mark.parametrize("change, message", [
-    (lambda one: one["table"].pop("p_value"), "table lacks the column 'p_value'"),
+    (lambda one: one["table"].pop("p_value"), "table lacks 'p_value'"),
     (lambda one: one["table"]["mean"].pop(), r"table\['mean'\] has 0 rows, but .* has 1"),
     (lambda one: one["table"].update(p_value=[1.5]), "has 1.5, which is no probability"),
     (lambda one: one["table"].update(system=["c"]), r"has 'c', which is none of \['a', 'b'\]"),
@@ -904,7 +925,8 @@ def test_markdown_and_latex_have_a_row_a_test(table):
     head, line, *rows = found.to_markdown().splitlines()
     assert [cell.strip() for cell in head.strip("|").split("|")] == [
         "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
-        "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size", "baseline_mean",
+        "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size",
+        "min_detectable", "baseline_mean",
     ]
     row = found.to_frame().iloc[-1]
     assert len(rows) == 6

@@ -1,11 +1,14 @@
-"""required_queries beside statsmodels, and by simulation of what it promises."""
+"""required_queries and min_detectable beside statsmodels, and by simulation."""
 
 import numpy as np
 import pytest
 from scipy import stats
+from small_reports import evaluation
 from statsmodels.stats.power import TTestPower
 
 import skgraded as sg
+from skgraded.reports.intervals import t_reach
+from skgraded.reports.power import detectable_effect
 
 
 @pytest.mark.parametrize("effect", [0.08, 0.2, 0.5, 1, 3])
@@ -41,3 +44,105 @@ def test_so_many_queries_show_it_as_often_as_promised():
 def test_bad_settings_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         sg.required_queries(**arguments)
+
+
+# What a comparison could have shown --------------------------------------------------------------
+
+def compared(*values, **settings):
+    systems = {
+        name: evaluation({"AP": one}) for name, one in zip("abcd", values, strict=False)
+    }
+    return sg.compare(systems, **{"baseline": "a", "rng": 0} | settings)
+
+
+@pytest.mark.parametrize("n", [3, 10, 60, 1000, 100_000])
+@pytest.mark.parametrize("level", [0.9, 0.95, 1 - 0.05 / 276])
+def test_the_smallest_effect_is_that_of_statsmodels(n, level):
+    expected = TTestPower().solve_power(
+        nobs=n, alpha=(1 - level) / 2, power=0.8, alternative="larger"
+    )
+    assert detectable_effect(n, t_reach(n, level)) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [5, 30, 400])
+def test_it_is_the_inverse_of_required_queries(n):
+    effect = detectable_effect(n, t_reach(n, 0.95))
+    assert sg.required_queries(effect * 1.0001) <= n < sg.required_queries(effect * 0.999)
+
+
+@pytest.mark.parametrize("correction, m", [(None, 1), ("holm", 3), ("bonferroni", 3)])
+def test_the_smallest_difference_is_at_the_corrected_level(correction, m):
+    values = np.random.default_rng(0).beta(2, 2, (4, 40))
+    found = compared(*values, test="t", correction=correction).to_frame()
+    for row, other in zip(found.to_dict("records"), values[1:], strict=True):
+        effect = detectable_effect(40, stats.t.ppf(1 - 0.025 / m, 39))
+        deviation = np.std(other - values[0], ddof=1)
+        assert row["min_detectable"] == pytest.approx(effect * deviation)
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "bootstrap"])
+def test_a_difference_of_that_size_is_shown_in_80_of_100_cases(test):
+    rng = np.random.default_rng(1)
+    settings = {"test": test, "n_resamples": 999}
+    size = detectable_effect(30, t_reach(30, 0.95))
+    size *= np.sqrt(np.pi / 3) if test == "wilcoxon" else 1
+    n_shown = 0
+    for _ in range(400):
+        found = compared(np.zeros(30), rng.normal(size, 1, 30), **settings)
+        n_shown += found.table["p_value"][0] <= 0.05
+    assert abs(n_shown / 400 - 0.8) < 3.5 * np.sqrt(0.8 * 0.2 / 400)
+
+
+def test_that_of_hsd_is_shown_in_80_of_100_cases():
+    rng = np.random.default_rng(2)
+    settings = {"baseline": None, "correction": "hsd", "n_resamples": 499}
+    values = rng.normal(0, 1, (4, 40))
+    sizes = np.array(compared(*values, **settings).table["min_detectable"])
+    bonferroni = compared(*values, baseline=None, correction="bonferroni").table["min_detectable"]
+    assert (sizes < bonferroni).all() and (sizes > 0.5).all()
+    n_shown = 0
+    for _ in range(200):
+        values = rng.normal(0, 1, (4, 40))
+        size = compared(*values, **settings).table["min_detectable"][0]
+        values[1] += size
+        n_shown += compared(*values, **settings).table["p_adjusted"][0] <= 0.05
+    assert abs(n_shown / 200 - 0.8) < 0.12
+
+
+def test_a_sentence_says_it_beside_what_cannot_be_told_apart():
+    d = np.random.default_rng(0).normal(0, 0.1, 50)
+    found = compared(np.zeros(50), d)
+    size = found.table["min_detectable"][0]
+    assert size == pytest.approx(2.85 / np.sqrt(50) * d.std(ddof=1), rel=0.01)
+    assert found.sentences()[0].endswith(
+        f"So many queries show a difference of {size:.3f} or more with a power of 80 %."
+    )
+    assert "power" not in compared(np.zeros(50), d + 0.2).sentences()[0]
+    assert "power" not in compared(np.zeros(50), d, test=None).sentences()[0]
+
+
+@pytest.mark.parametrize("values, settings", [
+    ([0.1, 0.2, -0.3, 0.2, 0.1], {}),  # all 2^5 flips could not show it
+    ([0.1], {"test": "t"}),
+    ([0.1, 0.1], {"test": "t"}),
+    ([0.0, 0.0, 0.0], {"test": "t"}),
+    ([0.1, 0.2, -0.3, 0.2, 0.1, 0.1, 0.1], {"test": None}),
+    ([0.1, np.nan], {"test": "t"}),
+    ([0.1, 0.2, -0.3, 0.2, 0.1, 0.1, 0.1], {"n_resamples": 100, "level": 0.999}),
+])
+def test_there_is_none_where_nothing_could_have_been_shown(values, settings):
+    found = compared(np.zeros(len(values)), values, **settings)
+    assert np.isnan(found.table["min_detectable"][0])
+    assert "with a power" not in found.sentences()[0]
+
+
+def test_that_of_summaries_is_that_of_the_values():
+    values = np.random.default_rng(0).beta(2, 2, (3, 40))
+    systems = {
+        name: evaluation({"AP": one}) for name, one in zip("abc", values, strict=True)
+    }
+    found, expected = (
+        sg.compare(one, test="t").to_frame()["min_detectable"]
+        for one in (sg.Summaries.of(systems), systems)
+    )
+    assert found.to_numpy() == pytest.approx(expected.to_numpy()) and (found > 0).all()

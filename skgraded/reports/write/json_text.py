@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 from skgraded._input.words import plain
 from skgraded._input.writing import write_text
 
-FORMAT = 2  # since when files have a number: with versions, the seed and n_undefined
+# 2: files have a number, with versions, the seed and n_undefined; 3: min_detectable
+FORMAT = 3
 
 
 def write(report: dict[str, Any], path: str | Path | None) -> str | None:
@@ -24,24 +26,43 @@ def write(report: dict[str, Any], path: str | Path | None) -> str | None:
 
 def read(text_or_path: str | Path) -> dict[str, Any]:
     """Read a report that `write` wrote: a text that begins with { or else a path."""
-    if isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{"):
-        source, text = "The text", text_or_path
-    else:
-        source = str(text_or_path)
-        text = Path(text_or_path).read_text(encoding="utf-8")
+    is_text = isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{")
+    source = "The text" if is_text else str(text_or_path)
     try:
-        report = json.loads(text)
-    except ValueError as error:
+        text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
+        report = json.loads(text, parse_constant=_refuse_constant)
+    except ValueError as error:  # of UTF-8 too
         raise ValueError(f"{source} is not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{source} is not a report that to_json wrote: it is too deep.") from None
     if not isinstance(report, dict) or "kind" not in report:
         raise ValueError(f"{source} is not a report that to_json wrote: it has no 'kind'.")
     written = report.get("format", 1)  # the first had no number
-    if written not in range(1, FORMAT + 1):
+    if type(written) is not int or written not in range(1, FORMAT + 1):
         raise ValueError(
             f"{source} has the format {written!r}, but this version of skgraded reads those up to "
             f"{FORMAT}: install the newest."
         )
     return report
+
+
+def _refuse_constant(text):
+    raise ValueError(f"it has {text}, which JSON does not know")
+
+
+def columns_to_json(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Columns of a table, with None for nan."""
+    return {
+        name: [None if cell != cell else cell for cell in cells] for name, cells in table.items()
+    }
+
+
+def columns_of_json(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Columns that `columns_to_json` gave."""
+    return {
+        name: [math.nan if cell is None else cell for cell in cells]
+        for name, cells in table.items()
+    }
 
 
 def numbers_to_json(values: np.ndarray) -> list[Any]:
@@ -51,50 +72,77 @@ def numbers_to_json(values: np.ndarray) -> list[Any]:
 
 def numbers_of_json(values: list[Any]) -> np.ndarray:
     """Floats that `numbers_to_json` gave."""
-    return np.array([math.nan if value is None else value for value in values], dtype=float)
+    found = np.array([math.nan if value is None else value for value in values], dtype=float)
+    if np.isinf(found).any():
+        raise ValueError(f"a value is {found[np.isinf(found)][0]}, which is not finite.")
+    return found
 
 
 def flags_of_json(positions: list[int], n: int, measure: str) -> np.ndarray:
     """Flags of n queries, those at the given positions set."""
-    wrong = [at for at in positions if type(at) is not int or not 0 <= at < n]
+    wrong = [at for at in positions if not 0 <= at < n]
+    wrong += [at for before, at in pairwise(positions) if before >= at]
     if wrong:
-        raise ValueError(f"undefined[{measure!r}] has {wrong[0]!r}; there are {n} queries.")
+        raise ValueError(
+            f"undefined[{measure!r}] has {wrong[0]!r}; there are {n} queries, to be named in order."
+        )
     flags = np.zeros(n, dtype=bool)
     flags[positions] = True
     return flags
 
 
-def ids_to_json(ids: np.ndarray) -> dict[str, Any]:
+def ids_to_json(ids: np.ndarray, what: str = "query id") -> dict[str, Any]:
     """Ids and their dtype."""
     plain = ids.view(np.int64) if ids.dtype.kind in "mM" else ids
-    return {"dtype": ids.dtype.str, "values": [_id_to_json(value) for value in plain.tolist()]}
+    values = [_id_to_json(value, what) for value in plain.tolist()]
+    return {"dtype": ids.dtype.str, "values": values}
 
 
-def ids_of_json(written: dict[str, Any]) -> np.ndarray:
-    """Ids that `ids_to_json` gave."""
-    dtype = np.dtype(written["dtype"])
-    plain = np.empty(len(written["values"]), dtype=np.int64 if dtype.kind in "mM" else dtype)
-    plain[:] = [_id_of_json(value) for value in written["values"]]
+def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
+    """Ids that `ids_to_json` gave; a ValueError if they are not of their dtype."""
+    try:
+        dtype = np.dtype(written["dtype"])
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.kind not in "biufUOmM":
+        raise ValueError(f"{name}['dtype'] is {written['dtype']!r}, which no ids have.")
+    values = [_id_of_json(value, name) for value in written["values"]]
+    plain = np.empty(len(values), dtype=np.int64 if dtype.kind in "mM" else dtype)
+    for i, value in enumerate(values):
+        if not _holds(plain, i, value):
+            raise ValueError(f"{name} has {value!r}, but its dtype is {written['dtype']!r}.")
     return plain.view(dtype)
 
 
-def _id_to_json(value):
+def _holds(plain, i, value):
+    """Whether an array takes a value as it is."""
+    try:
+        plain[i] = value
+    except (ValueError, TypeError, OverflowError):
+        return False
+    held = plain[i] if plain.dtype.kind == "O" else plain[i].item()
+    return held == value and type(held) is type(value)
+
+
+def _id_to_json(value, what):
     value = plain(value)
     if type(value) is tuple:
-        return {"tuple": [_id_to_json(part) for part in value]}
+        return {"tuple": [_id_to_json(part, what) for part in value]}
     if type(value) is float and math.isinf(value):
         return {"float": str(value)}
     if type(value) in (str, bool, int, float):
         return value
     raise TypeError(
-        f"JSON has no form of the query id {value!r} of type {type(value).__name__}: make ids "
-        "text, numbers or tuples of these."
+        f"JSON has no form of the {what} {value!r} of type {type(value).__name__}: make it "
+        "text, a number or a tuple of these."
     )
 
 
-def _id_of_json(written):
-    if not isinstance(written, dict):
+def _id_of_json(written, name):
+    if type(written) in (str, bool, int, float):
         return written
-    if "float" in written:
+    if isinstance(written, dict) and written.get("float") in ("inf", "-inf"):
         return float(written["float"])
-    return tuple(_id_of_json(part) for part in written["tuple"])
+    if isinstance(written, dict) and isinstance(written.get("tuple"), list):
+        return tuple(_id_of_json(part, name) for part in written["tuple"])
+    raise ValueError(f"{name} has {written!r}, which is no id.")

@@ -15,7 +15,8 @@ def sentence(row: dict[str, Any], n_queries: int, level: float, corrected: str) 
     "told_apart": whether the systems are; "ranks_contradict": whether the ranks of the differences
     favour the system that is worse in the mean; "assumes": None, or what the test supposes of so
     few queries; "out_of_reach": None, or a dict if no outcome could have told them apart, of the
-    smallest "p", the same "adjusted", and "n_resamples" if it is their number that bounds it.
+    smallest "p", the same "adjusted", and "n_resamples" if it is their number that bounds it;
+    "would_show": whether they are not told apart, but could have been.
     `corrected` says for what, with a blank before it, or nothing.
     """
     system, baseline, measure = row["system"], row["baseline"], row["measure"]
@@ -38,7 +39,7 @@ def sentence(row: dict[str, Any], n_queries: int, level: float, corrected: str) 
         f"{verdict}: {row['mean']:.{digits}f} against {row['baseline_mean']:.{digits}f}, "
         f"{row['difference']:+.{digits}f}{_interval(row, level, digits)}"
         f"{p_text}; {who}better for {row['wins']} of {_queries(n)}, worse for {row['losses']}."
-        f"{_few(row)}{_out_of_reach(row)}{end}"
+        f"{_few(row)}{_out_of_reach(row)}{_would_show(row)}{end}"
     )
 
 
@@ -93,6 +94,70 @@ def _out_of_reach(row):
     p, adjusted = smallest["p"], smallest["adjusted"]
     after = f", {adjusted:.3g} after the correction" if adjusted > p else ""
     return f" No outcome could have told them apart: the smallest p of {what} is {p:.3g}{after}."
+
+
+def _would_show(row):
+    """Say how small a difference could have been shown."""
+    smallest = row["min_detectable"]
+    if not row["would_show"] or smallest != smallest:
+        return ""
+    digits = 3 if smallest >= 0.01 else 4
+    return (
+        f" So many queries show a difference of {smallest:.{digits}f} or more with a power of 80 %."
+    )
+
+
+def between_sentence(row: dict, level: float, corrected: str) -> str:
+    """Say how the difference of two systems differs between two segments.
+
+    The row has the columns of `SegmentComparison.between_segments` and "told_apart".
+    """
+    what = f"{row['system']} gains over {row['baseline']} by {row['measure']}"
+    one, other = row["segment"], row["other_segment"]
+    few = [
+        f"{name} has {_queries(n) if n else 'no query'} that {plural(n, 'counts', 'count')}"
+        for name, n in ((other, row["other_n_queries"]), (one, row["n_queries"])) if n < 2
+    ]
+    if few:
+        return f"What {what} is not compared between {one} and {other}: {' and '.join(few)}."
+    more = "more" if row["interaction"] > 0 else "less"
+    verdict = {
+        None: f"What {what} in {one} and in {other}, not tested",
+        False: f"What {what} cannot be told apart between {one} and {other}",
+        True: what.replace(" gains over", f" gains {more} in {one} than in {other} over", 1),
+    }[row["told_apart"]]
+    digits = 3 if abs(row["interaction"]) >= 0.01 else 4
+    p_text = "" if row["told_apart"] is None else f", {_p(row['p_adjusted'])}{corrected}"
+    return (
+        f"{verdict}: {row['difference']:+.{digits}f} against "
+        f"{row['other_difference']:+.{digits}f}, {row['interaction']:+.{digits}f}"
+        f"{_interval(row, level, digits)}{p_text}."
+    )
+
+
+def margin_sentence(row: dict, question: str, level: float, corrected: str) -> str:
+    """Say whether two systems differ by less than a margin, or one is worse by less.
+
+    The row has the columns of `MarginTests` and whether that is "shown"; `question` is
+    "equivalence" or "noninferiority".
+    """
+    system, baseline, measure = row["system"], row["baseline"], row["measure"]
+    if row["n_queries"] == 0:
+        return f"{system} and {baseline} have no query in common with a value of {measure}."
+    verdict = {
+        ("equivalence", True): f"is equivalent to {baseline} by {measure} within ±",
+        ("equivalence", False): f"may differ from {baseline} by {measure} by more than ",
+        ("noninferiority", True): f"is not worse than {baseline} by {measure} by more than ",
+        ("noninferiority", False): f"may be worse than {baseline} by {measure} by more than ",
+    }[question, row["shown"]]
+    same = row["n_queries"] > 1 and row["ci_low"] == row["ci_high"]
+    few = " All differences are the same: their spread and the interval say nothing." * same
+    return (
+        f"{system} {verdict}{row['margin']:g}: {row['mean']:.4f} against "
+        f"{row['baseline_mean']:.4f}, {row['difference']:+.4f}"
+        f"{_interval(row, 2 * level - 1, 4)}, {_p(row['p_adjusted'])}{corrected}, of "
+        f"{_queries(row['n_queries'])}.{few}"
+    )
 
 
 def _p(p):

@@ -1,0 +1,156 @@
+"""Equivalence and non-inferiority beside statsmodels, by intervals, and where nothing is known."""
+
+import numpy as np
+import pytest
+from small_reports import evaluation, systems
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_paired
+
+import skgraded as sg
+
+
+def compared(*values, **settings):
+    named = zip("abcd", values, strict=False)
+    return sg.compare({name: evaluation({"AP": one}) for name, one in named}, **settings)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 60])
+@pytest.mark.parametrize("margin", [1e-6, 0.01, 0.05, 2.0])
+def test_p_is_that_of_statsmodels(n, margin):
+    values = np.random.default_rng(n).beta(2, 2, (2, n))
+    values[1] = values[0] + (values[1] - 0.5) / 10
+    p, (_, p_low, _), _ = ttost_paired(values[1], values[0], -margin, margin)
+    found = compared(*values, rng=0)
+    assert found.equivalence(margin).table["p_value"] == pytest.approx([p], abs=1e-12)
+    assert found.noninferiority(margin).table["p_value"] == pytest.approx([p_low], abs=1e-12)
+
+
+@pytest.mark.parametrize("correction, theirs", [
+    ("holm", "holm"), ("bonferroni", "bonferroni"), ("fdr_bh", "fdr_bh"), ("hsd", "holm"),
+])
+def test_p_values_are_corrected_over_all_rows(correction, theirs):
+    found = sg.compare(systems(["a", "b", "c"], 40), correction=correction, rng=0)
+    table = found.equivalence(0.04).table
+    assert len(table["p_value"]) == 6
+    expected = multipletests(table["p_value"], method=theirs)[1]
+    assert table["p_adjusted"] == pytest.approx(expected)
+    plain = sg.compare(systems(["a", "b", "c"], 40), correction=None, rng=0).equivalence(0.04)
+    assert plain.table["p_adjusted"] == plain.table["p_value"] == table["p_value"]
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
+@pytest.mark.parametrize("question", ["equivalence", "noninferiority"])
+def test_no_interval_within_the_margins_is_left_unshown(correction, question):
+    n_shown = 0
+    for seed in range(20):
+        found = sg.compare(systems("abcd", 30, seed=seed), correction=correction, rng=0)
+        table = getattr(found, question)(0.06)
+        for row in table.to_frame().to_dict("records"):
+            within = row["ci_low"] > -0.06 and (question != "equivalence" or row["ci_high"] < 0.06)
+            shown = row["p_adjusted"] <= 0.05
+            n_shown += shown
+            assert shown or not within
+            if correction in (None, "bonferroni"):
+                assert shown == within
+    assert 0 < n_shown < 240
+
+
+def test_the_interval_of_one_test_has_the_level_of_90_percent():
+    values = np.random.default_rng(0).beta(2, 2, (2, 30))
+    low, high = sg.Summary.of(
+        evaluation({"AP": values[1] - values[0]})
+    ).confidence_interval(0.9)["AP"]
+    table = compared(*values).equivalence(0.01).table
+    assert (table["ci_low"][0], table["ci_high"][0]) == pytest.approx((low, high))
+
+
+def test_the_sentences():
+    d = np.tile([0.004, -0.002, 0.003, -0.001], 10)
+    found = compared(np.full(40, 0.5), 0.5 + d)
+    (same,), (not_worse,) = (
+        tests.sentences() for tests in (found.equivalence(0.01), found.noninferiority(0.01))
+    )
+    assert same.startswith(
+        "b is equivalent to a by AP within ±0.01: 0.5010 against 0.5000, +0.0010 (90 % interval "
+        "0.0003 to 0.0017), p < 0.0001, of 40 queries."
+    )
+    assert not_worse.startswith("b is not worse than a by AP by more than 0.01: ")
+    found = compared(np.full(40, 0.5), 0.48 + 10 * d, np.full(40, 0.5))
+    said = found.equivalence(0.01).sentences()
+    assert said[0].startswith("b may differ from a by AP by more than 0.01: 0.4900 against 0.5000")
+    assert "after Holm's correction over 3 tests, of 40 queries." in said[0]
+    assert said[1].startswith("c is equivalent to a by AP within ±0.01: ")
+    assert said[1].endswith(
+        "All differences are the same: their spread and the interval say nothing."
+    )
+    assert found.noninferiority(0.01).sentences()[0].startswith("b may be worse than a by AP by mo")
+
+
+def test_each_measure_may_have_its_own_margin():
+    found = sg.compare(systems(["a", "b"], 40), rng=0)
+    both = found.equivalence({"ndcng@10": 0.2, sg.MuAP(): 1e-4})
+    assert both.table["margin"] == [0.2, 1e-4]
+    assert both.table["p_value"] == [
+        found.equivalence(0.2).table["p_value"][0], found.equivalence(1e-4).table["p_value"][1]
+    ]
+
+
+@pytest.mark.parametrize("values, margin, p", [
+    ([0.1, 0.1], 0.2, 2**-2),  # two equal differences prove nothing
+    ([0.1] * 8, 0.2, 2**-8),
+    ([0.25] * 8, 0.25, 1),  # at the margin, not within it
+    ([0.1], 0.2, 1),
+    ([0.3, 0.3], 0.2, 1),
+    ([np.nan], 0.2, np.nan),
+    ([0.0] * 60, 1e-9, 2**-60),
+])
+def test_equal_differences_and_single_queries(values, margin, p):
+    table = compared(np.zeros(len(values)), values).equivalence(margin).table
+    assert table["p_value"] == pytest.approx([p], nan_ok=True)
+    assert compared(np.zeros(len(values)), values).equivalence(margin).sentences()
+
+
+def test_queries_that_do_not_count_are_left_out():
+    with_nan = compared([0, 0, 0, 0.5], [0.1, 0.2, 0.15, np.nan]).equivalence(0.3).table
+    assert with_nan["n_queries"] == [3]
+    assert with_nan["p_value"] == compared(
+        [0, 0, 0], [0.1, 0.2, 0.15]
+    ).equivalence(0.3).table["p_value"]
+
+
+def test_tables():
+    found = sg.compare(systems(["a", "b", "c"], 40), baseline="a", rng=0).equivalence(0.04)
+    frame = found.to_frame()
+    assert frame.columns.tolist()[:9] == [
+        "system", "measure", "margin", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
+        "n_queries",
+    ]
+    assert len(found.to_markdown().splitlines()) == 2 + 4
+    assert found.to_latex().count(r"\\") == 1 + 4
+    assert repr(found).startswith("equivalence(b - a, NDCNG@10: +0.0")
+
+
+@pytest.mark.parametrize("margin, message", [
+    (0, "margin must be a finite number > 0; got 0"),
+    (-0.01, "margin must be a finite number > 0; got -0.01"),
+    (float("nan"), "margin must"),
+    ("0.01", "margin must"),
+    (None, "margin must"),
+    ({"ndcng@10": 0.01}, "margin lacks MuAP: give one for each measure"),
+    ({"ndcng@10": 0.01, "mu_map": 0}, r"margin\['mu_map'\] must be a finite number > 0; got 0"),
+    ({"ap": 0.01}, "measure is AP, but evaluated were NDCNG@10, MuAP"),
+    ({}, "margin lacks NDCNG@10, MuAP"),
+])
+@pytest.mark.parametrize("question", ["equivalence", "noninferiority"])
+def test_bad_margins_are_refused(margin, message, question):
+    found = sg.compare(systems(["a", "b"], 20), rng=0)
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(found, question)(margin)
+
+
+def test_weights_and_low_levels_are_refused():
+    weighted = systems(["a", "b"], 20, weights=np.arange(20.0))
+    with pytest.raises(ValueError, match="The tests take all queries alike"):
+        sg.compare(weighted, test=None).equivalence(0.1)
+    with pytest.raises(ValueError, match="The comparison's level is 0.5, but intervals of 1 - 2"):
+        sg.compare(systems(["a", "b"], 20), level=0.5).equivalence(0.1)

@@ -1,0 +1,234 @@
+"""JSON of reports that somebody changed: each change is one clear error, or says the same."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from small_reports import evaluation, systems
+
+import skgraded as sg
+
+INSTEAD = [
+    None, True, "text", "", "7", -1, 7, 0, 2.5, -0.25, 10**400, 1e300, [], [None], ["text"], [1, 2],
+    {}, {"a": 1},
+]
+OF_ANY_NAMES = ("per_query", "undefined", "train_scores", "values", "tallies", "systems")
+MADE_WITH = ("kind", "format", "versions")  # without which a report is read as of the first format
+
+
+def crossed():
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import GroupKFold
+
+    X, y, qid = sg.datasets.make_ranking(n_queries=6, random_state=0)
+    cv = [
+        split for seed in (0, 1)
+        for split in GroupKFold(2, shuffle=True, random_state=seed).split(X, y, qid)
+    ]
+    settings = {"qid": qid, "measures": ["ap", "rr"], "return_train_score": True}
+    return sg.cross_evaluate(Ridge(), X, y, cv=cv, **settings)
+
+
+def weighted():
+    values = {"AP": [0.5, 1, np.nan, 0.25], "RR": [0.5, 1, 0, 0]}
+    return evaluation(values, undefined={"RR": [0, 0, 0, True]}, weights=np.array([0.5, 1, 2, 0]))
+
+
+def reports():
+    three = systems(["a", "b", "c"], 6)
+    ids = [("de", 1), "q", 2, 2.5, float("inf"), True]
+    mixed = systems(["a", "b"], 6, query_ids=ids)
+    summaries = sg.Summaries.of(three)
+    return {
+        "Evaluation": weighted(),
+        "CrossEvaluation": crossed(),
+        "Comparison": sg.compare(three, baseline="b", rng=0, n_resamples=100),
+        "Comparison of weights": sg.compare({"a": weighted(), "b": weighted()}, test=None),
+        "SegmentComparison": sg.compare(mixed, by=["x", "y", "y"] * 2, rng=0, n_resamples=100),
+        "Summary": sg.Summary.of(weighted()),
+        "Summaries": summaries,
+        "SummaryComparison": sg.compare(summaries, test="t"),
+    }
+
+
+REPORTS = reports()
+
+
+def places(value, path=()):
+    """Each place within a JSON value; of long lists the first and the last element."""
+    if isinstance(value, dict):
+        inside = list(value.items())
+    elif isinstance(value, list):
+        inside = [(i, value[i]) for i in {0, len(value) - 1} if value]
+    else:
+        return
+    for key, one in inside:
+        if path or key not in MADE_WITH:
+            yield (*path, key)
+            yield from places(one, (*path, key))
+
+
+def changed(written, path, change):
+    """A copy in which `change` was made to what holds the last of the path."""
+    found = copy.deepcopy(written)
+    holder = found
+    for key in path[:-1]:
+        holder = holder[key]
+    change(holder, path[-1])
+    return found
+
+
+def read(name, written):
+    """Read it; an error must be a ValueError in one line that names the report."""
+    kind = type(REPORTS[name])
+    try:
+        return kind.from_json(json.dumps(written))
+    except ValueError as error:
+        assert str(error).startswith(f"The JSON of the {kind.__name__} "), error
+        assert "\n" not in str(error) and len(str(error)) < 1000
+        return None
+
+
+def assert_whole(found, written):
+    """What was read is what was written, down to the last field, and can be shown."""
+    again = json.loads(found.to_json())
+    for name in again:
+        if name not in MADE_WITH:
+            assert again[name] == written[name]
+    found.to_frame()
+    if hasattr(found, "sentences"):
+        found.sentences()
+        found.leaderboard()
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_any_field_that_lacks_is_an_error(name):
+    written = json.loads(REPORTS[name].to_json())
+    n_refused = 0
+    for path in places(written):
+        without = changed(written, path, lambda holder, key: holder.pop(key))
+        found = read(name, without)
+        if found is not None:
+            assert_whole(found, without)
+        n_refused += found is None
+    assert n_refused > 5
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_any_field_of_another_kind_is_an_error_or_means_what_it_says(name):
+    written = json.loads(REPORTS[name].to_json())
+    n_refused = n_read = 0
+    for path in places(written):
+        for value in INSTEAD:
+            other = changed(written, path, lambda holder, key: holder.update({key: value})  # noqa: B023
+                            if isinstance(holder, dict) else holder.__setitem__(key, value))  # noqa: B023
+            found = read(name, other)
+            if found is not None:
+                assert_whole(found, other)
+            n_refused, n_read = n_refused + (found is None), n_read + (found is not None)
+    assert n_refused > 3 * n_read
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_longer_list_or_one_more_name_is_an_error(name):
+    written = json.loads(REPORTS[name].to_json())
+    for path in places(written):
+        def more(holder, key):
+            own = holder[key]
+            if isinstance(own, list) and own:
+                own.append(copy.deepcopy(own[-1]))
+            elif isinstance(own, dict) and key in OF_ANY_NAMES:
+                own["one more"] = copy.deepcopy(next(iter(own.values())))
+        other = changed(written, path, more)
+        if other != written and "tuple" not in path:  # which is another id then
+            assert read(name, other) is None, path
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_text_that_was_cut_is_no_report(name):
+    text = REPORTS[name].to_json()
+    for end in np.linspace(1, len(text) - 1, 40).astype(int).tolist():
+        with pytest.raises(ValueError, match="is not JSON: |is not a report"):
+            type(REPORTS[name]).from_json(text[:end])
+
+
+@pytest.mark.parametrize("content, message", [
+    (b"", "is not JSON"),
+    (b"\xff\xfe", "is not JSON: 'utf-8' codec"),
+    (b"[" * 200_000, "is not a report that to_json wrote: it is too deep"),
+    (b"[1, 2]", "it has no 'kind'"),
+    (b'{"kind": "Evaluation", "a": NaN}', "it has NaN, which JSON does not know"),
+    (b'{"kind": "Evaluation", "format": "2"}', "has the format '2'"),
+    (b'{"kind": ["Evaluation"], "format": 2}', r"kind \['Evaluation'\], not of Evaluation"),
+])
+def test_files_that_are_no_reports(content, message, tmp_path):
+    path = tmp_path / "report.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        sg.Evaluation.from_json(path)
+
+
+SUMMARY_CHANGES = [
+    ("n_queries", -1, "n_queries is -1"),
+    ("n_queries", 2, r"tallies\['AP'\]\['worst'\] has 3 queries of 2 with a value"),
+    ("n_queries", 1, r"tallies\['AP'\] has 2 values and 0 undefined queries of 1"),
+    ("tallies", {}, "tallies has no measure"),
+    ("tallies.AP.n_undefined", -1, r"tallies\['AP'\] has 2 values and -1 undefined queries of 4"),
+    ("tallies.AP.n_undefined", 5, "5 undefined queries of 4"),
+    ("tallies.AP.counts", [[500, 1000], [1]], "has 2 steps, but 1 counts"),
+    ("tallies.AP.counts", [[500, 1001], [1, 1]], "has 1001 behind 500, of steps up to 1000"),
+    ("tallies.AP.counts", [[1000, 500], [1, 1]], "has 500 behind 1000"),
+    ("tallies.AP.counts", [[500, 1000], [2, -0]], "has 0, which is no count"),
+    ("tallies.AP.counts", [[500, 1000], [2, 1]], "are of 3 values, but there are 2"),
+    ("tallies.AP.counts", [[500]], "must have 2 elements; it has 1"),
+    ("tallies.AP.moments.0", 4, "are no sums of 4 values: they contradict each other"),
+    ("tallies.AP.moments.1", 0.9, "contradict each other"),
+    ("tallies.AP.moments.3", -0.5, "contradict each other"),
+    ("tallies.AP.moments.5", "1/0", "must be a fraction such as '3/4'; got '1/0'"),
+    ("tallies.AP.moments.5", "1e999999999", "must be a fraction"),
+    ("tallies.AP.moments.5", "-3", "contradict each other"),
+    ("tallies.AP.moments", [1, 2], "must be a list of 11 moments"),
+    ("tallies.AP.worst.1.0", [0.3], "has 1 values of 2 measures"),
+    ("tallies.AP.worst.1.0", [None, 1], "lacks a finite value"),
+    ("tallies.AP.worst.1.0", [0.9, 1], "has query 'q0' behind one of a higher value"),
+    ("tallies.AP.worst.0.values", ["q0", "q0", "q1"], "has a query more than once"),
+    ("tallies.AP.worst.0.values", ["q0"], "has 3 values, but there should be 1"),
+]
+
+
+@pytest.mark.parametrize("path, value, message", SUMMARY_CHANGES)
+def test_a_summary_that_contradicts_itself_is_refused(path, value, message):
+    keys = [int(key) if key.isdigit() else key for key in path.split(".")]
+
+    def change(holder, key):
+        holder[key] = value
+
+    written = changed(json.loads(REPORTS["Summary"].to_json()), keys, change)
+    with pytest.raises(ValueError, match=f"^The JSON of the Summary .*({message})"):
+        sg.Summary.from_json(json.dumps(written))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-12, 1.0, 1e12, 1e100])
+def test_sums_of_any_size_are_read(scale):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 30):
+        values = rng.choice([0.1, 1 / 3, 0.7, 1], n) * 1e-3
+        found = sg.Summary.of(evaluation({"AP": values}, weights=rng.random(n) * scale))
+        assert sg.Summary.from_json(found.to_json()) == found
+    tiny = sg.Summary.of(evaluation({"AP": [5e-324, 1e-310]}, weights=np.array([1e-10, 0.3])))
+    assert sg.Summary.from_json(tiny.to_json()) == tiny
+
+
+@pytest.mark.parametrize("name", ["Comparison", "SummaryComparison"])
+def test_formats_before_are_read(name):
+    written = json.loads(REPORTS[name].to_json())
+    for written_as, columns in ((2, ["min_detectable"]), (1, ["n_undefined"])):
+        written["format"] = written_as
+        for column in columns:
+            del written["table"][column]
+        if written_as == 1:
+            written.pop("seed", None)
+        again = type(REPORTS[name]).from_json(json.dumps(written))
+        assert np.isnan(again.table[columns[0]]).all()
+        assert len(again.sentences()) == len(REPORTS[name].sentences())

@@ -1,0 +1,246 @@
+"""compare(by=…): systems within segments, and their differences between segments."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from small_reports import HOSTILE, evaluation, ids_of, systems
+from statsmodels.stats.multitest import multipletests
+
+import skgraded as sg
+
+TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
+IDS = [f"q{i}" for i in range(60)]
+BY = np.array(["head", "tail", "tail"] * 20)
+
+
+def taken(evaluations, kept):
+    """The evaluations of some of the queries."""
+    return {
+        name: evaluation(
+            {measure: values[kept] for measure, values in one.per_query.items()},
+            one.query_ids[kept],
+        )
+        for name, one in evaluations.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def three():
+    return systems(["a", "b", "c"], 60)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_segment_is_compared_as_its_queries_alone(three, test):
+    settings = {"baseline": "a", "test": test, "correction": None, "rng": 0, "n_resamples": 500}
+    found = sg.compare(three, by=BY, **settings).to_frame()
+    for segment in ("head", "tail"):
+        own = found[found["segment"] == segment].drop(columns="segment").reset_index(drop=True)
+        alone = sg.compare(taken(three, BY == segment), **settings).to_frame()
+        if test in ("randomization", "bootstrap"):  # other queries are beside those that count
+            np.testing.assert_allclose(own["p_value"], alone["p_value"], atol=0.09)
+            drop = ["p_value", "p_adjusted", "ci_low", "ci_high"]  # stretched to 0 or not
+            own, alone = own.drop(columns=drop), alone.drop(columns=drop)
+        pd.testing.assert_frame_equal(own, alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize("correction, theirs", [
+    ("holm", "holm"), ("bonferroni", "bonferroni"), ("fdr_bh", "fdr_bh"),
+])
+def test_tests_are_corrected_over_all_segments(three, correction, theirs):
+    found = sg.compare(three, by=BY, test="t", correction=correction)
+    assert len(found.to_frame()) == 3 * 2 * 2
+    for table in (found.table, found.between):
+        expected = multipletests(table["p_value"], method=theirs)[1]
+        assert table["p_adjusted"] == pytest.approx(expected)
+
+
+def test_hsd_is_that_of_each_segment_times_their_number(three):
+    found = sg.compare(three, by=BY, correction="hsd", rng=0).to_frame()
+    for segment in ("head", "tail"):
+        own = found[found["segment"] == segment]["p_adjusted"].to_numpy()
+        alone = sg.compare(taken(three, BY == segment), correction="hsd", rng=0).to_frame()
+        np.testing.assert_allclose(own, np.minimum(2 * alone["p_adjusted"], 1))
+
+
+def test_between_segments_is_welchs_test(three):
+    found = sg.compare(three, by=BY, baseline="b", correction="bonferroni", rng=0)
+    frame = found.between_segments()
+    assert frame["segment"].tolist() == ["tail"] * 4
+    assert frame["other_segment"].tolist() == ["head"] * 4
+    for row in frame.to_dict("records"):
+        a, b = (three[row[name]].per_query[row["measure"]] for name in ("baseline", "system"))
+        tail, head = (b - a)[BY == "tail"], (b - a)[BY == "head"]
+        expected = stats.ttest_ind(tail, head, equal_var=False)
+        assert row["p_value"] == pytest.approx(expected.pvalue)
+        assert row["difference"] == pytest.approx(tail.mean())
+        assert row["other_difference"] == pytest.approx(head.mean())
+        assert row["interaction"] == pytest.approx(tail.mean() - head.mean())
+        low, high = expected.confidence_interval(1 - 0.05 / 4)
+        if row["p_adjusted"] > 0.05:
+            low, high = min(low, 0), max(high, 0)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
+        assert (row["n_queries"], row["other_n_queries"]) == (40, 20)
+
+
+def test_a_difference_that_differs_between_segments_is_found():
+    rng = np.random.default_rng(0)
+    values = rng.beta(2, 2, 60)
+    better = values + np.where(BY == "head", 0.1, 0) + rng.normal(0, 0.02, 60)
+    found = sg.compare({"a": evaluation({"AP": values}), "b": evaluation({"AP": better})}, by=BY)
+    said = found.sentences()
+    assert said[0].startswith("b is better than a by AP in head: ")
+    assert said[1].startswith("b and a cannot be told apart by AP in tail: ")
+    assert said[2].startswith("b gains less in tail than in head over a by AP: ")
+    assert "after Holm's correction over 2 tests" in said[0] and "Holm" not in said[2]
+
+
+@pytest.mark.parametrize("head, tail, p", [
+    ([0.1, 0.1], [0.0, 0.0], 2 / 6),  # of 6 ways to deal them out, both ends
+    ([0.1, 0.1], [0.1, 0.1, 0.1], 1),
+    ([0.1] * 2, [0.0] * 5, 2 / 21),
+    ([0.1, 0.1], [-0.01, 0.01] * 50, 2 ** -1),  # the two say little, however many the others are
+    ([0.1], [0.0, 0.1], np.nan),
+    ([0.1], [0.2], np.nan),
+    ([np.nan, 0.1], [0.2, 0.4], np.nan),
+])
+def test_few_and_equal_differences_prove_nothing(head, tail, p):
+    differences = np.array([*head, *tail])
+    both = {name: evaluation({"AP": d}) for name, d in
+            (("a", np.zeros(len(differences))), ("b", differences))}
+    found = sg.compare(both, by=["head"] * len(head) + ["tail"] * len(tail))
+    assert found.between["p_value"] == pytest.approx([p], nan_ok=True)
+    said = found.sentences()[-1]
+    if p != p:
+        assert said.startswith("What b gains over a by AP is not compared between tail and head: ")
+        assert "head has 1 query that counts" in said
+    else:
+        assert said.startswith("What b gains over a by AP cannot be told apart between tail and")
+
+
+def test_a_segment_of_few_queries_says_so():
+    values = np.random.default_rng(0).beta(2, 2, (2, 30))
+    both = {name: evaluation({"AP": one}) for name, one in zip("ab", values, strict=True)}
+    said = sg.compare(both, by=["few"] * 5 + ["many"] * 25, rng=0).sentences()
+    assert "No outcome could have told them apart: the smallest p of 5 queries that " in said[0]
+    assert "So many queries show a difference of" in said[1]
+
+
+@pytest.mark.parametrize("by", [
+    BY, BY.tolist(), dict(zip(IDS, BY, strict=True)), pd.Series(BY, IDS), pd.Series(BY, IDS)[::-1],
+], ids=["array", "list", "mapping", "Series", "Series in another order"])
+def test_segments_are_given_as_for_summary(three, by):
+    found = sg.compare(three, by=by, test="t")
+    pd.testing.assert_frame_equal(found.to_frame(), sg.compare(three, by=BY, test="t").to_frame())
+    assert found.segments == ["head", "tail"]
+    means = three["a"].summary(by=by).set_index(["segment", "measure"])["mean"]
+    for row in found.to_frame().query("baseline == 'a'").to_dict("records"):
+        assert row["baseline_mean"] == pytest.approx(means[row["segment"], row["measure"]])
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"baseline": "b"}, {"test": None}, {"correction": "hsd"}, {"test": "wilcoxon"},
+])
+@pytest.mark.parametrize("by", [
+    np.where(np.arange(60) % 3, "head", "tail"),
+    ["only"] * 60,
+    [("de", i % 2) for i in range(60)],
+    [1] * 10 + ["1"] * 10 + [2.5] * 39 + [True + 1],
+    [i // 2 for i in range(60)],
+], ids=["text", "one", "tuples", "mixed", "thirty"])
+def test_it_comes_back_from_json_and_pickles(three, by, settings):
+    found = sg.compare(three, by=by, rng=0, **settings)
+    for again in (
+        sg.SegmentComparison.from_json(found.to_json()), pickle.loads(pickle.dumps(found)),
+    ):
+        pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
+        pd.testing.assert_frame_equal(again.between_segments(), found.between_segments())
+        assert again.sentences() == found.sentences()
+        assert again.segments == found.segments and again.seed == 0
+        assert again.segment.tolist() == found.segment.tolist()
+        assert again.to_json() == found.to_json()
+
+
+def test_tables_and_pages_name_the_segments(three):
+    found = sg.compare(three, by=BY, baseline="a", rng=0)
+    frame = found.to_frame()
+    assert frame.columns.tolist()[:3] == ["segment", "system", "measure"]
+    assert frame["segment"].tolist() == ["head", "tail"] * 4
+    assert found.to_markdown().splitlines()[0].startswith("| segment   | system   | measure")
+    assert found.to_latex().splitlines()[2].startswith("segment & system & measure & mean &")
+    board = found.leaderboard()
+    assert board.measures == [
+        "NDCNG@10 in head", "NDCNG@10 in tail", "MuAP in head", "MuAP in tail"
+    ]
+    page = found.to_html(title="By length")
+    assert "60 queries in 2 segments" in page and "<h1>By length" in page
+    for sentence in found.sentences():
+        assert sentence.replace("'", "&#39;") in page
+    assert "MuAP in tail" in found._repr_html_()
+    assert repr(found) == (
+        "SegmentComparison(60 queries in 2 segments: a, b, c by NDCNG@10, MuAP)"
+    )
+    assert found.differences("b", "a", "MuAP", "head") == pytest.approx(
+        (three["b"].per_query["MuAP"] - three["a"].per_query["MuAP"])[BY == "head"]
+    )
+
+
+def test_hostile_segments_and_names():
+    names = ids_of([*HOSTILE[:9], *HOSTILE[9:12]])
+    both = systems(HOSTILE[:2], 24, measures=("AP",), query_ids=range(24))
+    found = sg.compare(both, by=np.repeat(names, 2), rng=0)
+    assert len(found.sentences()) == 12 + 12 * 11 / 2
+    assert "<script>window.broken" not in found.to_html().replace(" ", "")
+    assert found.to_markdown() and found.to_latex() and str(found.leaderboard())
+    again = sg.SegmentComparison.from_json(found.to_json())
+    assert again.segments == found.segments
+
+
+def test_segments_of_the_same_text_are_told_apart(three):
+    found = sg.compare(three, by=[1] * 30 + ["1"] * 30, rng=0)
+    assert found.leaderboard().measures[:2] == ["NDCNG@10 in 1", "NDCNG@10 in '1'"]
+
+
+def test_the_scale_of_weights_changes_nothing_between_segments():
+    by = ["head"] * 7 + ["tail"] * 5
+    weights = np.arange(12) % 3 + 1.0
+    tables = [
+        sg.compare(systems(["a", "b"], 12, weights=own), by=by, test=None).between_segments()
+        for own in (weights, 8 * weights, np.ones(12))
+    ]
+    pd.testing.assert_frame_equal(tables[0], tables[1])
+    assert (tables[0]["interaction"] != tables[2]["interaction"]).all()
+    plain = sg.compare(systems(["a", "b"], 12), by=by, test=None).between_segments()
+    pd.testing.assert_frame_equal(tables[2], plain, rtol=1e-12)
+
+
+def test_weights_count_and_no_test_is_made_of_them():
+    weighted = systems(["a", "b"], 60, weights=np.arange(60) % 4 / 2)
+    found = sg.compare(weighted, by=BY, test=None)
+    for row in found.to_frame().to_dict("records"):
+        expected = weighted["b"].summary(by=BY).set_index(["segment", "measure"])["mean"]
+        assert row["mean"] == pytest.approx(expected[row["segment"], row["measure"]])
+    assert np.isnan(found.table["p_value"]).all() and np.isnan(found.between["p_value"]).all()
+    assert (np.array(found.between["ci_low"]) < found.between["interaction"]).all()
+    row = found.between_segments().iloc[0]
+    d = found.table["difference"]
+    assert (row["difference"], row["other_difference"]) == pytest.approx((d[1], d[0]))
+    assert "not tested" in found.sentences()[-1]
+
+
+@pytest.mark.parametrize("by, message", [
+    (BY[:-1], "by has 59 segments, but there are 60 queries"),
+    ({"q0": "head"}, "by has no segment for query 'q1'"),
+    ([None] * 60, "by has no segment for query 'q0': it is None"),
+    ("head", "by must be an array with the segment of each query"),
+])
+def test_bad_segments_are_refused(three, by, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        sg.compare(three, by=by)
+
+
+def test_summaries_have_no_segments(three):
+    with pytest.raises(ValueError, match="Summaries hold no values by query: by must be None"):
+        sg.compare(sg.Summaries.of(three), test="t", by=BY)
