@@ -32,6 +32,7 @@ from skgraded.reports.pairing import (
     undefined_of_all,
     warn_of_folds,
 )
+from skgraded.reports.pairs import fill_pairs
 from skgraded.reports.query_comparison import QueryComparison, differences_of_all
 from skgraded.reports.report import titled
 from skgraded.reports.segment_comparison import SEGMENT_COLUMNS, SegmentComparison
@@ -179,23 +180,25 @@ class Comparison(QueryComparison):
         return parts
 
     def _page(self, title=None):
-        from skgraded.reports.write import html  # only whoever wants a page needs it
+        # Only whoever wants a page needs it.
+        from skgraded.reports.write import comparison_html
 
-        parts = titled(self._parts(), title)
-        return html.comparison_page(
-            **parts,
+        return comparison_html.comparison_page(
+            **titled(self._page_parts(), title),
             systems=self.systems,
             measures=self.measures,
             baseline=0 if self.baseline is None else self.systems.index(self.baseline),
             query_ids=self.query_ids,
             per_query=self.per_query,
             weights=self.weights,
-            differences=(
-                self.differences(row["system"], row["baseline"], row["measure"])
-                for row in parts["rows"]
+            differences=lambda row: self.differences(
+                row["system"], row["baseline"], row["measure"]
             ),
-            sentences=self.sentences(),
         )
+
+    def _fill_pairs(self, differences, measure, systems):
+        places = [self.systems.index(name) for name in systems]
+        return fill_pairs(differences, self.per_query[measure][places], self.weights)
 
 
 @overload

@@ -19,6 +19,7 @@ from skgraded.reports.paired_tests import (
     is_significant,
     procedure,
 )
+from skgraded.reports.pairs import pairwise
 from skgraded.reports.report import Report
 from skgraded.reports.write import tables
 from skgraded.reports.write.sentences import sentence
@@ -184,9 +185,29 @@ class ComparisonTable(Report):
         return tables.latex(shown[[name for name in names if name in shown]])
 
     def _fragment(self):
-        from skgraded.reports.write import html
+        from skgraded.reports.write import comparison_html
 
-        return html.comparison_fragment(**self._parts())
+        return comparison_html.comparison_fragment(**self._parts())
+
+    def _page_parts(self):
+        """What a page shows besides."""
+        parts = self._parts()
+        systems = parts["leaderboard"].systems
+        matrices = {
+            measure: self._pairwise(measure, systems, parts["rows"])
+            for measure in self._shown_measures()
+        }
+        return {**parts, "matrices": matrices, "sentences": self.sentences()}
+
+    def _pairwise(self, measure, systems, rows):
+        """Matrices of the mean differences of all pairs, and of what is told apart."""
+        of_measure = [row for row in rows if row["measure"] == measure]
+        differences, told_apart = pairwise(of_measure, systems)
+        return self._fill_pairs(differences, measure, systems), told_apart
+
+    def _fill_pairs(self, differences, measure, systems):
+        """The mean differences also of pairs that are not in the table, where they are known."""
+        return differences
 
     def _parts(self):
         """What a page and a notebook show."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from skgraded.reports.intervals import (
     mean_interval,
 )
 from skgraded.reports.kept import EVALUATION, check_evaluation
-from skgraded.reports.report import Report, titled
+from skgraded.reports.report import Report, titled, written_page
 from skgraded.reports.segments import joined, segments_of
 from skgraded.reports.shapes import check_shape
 from skgraded.reports.write import json_text, tables
@@ -393,10 +394,39 @@ class Evaluation(Report):
     def _page_parts(self):
         return {**self._parts(), "undefined": self.undefined, "weights": self.weights}
 
-    def _page(self, title=None):
+    def to_html(
+        self, path: str | Path | None = None, *, title: str | None = None, by: Any = None
+    ) -> str | None:
+        """Write it as one page of HTML that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write.
+        title : str, optional
+            Of the page, such as the name of the run; by default what kind of report it is.
+        by : array-like of shape (n_queries,), mapping or pandas Series, optional
+            The segment of each query, as for `summary`, for a table of segments.
+
+        Returns
+        -------
+        str or None
+            The page if there is no path.
+
+        Raises
+        ------
+        ValueError
+            If `by` does not say the segment of every query.
+        ImportError
+            Without pandas or Jinja2.
+        """
+        segments = None if by is None else self.summary(LEVEL, by)
+        return written_page(self._page(title, segments), path)
+
+    def _page(self, title=None, segments=None):
         from skgraded.reports.write import html  # only whoever wants a page needs it
 
-        return html.evaluation_page(**titled(self._page_parts(), title))
+        return html.evaluation_page(**titled(self._page_parts(), title), segments=segments)
 
     def _fragment(self):
         from skgraded.reports.write import html

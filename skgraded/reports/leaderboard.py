@@ -115,8 +115,8 @@ def leaderboard_of(
     def mark(name, measure):
         if baseline:
             return BETTER * bool(better[name, measure]) + WORSE * bool(worse[name, measure])
-        found = sorted((letters[one] for one in better[name, measure]), key=_by_length)
-        return ("" if len(order) <= 26 else ",").join(found)
+        found = [one in better[name, measure] for one in order]
+        return ("" if len(order) <= 26 else ",").join(_runs(found, list(letters.values())))
 
     cells = [
         [
@@ -143,8 +143,16 @@ def _letters(n):
     ]
 
 
-def _by_length(letter):
-    return len(letter), letter
+def _runs(found, letters):
+    """The letters of what is found; four or more in a row as the first and the last of them."""
+    shown: list[str] = []
+    i = 0
+    while i < len(found):
+        n = next((n for n, one in enumerate(found[i:]) if not one), len(found) - i)
+        run = letters[i : i + n]
+        shown += [f"{run[0]}–{run[-1]}"] if n > 3 else run
+        i += n + 1
+    return shown
 
 
 def _note(rows, baseline):

@@ -144,11 +144,7 @@ class Report:
         ImportError
             Without pandas or Jinja2.
         """
-        page = self._page(title)
-        if path is None:
-            return page
-        write_text(page, path)
-        return None
+        return written_page(self._page(title), path)
 
     def _repr_html_(self):
         try:
@@ -157,7 +153,15 @@ class Report:
             return None
 
 
-def titled(parts: dict[str, Any], title: str | None) -> dict[str, Any]:
+def written_page(page, path):
+    """Write a page to a file; or give it back where there is none."""
+    if path is None:
+        return page
+    write_text(page, path)
+    return None
+
+
+def titled(parts, title):
     """The parts of a page with another title, if there is one."""
     return parts if title is None else parts | {"title": title}
 

@@ -141,12 +141,10 @@ n_resamples, seed
         return ranks_contradict(test, self.differences(*names), row["difference"])
 
     def _page(self, title=None):
-        from skgraded.reports.write import html
+        from skgraded.reports.write import comparison_html
 
-        return html.summary_comparison_page(
-            **titled(self._parts(), title), measures=self._shown_measures(),
-            sentences=self._sentences_with_between(),
-        )
+        parts = self._page_parts() | {"sentences": self._sentences_with_between()}
+        return comparison_html.summary_comparison_page(**titled(parts, title))
 
     def _sentences_with_between(self):
         """The sentence of each row, with those that compare its segment to earlier ones."""

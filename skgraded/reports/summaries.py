@@ -373,11 +373,9 @@ class SummaryComparison(ComparisonTable):
         return (0.0 if row["n_queries"] > 1 else 1.0), False
 
     def _page(self, title=None):
-        from skgraded.reports.write import html
+        from skgraded.reports.write import comparison_html
 
-        return html.summary_comparison_page(
-            **titled(self._parts(), title), measures=self.measures, sentences=self.sentences()
-        )
+        return comparison_html.summary_comparison_page(**titled(self._page_parts(), title))
 
     def _to_json(self):
         plain = {field.name: getattr(self, field.name) for field in fields(self)}

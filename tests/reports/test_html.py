@@ -11,8 +11,16 @@ import pytest
 from small_reports import HOSTILE, cross_evaluation, evaluation, ids_of, systems
 
 import skgraded as sg
-from skgraded.reports.write.charts import difference_chart, forest, interval_mark, level_chart
-from skgraded.reports.write.html import comparison_fragment, evaluation_fragment, evaluation_page
+from skgraded.reports.write.charts import (
+    charted,
+    difference_charts,
+    forest,
+    heat_map,
+    interval_mark,
+    level_chart,
+)
+from skgraded.reports.write.comparison_html import comparison_fragment
+from skgraded.reports.write.html import evaluation_fragment, evaluation_page
 
 VOID = {"meta", "link", "br", "input"}
 SVG = {"line", "circle", "path"}
@@ -101,7 +109,7 @@ def test_a_page_can_be_walked_by_a_screen_reader(reports):
         assert len(ids) == len(set(ids))
         for _, attributes in page.elements:
             for name in ("aria-labelledby", "aria-controls", "for"):
-                assert attributes.get(name, ids[0]) in ids
+                assert set(attributes.get(name, ids[0]).split()) <= set(ids)
         for link in page.all("a"):
             assert link["href"].removeprefix("#") in ids
         for svg in page.all("svg"):
@@ -149,7 +157,7 @@ def test_the_summary_stands_in_the_page_without_the_script():
         ]
     assert "95 % intervals by Student's t" in page.text("caption")
     assert "5 queries, 2 measures" in page.text("header")
-    assert "−1 to 1" in page.text("thead")
+    assert "−1 0 1" in page.text("thead")
 
 
 def minus(value):
@@ -296,16 +304,131 @@ def test_of_very_many_queries_the_largest_losses_and_wins_are_kept():
     page = Page(cmp.to_html())
     differences = cmp.per_query["NDCNG@10"][1:] - cmp.per_query["NDCNG@10"][0]
     losses, wins = np.argsort(differences.min(axis=0)), np.argsort(differences.max(axis=0))
-    kept = {*losses[:1000], *wins[-1000:]}
-    assert page.data["ids"] == [f"q{i}" for i in sorted(kept)]
+    extremes = {*losses[:500], *wins[-500:]}
+    kept = [int(name[1:]) for name in page.data["ids"]]
+    assert kept == sorted(kept) and extremes < set(kept)
+    others = sorted(set(range(3_000)) - extremes)
+    assert set(kept) - extremes == {
+        others[round(i * (len(others) - 1) / 999)] for i in range(1_000)
+    }
     assert f"There are 3,000 queries; the table holds {len(kept):,} of them" in page.text("p")
 
 
-def test_of_very_many_pairs_the_first_charts_are_drawn_and_the_page_says_so():
-    names = [f"system {i}" for i in range(8)]
-    page = Page(compared(names, 5, baseline=None, measures=["AP"], test=None).to_html())
+def test_of_very_many_values_fewer_queries_are_kept():
+    names = [f"system {i}" for i in range(20)]
+    measures = [f"M{i}" for i in range(5)]
+    cmp = compared(names, 2_000, baseline=names[0], measures=measures, test=None)
+    html = cmp.to_html()
+    data = Page(html).data
+    n_values = sum(len(values) for of_measure in data["values"] for values in of_measure)
+    assert 100_000 < n_values <= 150_000
+    assert len(html) < 3_000_000
+
+
+def test_of_very_many_pairs_those_of_the_best_system_are_drawn_and_the_page_says_so():
+    names = [f"system {i}" for i in range(20)]
+    cmp = compared(names, 30, baseline=None, measures=["AP", "RR"], test="t")
+    page = Page(cmp.to_html())
+    for measure in ("AP", "RR"):
+        best = max(names, key=lambda name: cmp.per_query[measure][names.index(name)].mean())
+        assert f"Of 190 pairs 19 of the best system by this measure, {best}, are drawn." in (
+            page.text("figcaption")
+        )
+        assert page.text("span").count(f"{best} − ") >= 19
     assert len([figure for figure in page.all("figure") if figure["class"] == "profile"]) == 24
-    assert f"Of {8 * 7 // 2} charts the first 24 are drawn." in page.text("p")
+    assert "Of 19 charts the first 12 are drawn." in page.text("p")
+
+
+def test_a_pair_that_is_turned_says_the_same():
+    rows = [
+        row(i / 100, i / 100 - 0.05, i / 100 + 0.02) | {
+            "system": f"s{i}", "baseline": f"s{j}", "mean": i / 30, "baseline_mean": j / 30,
+            "wins": 5, "losses": 3,
+        }
+        for i in range(8) for j in range(8) if i < j
+    ]
+    found, note = charted(rows)
+    assert [one["baseline"] for one in found] == [f"s{i}" for i in range(6, -1, -1)]
+    turned = found[-1]
+    assert (turned["system"], turned["baseline"], turned["wins"], turned["losses"]) == (
+        "s7", "s0", 3, 5,
+    )
+    assert (turned["difference"], turned["ci_low"], turned["ci_high"]) == (0, -0.02, 0.05)
+    assert turned["mean"] == 7 / 30 and turned["baseline_mean"] == 0
+    assert note == "Of 28 pairs 7 of the best system by this measure, s7, are drawn."
+    assert charted(rows[:24]) == (rows[:24], "")
+
+
+def test_pairs_are_shaded_and_marked_where_they_are_told_apart():
+    differences = np.array([[0, 0.1, 0.5], [-0.1, 0, np.nan], [-0.5, np.nan, 0]])
+    told_apart = np.array([[np.nan, 0, 1], [0, np.nan, np.nan], [1, np.nan, np.nan]])
+    found = heat_map("AP", ["a", "b", "c"], differences, told_apart)
+    cells = {(name, j): cell for name, of_row in found["rows"] for j, cell in enumerate(of_row)}
+    assert [cells["a", j]["text"] for j in range(3)] == ["", "+.100", "+.500"]
+    assert [cells["a", j]["shade"] for j in range(3)] == ["", "win-1", "win-5"]
+    assert [cells["c", j]["shade"] for j in range(3)] == ["loss-5", "", ""]
+    assert [key for key, cell in cells.items() if cell["apart"]] == [("a", 2), ("c", 0)]
+    assert cells["b", 2]["text"] == "nan"
+
+
+@pytest.mark.parametrize("baseline", [None, "s0"])
+def test_the_page_shows_the_mean_differences_of_all_pairs(baseline):
+    names = [f"s{i}" for i in range(4)]
+    cmp = compared(names, 40, baseline=baseline, measures=["AP"], test="t")
+    page = Page(cmp.to_html())
+    order = cmp.leaderboard().systems
+    means = {name: cmp.per_query["AP"][names.index(name)].mean() for name in names}
+    apart = {
+        frozenset((row["system"], row["baseline"]))
+        for row in cmp.to_frame().to_dict("records") if row["p_adjusted"] <= 0.05
+    }
+    for i, one in enumerate(order):
+        cells = [
+            f"{means[one] - means[other]:+.3f}".replace("-", "−").replace("0.", ".", 1)
+            + "*" * (frozenset((one, other)) in apart)
+            for other in order if other != one
+        ]
+        assert f"{i + 1} {one} {' '.join(cells)}" in page.text("tr")
+    assert ("which is of the pairs with the baseline" in page.text("caption")) == bool(baseline)
+
+
+def test_two_systems_have_no_matrix_of_pairs():
+    page = Page(compared().to_html())
+    assert "Pairs" not in page.text("h2") and "Pairs" not in page.text("nav")
+
+
+def test_many_sentences_are_counted_and_folded_away():
+    page = Page(compared([f"s{i}" for i in range(20)], 30, baseline=None, test="t").to_html())
+    texts = re.findall(r"(\w+@?\d*): (\d+) of 190 pairs told apart", page.text("h3"))
+    assert [measure for measure, _ in texts] == ["NDCNG@10", "MuAP"]
+    for _, n in texts:
+        assert f"Told apart: {n} pairs" in page.text("summary")
+        assert f"Not told apart: {190 - int(n)} pairs" in page.text("summary")
+    within = [open_ for open_, text in page.texts if text.startswith("s5 ") and "li" in open_]
+    assert within and all("details" in open_ for open_ in within)
+
+
+def test_long_names_are_shortened_and_listed_in_full():
+    names = ["prefix-" * 20 + end for end in ("first", "second")]
+    page = Page(compared(names, baseline=None, measures=["AP"]).to_html())
+    short = [name[:31] + "…" + name[-16:] for name in names]
+    for name, shown in zip(names, short, strict=True):
+        assert shown in page.text("li") and name not in page.text("li")
+        assert name in page.text("dd") and shown in page.text("dt")
+    assert {cell.get("title") for cell in page.all("bdi")} >= set(names)
+    assert page.data["systems"] == names
+
+
+def test_segments_have_a_table_of_their_own():
+    ev = evaluation({"AP": [0.5, 1.0, 0.25, 0.25]})
+    page = Page(ev.to_html(by=["head", "head", "tail", "tail"]))
+    record = ev.summary(by=["head", "head", "tail", "tail"]).to_dict("records")[0]
+    interval = f"{minus(record['ci_low'])} to {minus(record['ci_high'])}"
+    assert f"head AP 0.7500 {interval} 2 0" in page.text("tr")
+    assert "Segments" in page.text("nav")
+    assert "Segments" not in Page(ev.to_html()).text("nav")
+    with pytest.raises(ValueError, match="by has 2 segments, but there are 4 queries"):
+        ev.to_html(by=["head", "tail"])
 
 
 def test_the_page_of_four_systems_and_a_thousand_queries_is_under_a_megabyte():
@@ -322,6 +445,12 @@ def as_read(name):
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def shown(name):
+    """What a table shows of it: of more than 48 letters the first 31 and the last 16."""
+    text = as_read(name)
+    return text if len(text) <= 48 else f"{text[:31]}…{text[-16:]}"
+
+
 def test_no_query_id_breaks_a_page():
     values = np.linspace(0, 1, len(HOSTILE))
     harmless = Page(evaluation({"AP": values}).to_html())
@@ -332,13 +461,14 @@ def test_no_query_id_breaks_a_page():
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if isinstance(name, str)])
 def test_no_name_of_a_system_or_measure_breaks_a_page(name):
-    harmless = Page(compared(["a", "b"], baseline=None, measures=["m"]).to_html())
+    like = "a" * len(as_read(name))
+    harmless = Page(compared([like, "b"], baseline=None, measures=["m"]).to_html())
     html = compared([name, "b"], baseline=None, measures=[f"m {name}"]).to_html()
     page = Page(html)
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
     assert page.data["systems"] == [as_read(name), "b"]
     assert page.data["measures"] == [f"m {as_read(name)}"]
-    assert " ".join(as_read(name).split()) in page.text("td")
+    assert " ".join(shown(name).split()) in page.text("td")
     html.encode()
 
 
@@ -348,16 +478,16 @@ def test_no_name_breaks_a_fragment(name):
     harmless = Page(compared(["a", "b"], baseline=None, measures=["m"])._repr_html_())
     page = Page(cmp._repr_html_())
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
-    assert " ".join(as_read(name).split()) in page.text("td")
+    assert " ".join(shown(name).split()) in page.text("td")
 
 
 def test_no_query_id_breaks_a_fragment():
     for name in HOSTILE:
         page = Page(evaluation({"AP": [0.5, 0.25]}, [name, "other"])._repr_html_())
-        assert " ".join(as_read(name).split()) in page.text("tbody")
+        assert " ".join(shown(name).split()) in page.text("tbody")
         assert {tag for tag, _ in page.elements} == {
             "div", "style", "p", "strong", "table", "caption", "thead", "tbody", "tr", "th", "td",
-            "span", "details", "summary",
+            "bdi", "details", "summary",
         }
 
 
@@ -372,7 +502,7 @@ def test_bars_stand_for_the_values_the_highest_first():
 
 def test_bars_of_correlations_hang_below_zero():
     chart = level_chart("KendallTau", np.array([-1, 0.5, 0]), -0.5 / 3)
-    assert (chart["zero"], chart["scale"]) == (50, ["1", "−1"])
+    assert (chart["zero"], chart["scale"]) == (50, [(0, "1"), (50, "0"), (100, "−1")])
     assert chart["up"] == "M0,50V25h1V50Z"
     assert chart["down"] == "M2,50V100h1V50Z"
 
@@ -382,11 +512,12 @@ def test_wins_stand_above_the_line_and_losses_hang_below():
     new = evaluation({"AP": [0.5, 0.25, 0.75, 1]})
     cmp = sg.compare({"old": old, "new": new}, baseline="old", test=None)
     record = cmp.to_frame().to_dict("records")[0]
-    chart = difference_chart(record, cmp.differences("new", "old", "AP"))
+    (chart,) = difference_charts([record], [cmp.differences("new", "old", "AP")])
     assert chart["text"] == "2 wins, 1 tie, 1 loss"
     assert chart["up"] == "M0,50V0h1V25h1V50Z"
     assert chart["down"] == "M3,50V75h1V50Z"
-    assert chart["scale"] == ["+0.50", "0", "−0.50"]
+    assert chart["scale"] == [(0, "+0.5"), (50, "0.0"), (100, "−0.5")]
+    assert chart["ends"] == ["1, largest win", "4, largest loss"]
 
 
 def test_of_many_values_some_stand_for_all_both_ends_among_them():
@@ -435,8 +566,10 @@ def test_marks_lie_in_percent_of_a_line_with_a_margin_on_both_sides():
 
 def test_values_of_one_stand_on_a_line_from_0_to_1():
     chart = level_chart("AP", np.ones(2), 1.0)
-    assert (chart["scale"], chart["zero"], chart["up"]) == (["1", "0"], 100, "M0,100V0h1V0h1V100Z")
-    assert "0 to 1" in Page(evaluation({"AP": [1, 1]}).to_html()).text("thead")
+    assert chart["scale"] == [(0, "1"), (50, "0.5"), (100, "0")]
+    assert (chart["zero"], chart["up"]) == (100, "M0,100V0h1V0h1V100Z")
+    assert chart["ends"] == ["1, highest", "2, lowest"]
+    assert "0 0.5 1" in Page(evaluation({"AP": [1, 1]}).to_html()).text("thead")
 
 
 def test_a_chart_of_no_values_is_empty():
@@ -533,8 +666,17 @@ def test_ids_of_numpy_are_shown_as_plain_values():
 
 def test_a_chart_of_no_differences_has_a_scale_of_one():
     record = {"system": "a", "baseline": "b", "measure": "AP", "wins": 0, "ties": 3, "losses": 0}
-    chart = difference_chart(record, np.zeros(3))
-    assert chart["scale"] == ["+1.00", "0", "−1.00"] and chart["zero"] == 50
+    (chart,) = difference_charts([record], [np.zeros(3)])
+    assert chart["scale"] == [(0, "+1"), (50, "0"), (100, "−1")] and chart["zero"] == 50
+
+
+def test_all_charts_of_a_measure_have_one_scale():
+    record = {"system": "a", "baseline": "b", "wins": 1, "ties": 0, "losses": 0}
+    small, large = difference_charts([record] * 2, [np.array([0.05]), np.array([0.45])])
+    assert small["scale"] == large["scale"]
+    assert [text for _, text in small["scale"]] == ["+0.4", "+0.2", "0.0", "−0.2", "−0.4"]
+    assert large["up"] == "M0,50V0h1V50Z"  # 0.45 of 0.45
+    assert small["up"] == f"M0,50V{round(50 - 50 * 0.05 / 0.45, 1)}h1V50Z"
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """The pages in a real browser: a headless Chromium, driven by selenium."""
 
 import base64
-import shutil
 
 import numpy as np
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
+from browser import show, skip_without_browser, started
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
@@ -14,19 +13,8 @@ from small_reports import HOSTILE, cross_evaluation, evaluation, systems
 
 import skgraded as sg
 
-BROWSERS = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
-BROWSER, CHROMEDRIVER = next(filter(None, BROWSERS), None), shutil.which("chromedriver")
-if BROWSER is None or CHROMEDRIVER is None:
-    pytest.skip(
-        f"NO PAGE WAS OPENED IN A BROWSER: chromium is {BROWSER or 'not found'}, chromedriver is "
-        f"{CHROMEDRIVER or 'not found'}; apt-get install chromium chromium-driver",
-        allow_module_level=True,
-    )
+skip_without_browser()
 
-FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]
 NAMES = ["bm25", "lgbm", "lgbm-tuned", "a system of a rather long name that has to be broken"]
 WIDTHS = [400, 1400]
 
@@ -81,13 +69,7 @@ return found;
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    # The driver is named, so that selenium looks for none and downloads none.
-    driver = webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
+    driver = started(tmp_path_factory.mktemp("chromium"))
     yield driver
     driver.quit()
 
@@ -101,6 +83,8 @@ def pages(tmp_path_factory):
     thousand = sg.compare(
         systems(NAMES, 1000, ["NDCNG@10", "MuAP", "RR"]), baseline="bm25", test="t", n_resamples=199
     )
+    many = systems([*NAMES, *(f"run-{i}" for i in range(16))], 100, ["NDCNG@10", "MuAP", "RR"])
+    twenty = sg.compare(many, test="t")
     undefined = np.array([False, True, False, False, True])
     html = {
         "evaluation": evaluation(
@@ -113,6 +97,7 @@ def pages(tmp_path_factory):
         "paper": systems(["a"], 300, ["AP"])["a"].to_html(),
         "hostile": sg.compare(hostile, n_resamples=199, rng=0).to_html(),
         "thousand": thousand.to_html(),
+        "twenty": twenty.to_html(),
     }
     folder = tmp_path_factory.mktemp("pages")
     for name, text in html.items():
@@ -125,19 +110,7 @@ def visit(driver, pages):
     """Open a page, with a width and media features, and afterwards see that nothing was logged."""
 
     def visit(name, width=1400, media="screen", **features):
-        # The driver cannot click what still moves.
-        features = {"reduced_motion": "reduce", **features}
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "media": media,
-            "features": [
-                {"name": f"prefers-{feature.replace('_', '-')}", "value": value}
-                for feature, value in features.items()
-            ],
-        })
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False,
-        })
-        driver.get(pages[name])
+        show(driver, pages[name], width, media, **features)
         return driver
 
     yield visit
@@ -179,7 +152,9 @@ def overlaps(driver):
 # Looks -------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["evaluation", "cross", "comparison", "pairs", "hostile"])
+@pytest.mark.parametrize(
+    "name", ["evaluation", "cross", "comparison", "pairs", "hostile", "twenty"]
+)
 def test_no_text_overlaps_and_the_page_does_not_scroll_sideways(visit, name, width):
     driver = visit(name, width)
     assert overlaps(driver) == []
@@ -201,7 +176,7 @@ def test_an_overlap_would_be_found(visit):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["cross", "comparison"])
+@pytest.mark.parametrize("name", ["cross", "comparison", "twenty"])
 def test_texts_can_be_read_in_light_and_dark(visit, name, scheme):
     driver = visit(name, color_scheme=scheme)
     found = driver.execute_script(CONTRASTS)
@@ -220,6 +195,38 @@ def test_a_wide_table_scrolls_in_its_own_container_and_by_keyboard(visit):
         " && document.activeElement === arguments[0]", scroll,
     )
     assert scroll.accessible_name == "Values by query, and differences"
+
+
+def test_the_first_column_stays_where_a_table_is_scrolled(visit):
+    driver = visit("twenty", 400)
+    for scroll in driver.find_elements(By.CSS_SELECTOR, ".scroll"):
+        if not scroll.is_displayed():
+            continue
+        places = driver.execute_script(
+            "const scroll = arguments[0], cell = scroll.querySelector('tbody th');"
+            "const place = () => cell.getBoundingClientRect().left;"
+            "scroll.scrollLeft = 0; const before = place(); scroll.scrollLeft = 150;"
+            "return [before, place(), scroll.scrollLeft, scroll.scrollWidth - scroll.clientWidth]",
+            scroll,
+        )
+        assert abs(places[0] - places[1]) < 1
+        assert places[2] == min(150, places[3])
+
+
+@pytest.mark.parametrize("name", ["evaluation", "comparison"])
+def test_no_mark_hides_the_ends_of_its_interval(visit, name):
+    driver = visit(name)
+    found = driver.execute_script(
+        "return [...document.querySelectorAll('svg.strip')].map(strip => {"
+        "  const mark = strip.querySelector('circle'); const box = mark.getBoundingClientRect();"
+        "  return [...strip.querySelectorAll('.range')].filter(line => "
+        "    line.getAttribute('x1') === line.getAttribute('x2')).map(line => {"
+        "      const end = line.getBoundingClientRect();"
+        "      return [end.top < box.top - 1, end.bottom > box.bottom + 1] }) })"
+    )
+    assert len(found) > 1
+    for ends in found:
+        assert ends == [[True, True]] * 2 or ends == []
 
 
 def test_focus_can_be_seen(visit):
@@ -333,6 +340,96 @@ def test_bars_show_wins_to_the_right_of_the_middle_and_losses_to_the_left(visit)
     assert min(float(start) for *_, start, _ in bars) < 0.2
 
 
+# The scatter ------------------------------------------------------------------------------------
+
+POINTS = (
+    "return [...document.querySelectorAll('#cloud .dot')]"
+    ".map(dot => ['cx', 'cy'].map(name => Number(dot.getAttribute(name))))"
+)
+
+
+def of_queries(cmp_systems, one, other, measure):
+    return {
+        query: (a, b) for query, a, b in zip(
+            cmp_systems[one].query_ids, cmp_systems[one].per_query[measure],
+            cmp_systems[other].per_query[measure], strict=True,
+        )
+    }
+
+
+def test_every_query_is_a_point_of_the_scatter(visit):
+    driver = visit("comparison")
+    values = of_queries(systems(NAMES, 60), "lgbm", "bm25", "NDCNG@10")
+    points = driver.execute_script(POINTS)
+    assert len(points) == 60
+    # The axis reaches from the first to the last of its numbers.
+    low, high = (float(driver.execute_script(
+        f"return document.querySelector('#cloud-ticks :{end}-child').textContent"
+    )) for end in ("first", "last"))
+    expected = sorted(values.values(), key=lambda pair: pair[1] - pair[0])
+    places = [[100 * (b - low) / (high - low), 100 * (high - a) / (high - low)]
+              for a, b in expected]
+    np.testing.assert_allclose(points, places, atol=0.02)
+    assert driver.find_element(By.ID, "cloud-name").text == "bm25 →"
+    assert driver.find_element(By.ID, "cloud-caption").text.startswith(
+        "lgbm (upwards) against bm25 by NDCNG@10"
+    )
+
+
+def test_a_point_tells_its_query_and_values_by_pointer_and_by_keys(visit):
+    driver = visit("comparison")
+    values = of_queries(systems(NAMES, 60), "lgbm", "bm25", "NDCNG@10")
+    ranked = sorted(values, key=lambda query: values[query][1] - values[query][0])
+
+    def text(query):
+        a, b = values[query]
+        sign = "+" if a > b else "−"
+        return f"{query}: lgbm {a:.4f}, bm25 {b:.4f}, difference {sign}{abs(a - b):.4f}"
+
+    cloud, said = (driver.find_element(By.ID, name) for name in ("cloud", "cloud-query"))
+    cloud.send_keys(Keys.HOME)
+    assert said.text == cloud.get_attribute("aria-valuetext") == text(ranked[0])
+    cloud.send_keys(Keys.ARROW_RIGHT)
+    assert said.text == text(ranked[1])
+    cloud.send_keys(Keys.END, Keys.ARROW_RIGHT)
+    assert said.text == text(ranked[-1])
+    assert cloud.get_attribute("aria-valuenow") == cloud.get_attribute("aria-valuemax") == "60"
+    points = np.array(driver.execute_script(POINTS))
+    gaps = np.hypot(*(points[:, None] - points).transpose(2, 0, 1)) + 100 * np.eye(60)
+    alone = int(gaps.min(axis=1).argmax())  # the one that is farthest from all others
+    width, height = cloud.size["width"], cloud.size["height"]
+    x, y = points[alone] / 100
+    ActionChains(driver).move_to_element_with_offset(
+        cloud, round((x - 0.5) * width), round((y - 0.5) * height)
+    ).perform()
+    assert said.text == text(ranked[alone])
+
+
+def test_the_scatter_follows_the_choice_and_two_systems_are_never_the_same(visit):
+    driver = visit("comparison")
+    measure, system, against = (
+        Select(driver.find_element(By.ID, name)) for name in ("measure", "system", "against")
+    )
+    caption = driver.find_element(By.ID, "cloud-caption")
+    measure.select_by_visible_text("MuAP")
+    system.select_by_visible_text("lgbm-tuned")
+    assert caption.text.startswith("lgbm-tuned (upwards) against bm25 by MuAP")
+    against.select_by_visible_text("lgbm-tuned")
+    assert system.first_selected_option.text == "bm25"
+    assert caption.text.startswith("bm25 (upwards) against lgbm-tuned by MuAP")
+    driver.find_element(By.ID, "find").send_keys("q12")
+    assert driver.execute_script("return document.querySelectorAll('.dot:not(.pale)').length") == 1
+
+
+def test_of_many_systems_the_table_of_queries_shows_the_chosen_two(visit):
+    driver = visit("twenty")
+    heads = driver.find_elements(By.CSS_SELECTOR, "#query-table th[scope=colgroup]")
+    assert [head.text for head in heads] == ["lgbm"]
+    Select(driver.find_element(By.ID, "system")).select_by_visible_text("run-15")
+    heads = driver.find_elements(By.CSS_SELECTOR, "#query-table th[scope=colgroup]")
+    assert [head.text for head in heads] == ["run-15"]
+
+
 # Names, scripts, paper, speed, notebooks ---------------------------------------------------------
 
 def test_names_are_shown_and_never_run(visit):
@@ -355,7 +452,7 @@ def test_without_scripts_the_summary_is_there(visit, driver):
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     assert "lgbm is better than bm25" in text or "lgbm and bm25 cannot be told apart" in text
     assert "Effect size" in text
-    assert "The table of queries is drawn by JavaScript, which is off." in text
+    assert "The queries are drawn by JavaScript, which is off." in text
     assert "Find a query" not in text
 
 
@@ -402,6 +499,10 @@ def test_a_fragment_changes_nothing_of_the_notebook_around_it(visit, driver):
     added = cmp._repr_html_() + cross_evaluation()._repr_html_()
     assert driver.execute_script(styles, notebook + added) == before
     assert len(driver.find_elements(By.CSS_SELECTOR, ".skgraded-report table")) == 5
+    for box in driver.find_elements(By.CSS_SELECTOR, ".skgraded-scroll"):
+        assert (box.get_attribute("role"), box.get_attribute("tabindex")) == ("region", "0")
+        caption = box.find_element(By.CSS_SELECTOR, "caption").get_attribute("textContent")
+        assert box.get_attribute("aria-label") == caption
     cell = driver.find_element(By.CSS_SELECTOR, ".skgraded-report td")
     around = driver.find_element(By.TAG_NAME, "body").value_of_css_property("color")
     assert cell.value_of_css_property("color") == around

@@ -99,3 +99,12 @@ def test_a_page_has_the_title_the_seed_the_resamples_and_the_versions(three):
     assert f"numpy {np.__version__}" in page
     assert "<title>bm25</title>" in three["a"].to_html(title="bm25")
     assert "<title>Evaluation</title>" in three["a"].to_html()
+
+
+def test_letters_that_follow_each_other_are_a_range():
+    values = np.linspace(0.2, 0.5, 40)
+    noise = np.random.default_rng(0).normal(0, 0.001, (8, 40))
+    levels = {f"s{i}": values + i / 20 + noise[i] for i in range(8)}
+    found = sg.compare({name: evaluation({"AP": own}) for name, own in levels.items()}, test="t")
+    marks = [row[0].mark for row in found.leaderboard().cells]
+    assert marks == ["b–h", "c–h", "d–h", "e–h", "fgh", "gh", "h", ""]

@@ -1,52 +1,82 @@
-"""Charts of pages of HTML: where intervals and bars lie, for the templates to draw."""
+"""Charts of pages of HTML: where intervals, bars and shades lie, for the templates to draw."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from skgraded._input.words import counted
-from skgraded.reports.write.text import interval_text, number, signed
+from skgraded.reports.write.text import interval_text, number, shortened, signed
 
 MAX_BARS = 300  # of a chart: more than a narrow screen has pixels for
+MAX_CHARTS = 12  # of a measure
+MAX_INTERVALS = 24  # on one axis
+MAX_SHADED = 30  # systems in a heat map
+SHADES = 5  # of wins, and as many of losses
 
 
-def level_chart(name: str, values: np.ndarray, mean: float) -> dict[str, Any]:
-    """Chart the values of all queries by one measure."""
+# Values of all queries, in order -----------------------------------------------------------------
+
+def level_chart(name, values, mean, n_queries=None):
+    """Chart the values of all queries by one measure; of `n_queries` some may stand for all."""
     values = -np.sort(-values[~np.isnan(values)])
     low, high = math.floor(values.min(initial=0.0)), 1.0
     text = f"mean {number(mean, 3)}"
     if len(values):
         lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75])
         text += f", median {number(median, 3)}, quartiles {number(lower, 3)} and {number(upper, 3)}"
+    middle = (low + high) / 2
     return {
         "kind": "level",
         "title": name,
         "text": text,
-        "scale": [number(high, 0), number(low, 0)],
-        "ends": ["highest", "lowest"],
+        "scale": [
+            (_height(tick, low, high), f"{tick:g}".replace("-", "−"))
+            for tick in (high, middle, low)
+        ],
+        "ends": _ends(len(values) if n_queries is None else n_queries, "highest", "lowest"),
         "mean": None if math.isnan(mean) else _height(mean, low, high),
         **_bars(values, low, high),
     }
 
 
-def difference_chart(record: Mapping[str, Any], differences: np.ndarray) -> dict[str, Any]:
-    """Chart the differences of a pair of systems by one measure."""
-    values = -np.sort(-differences)
+def difference_charts(records, differences):
+    """Chart the differences of pairs of systems by one measure, all on one scale."""
+    ordered = [-np.sort(-values) for values in differences]
+    peak = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0)
+    high = peak or 1.0
+    low = -high
+    scale = [(_height(tick, low, high), text) for tick, text in _ticks_within(high)]
     outcomes = ("wins", "win"), ("ties", "tie"), ("losses", "loss")
-    high = float(np.abs(values).max(initial=0.0)) or 1.0
-    return {
-        "kind": "difference",
-        "title": f"{pair_name(record)}, {record['measure']}",
-        "text": ", ".join(counted(record[many], one, many) for many, one in outcomes),
-        "scale": [signed(high, 2), "0", signed(-high, 2)],
-        "ends": ["largest win", "largest loss"],
-        "mean": None,
-        **_bars(values, -high, high),
-    }
+    return [
+        {
+            "kind": "difference",
+            "title": pair_name(record),
+            "text": ", ".join(counted(record[many], one, many) for many, one in outcomes),
+            "scale": scale,
+            "ends": _ends(len(values), "largest win", "largest loss"),
+            "mean": None,
+            **_bars(values, low, high),
+        }
+        for record, values in zip(records, ordered, strict=True)
+    ]
+
+
+def _ticks_within(high):
+    """Three or five round numbers from -high to high around 0, the highest first, as texts too."""
+    power = 10.0 ** math.floor(math.log10(high))
+    step = next(power * unit for unit in (5, 2, 1) if power * unit <= high * (1 + 1e-9))
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    n = math.floor(high / step + 1e-9)
+    return [(i * step, signed(i * step, digits)) for i in range(n, -n - 1, -1)]
+
+
+def _ends(n, first, last):
+    """What stands below the first and the last of n queries."""
+    return [f"1, {first}", f"{n:,}, {last}"] if n > 1 else [counted(n, "query", "queries"), ""]
 
 
 def _bars(values, low, high):
@@ -74,6 +104,8 @@ def _height(value, low, high):
     return round(100 * (high - value) / (high - low), 1)
 
 
+# Intervals ---------------------------------------------------------------------------------------
+
 def _percent(value, low, high):
     return round(100 * (value - low) / (high - low), 2)
 
@@ -90,9 +122,13 @@ def interval_mark(value: float, ends: Iterable[float], low: float, high: float) 
     return {"at": at, "low": left, "high": right, "zero": zero, "open": False, "value": value}
 
 
-def forest(measure: str, records: list[dict[str, Any]]) -> dict[str, Any]:
+def interval_axis(low, high):
+    """The numbers below the ends and the middle of a line."""
+    return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
+
+
+def forest(measure, records, note=""):
     """Intervals of the differences by one measure, on one axis that holds 0."""
-    records = [record for record in records if record["measure"] == measure]
     ends = [record[key] for record in records for key in ("difference", "ci_low", "ci_high")]
     ends = [0.0, *(end for end in ends if math.isfinite(end))]
     ticks, digits = _ticks(min(ends), max(ends))
@@ -106,17 +142,69 @@ def forest(measure: str, records: list[dict[str, Any]]) -> dict[str, Any]:
         told_apart = record.get("told_apart")  # None without a test
         mark["open"] = interval[0] <= 0 <= interval[1] if told_apart is None else not told_apart
         text = f"{signed(record['difference'])} ({interval_text(interval)})"
-        rows.append({"name": pair_name(record), "mark": mark, "text": text})
+        full = f"{record['system']} − {record['baseline']}"
+        rows.append({"name": pair_name(record), "full": full, "mark": mark, "text": text})
     return {
         "measure": measure,
+        "note": note,
         "rows": rows,
         "ticks": [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks],
     }
 
 
-def pair_name(record: Mapping[str, Any]) -> str:
-    """Name a pair of systems."""
-    return f"{record['system']} − {record['baseline']}"
+def charted(records):
+    """Of the records of one measure those that charts show, and a note unless they are all.
+
+    Of very many pairs they are those of the system with the highest mean, of which each record
+    then says how much better it is; with a baseline, those of the highest means.
+    """
+    if len(records) <= MAX_INTERVALS:
+        return records, ""
+    means: dict = {}
+    for record in records:
+        means.setdefault(record["system"], _rank(record["mean"]))
+        means.setdefault(record["baseline"], _rank(record["baseline_mean"]))
+    if len({record["baseline"] for record in records}) == 1:
+        ranked = sorted(records, key=lambda record: -means[record["system"]])[:MAX_INTERVALS]
+        return ranked, (
+            f"Of {len(records)} systems the {MAX_INTERVALS} with the highest means are drawn."
+        )
+    best = max(means, key=lambda name: means[name])
+    of_best = [
+        record if record["system"] == best else _turned(record)
+        for record in records if best in (record["system"], record["baseline"])
+    ]
+    of_best.sort(key=lambda record: -means[record["baseline"]])
+    of_best = of_best[:MAX_INTERVALS]
+    return of_best, (
+        f"Of {len(records)} pairs {len(of_best)} of the best system by this measure, "
+        f"{shortened(best)}, are drawn."
+    )
+
+
+def _rank(mean):
+    return mean if mean == mean else -math.inf
+
+
+def _turned(record):
+    """The record of the same pair with the other system first."""
+    changed = {
+        one: record[other] for one, other in (
+            ("system", "baseline"), ("baseline", "system"), ("mean", "baseline_mean"),
+            ("baseline_mean", "mean"), ("wins", "losses"), ("losses", "wins"),
+        )
+    }
+    negative = {
+        one: -record[other] for one, other in (
+            ("difference", "difference"), ("ci_low", "ci_high"), ("ci_high", "ci_low"),
+        )
+    }
+    return record | changed | negative
+
+
+def pair_name(record):
+    """Name a pair of systems, each shortened."""
+    return f"{shortened(record['system'])} − {shortened(record['baseline'])}"
 
 
 def _ticks(low, high):
@@ -129,3 +217,36 @@ def _ticks(low, high):
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [i * step for i in range(first, last + 1)], digits
+
+
+# Pairs -------------------------------------------------------------------------------------------
+
+def heat_map(measure, names, differences, told_apart):
+    """Shade the mean difference of each pair of systems, that of the row less that of the column.
+
+    `differences` and `told_apart` are of shape (n_systems, n_systems), in the order of `names`;
+    `told_apart` is nan where there is no test of the pair.
+    """
+    tested = np.isfinite(told_apart).sum(axis=1)
+    note = "; bold with *: told apart by the test" if tested.any() else "; not tested"
+    if 0 < tested.min() < len(names) - 1:
+        note += ", which is of the pairs with the baseline"
+    if len(names) > MAX_SHADED:
+        note += f". The {len(names) - MAX_SHADED} lowest systems are left out"
+    differences = differences[:MAX_SHADED, :MAX_SHADED]
+    peak = np.nanmax(np.abs(differences), initial=0.0) or 1.0
+    digits = 3 if peak >= 0.01 else 4
+    rows = []
+    for i, of_system in enumerate(differences.tolist()):
+        cells = []
+        for j, value in enumerate(of_system):
+            if i == j or math.isnan(value):
+                cells.append({"text": "" if i == j else "nan", "shade": "", "apart": False})
+                continue
+            shade = math.ceil(SHADES * abs(value) / peak - 1e-9)
+            side = "" if shade == 0 else f"{'win' if value > 0 else 'loss'}-{shade}"
+            apart = told_apart[i][j] == 1
+            text = signed(value, digits).replace("0.", ".", 1)
+            cells.append({"text": text, "shade": side, "apart": apart})
+        rows.append((names[i], cells))
+    return {"measure": measure, "rows": rows, "note": f"{note}."}

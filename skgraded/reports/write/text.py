@@ -10,6 +10,8 @@ import numpy as np
 
 from skgraded._input.words import plain
 
+NAME = 48  # letters of a name that are shown
+
 
 class Bound(float):
     """A p-value that may be smaller: no resample reached what was observed."""
@@ -27,7 +29,15 @@ def label(name: Any) -> str:
     return utf8(str(name))
 
 
-def utf8(text: str) -> str:
+def shortened(name, width=NAME):
+    """A name of at most `width` letters: the middle of a longer one is left out."""
+    text = label(name)
+    if len(text) <= width:
+        return text
+    return f"{text[: width - width // 3 - 1]}…{text[-(width // 3) :]}"
+
+
+def utf8(text):
     """The text, with half surrogate pairs, which no UTF-8 file can hold, spelt out."""
     return text.encode("utf-8", "backslashreplace").decode()
 

@@ -1,5 +1,6 @@
 "use strict";
 (() => {
+  const ALL_SYSTEMS = 5;  // of more the table of queries shows two at a time
   const ROWS_AT_ONCE = 200;  // the first rows show at once, the others follow
   const collator = new Intl.Collator(undefined, { numeric: true });
   const byId = (id) => document.getElementById(id);
@@ -111,20 +112,26 @@
     return data.columns.map((column) => valueColumn({ title: column.name, start: true, ...column }));
   }
 
+  // What is chosen: the measure, the system and what it is compared to.
+  const chosen = () => ["measure", "system", "against"].map((id) => Number(byId(id).value));
+
+  const differences = (values, base) => values.map((value, q) =>
+    isMissing(value) || isMissing(base[q]) ? null : Number((value - base[q]).toFixed(9)));
+
   function comparisonColumns() {
-    const against = Number(byId("against").value);
-    const values = data.values[Number(byId("measure").value)];
+    const [measure, system, against] = chosen();
+    const values = data.values[measure];
     const base = values[against];
+    const isShown = (i) => i !== against && (data.systems.length <= ALL_SYSTEMS || i === system);
     const made = [valueColumn({ name: data.systems[against], kind: "plain", title: data.systems[against], values: base })];
     let widest = 0;
     data.systems.forEach((system, i) => {
-      if (i === against) return;
-      const differences = values[i].map((value, q) =>
-        isMissing(value) || isMissing(base[q]) ? null : Number((value - base[q]).toFixed(9)));
-      widest = Math.max(widest, ...extent(differences).map(Math.abs).filter(Number.isFinite));
+      if (!isShown(i)) return;
+      const ofQueries = differences(values[i], base);
+      widest = Math.max(widest, ...extent(ofQueries).map(Math.abs).filter(Number.isFinite));
       made.push(valueColumn({ name: "Value", group: system, kind: "plain", title: system, values: values[i], start: true }));
       made.push(valueColumn({
-        name: "Difference", group: system, kind: "difference", values: differences,
+        name: "Difference", group: system, kind: "difference", values: ofQueries,
         title: `${system} \u2212 ${data.systems[against]}`,
       }));
     });
@@ -147,7 +154,7 @@
       } else {
         if (columns[i - 2]?.group !== column.group) {
           const group = element("th", { scope: "colgroup", colspan: 2, class: "start" });
-          group.append(element("span", {}, column.group));
+          group.append(element("span", { title: column.group }, column.group));
           first.append(group);
         }
         column.head = second.appendChild(element("th", attributes, column.name));
@@ -160,7 +167,7 @@
   function row(q) {
     const made = element("tr");
     const name = element("th", { scope: "row" });
-    name.append(element("bdi", { class: "text" }, data.ids[q]));
+    name.append(element("bdi", { class: "text", title: data.ids[q] }, data.ids[q]));
     made.append(name);
     for (const column of columns) {
       const value = column.values[q];
@@ -197,6 +204,7 @@
     const wanted = byId("find").value.trim().toLowerCase();
     const queries = sequence.filter((q) => lowered[q].includes(wanted));
     fillBody(queries);
+    if (cloud) cloud.mark(new Set(queries));
     const { column, ascending } = sorted;
     const number = wanted ? `${counted(queries.length)} of ${counted(data.ids.length)}` : counted(queries.length);
     byId("query-status").textContent =
@@ -210,7 +218,126 @@
     refresh();
   }
 
+  // The scatter of two systems, a point a query ------------------------------------------------
+
+  const NEAR = 0.03;  // of the width: how far from a point the pointer may be
+
+  function drawn(name, attributes) {
+    const made = document.createElementNS(byId("cloud").firstElementChild.namespaceURI, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  }
+
+  // Round numbers that span low to high.
+  function ticks(low, high) {
+    const power = 10 ** Math.floor(Math.log10((high - low) / 5));
+    const step = power * [1, 2, 5, 10].find((unit) => (high - low) / (power * unit) <= 5.0001);
+    const first = Math.floor(low / step + 1e-9), last = Math.ceil(high / step - 1e-9);
+    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    return Array.from({ length: last - first + 1 }, (_, i) => ({
+      value: (first + i) * step, text: ((first + i) * step).toFixed(digits).replace("-", "\u2212"),
+    }));
+  }
+
+  function makeCloud() {
+    const place = byId("cloud");
+    let points = [], at = 0, dots = [], ring = null;
+
+    function say(i) {
+      at = i;
+      const point = points[i];
+      place.setAttribute("aria-valuenow", i + 1);
+      place.setAttribute("aria-valuetext", point.text);
+      byId("cloud-query").textContent = point.text;
+      ring.setAttribute("cx", point.x);
+      ring.setAttribute("cy", point.y);
+      ring.removeAttribute("display");
+    }
+
+    function nearest(event) {
+      const box = place.getBoundingClientRect();
+      const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
+      let found = null, closest = NEAR;
+      points.forEach((point, i) => {
+        const distance = Math.hypot(point.x / 100 - x, point.y / 100 - y);
+        if (distance < closest) [found, closest] = [i, distance];
+      });
+      return found;
+    }
+
+    function draw() {
+      const [measure, system, against] = chosen();
+      const values = data.values[measure][system], base = data.values[measure][against];
+      const names = [data.systems[system], data.systems[against]];
+      const both = data.ids.map((_, q) => q).filter((q) => !isMissing(values[q]) && !isMissing(base[q]));
+      const [low, high] = extent(both.flatMap((q) => [values[q], base[q]]));
+      const marks = both.length ? ticks(low, high === low ? low + 1 : high) : ticks(0, 1);
+      const start = marks[0].value, end = marks[marks.length - 1].value;
+      const part = (value) => Number((100 * (value - start) / (end - start)).toFixed(2));
+      const found = differences(values, base);
+      points = both.sort((a, b) => found[b] - found[a]).map((q) => ({
+        q, x: part(base[q]), y: 100 - part(values[q]),
+        side: found[q] > 0 ? "win" : found[q] < 0 ? "loss" : "tie",
+        text: `${data.ids[q]}: ${names[0]} ${shown(values[q], { digits: 4 })}, ${names[1]} ` +
+          `${shown(base[q], { digits: 4 })}, difference ${shown(found[q], { digits: 4, kind: "difference" })}`,
+      }));
+      const svg = drawn("svg", { viewBox: "0 0 100 100", "aria-hidden": "true", focusable: "false" });
+      for (const { value } of marks) {
+        svg.append(drawn("line", { class: "grid", x1: 0, x2: 100, y1: 100 - part(value), y2: 100 - part(value) }));
+        svg.append(drawn("line", { class: "grid", y1: 0, y2: 100, x1: part(value), x2: part(value) }));
+      }
+      svg.append(drawn("line", { class: "diagonal", x1: 0, y1: 100, x2: 100, y2: 0 }));
+      dots = points.map(({ x, y, side }) => drawn("circle", { class: `dot ${side}`, cx: x, cy: y, r: 0.9 }));
+      ring = drawn("circle", { class: "chosen", r: 1.8, display: "none" });
+      svg.append(...dots, ring);
+      place.replaceChildren(svg);
+      byId("cloud-scale").replaceChildren(...marks.map(({ value, text }) =>
+        element("span", { style: `top: ${100 - part(value)}%` }, text)));
+      byId("cloud-ticks").replaceChildren(...marks.map(({ value, text }) =>
+        element("span", { style: `left: ${part(value)}%` }, text)));
+      byId("cloud-name").textContent = `${names[1]} \u2192`;
+      byId("cloud-caption").replaceChildren(
+        element("strong", {}, `${names[0]} (upwards) against ${names[1]} by ${data.measures[measure]}`),
+        ` A point is a query; above the line ${names[0]} is better, below it ${names[1]}.`);
+      place.setAttribute("aria-valuemin", Math.min(1, points.length));
+      place.setAttribute("aria-valuemax", points.length);
+      place.setAttribute("aria-valuenow", Math.min(1, points.length));
+      place.setAttribute("aria-valuetext", points.length ? points[0].text : "no query");
+      byId("cloud-query").textContent = "Point at a query, or use the arrow keys, to see which it is.";
+      at = 0;
+    }
+
+    for (const kind of ["pointermove", "pointerdown"]) {
+      place.addEventListener(kind, (event) => {
+        const i = nearest(event);
+        if (i !== null) say(i);
+      });
+    }
+    place.addEventListener("focus", () => { if (points.length) say(at); });
+    place.addEventListener("keydown", (event) => {
+      const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10,
+        Home: -Infinity, End: Infinity };
+      if (!(event.key in steps) || !points.length) return;
+      event.preventDefault();
+      say(Math.max(0, Math.min(points.length - 1, at + steps[event.key])));
+    });
+    return {
+      draw,
+      mark: (queries) => dots.forEach((dot, i) => dot.classList.toggle("pale", !queries.has(points[i].q))),
+    };
+  }
+
+  // Two different systems: what is chosen for one is taken from the other.
+  function keepApart(changed, other) {
+    if (byId(changed).value === byId(other).value) byId(other).value = previous[changed];
+    for (const id of [changed, other]) previous[id] = byId(id).value;
+  }
+
+  const cloud = data.columns ? null : makeCloud();
+  const previous = {};
+
   function start() {
+    if (cloud) cloud.draw();
     columns = data.columns ? evaluationColumns() : comparisonColumns();
     byId("undefined-note").hidden = columns.every((column) => column.missing.size === 0);
     fillHead();
@@ -221,7 +348,14 @@
   byId("query-report").hidden = false;
   byId("find").addEventListener("input", refresh);
   byId("find").form.addEventListener("submit", (event) => event.preventDefault());
-  for (const id of ["measure", "against"]) byId(id)?.addEventListener("change", start);
+  byId("measure")?.addEventListener("change", start);
+  if (cloud) {
+    byId("system").value = data.baseline === 0 ? 1 : 0;
+    for (const [id, other] of [["system", "against"], ["against", "system"]]) {
+      previous[id] = byId(id).value;
+      byId(id).addEventListener("change", () => { keepApart(id, other); start(); });
+    }
+  }
   window.addEventListener("beforeprint", () => finish());
   start();
 })();
