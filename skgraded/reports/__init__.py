@@ -6,10 +6,12 @@ from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation, evaluate
 from skgraded.reports.power import required_queries
 from skgraded.reports.segment_comparison import SegmentComparison
+from skgraded.reports.standardize import standardize
 from skgraded.reports.summaries import Summaries, SummaryComparison
 from skgraded.reports.summary import Summary
 
 __all__ = [
     "Comparison", "CrossEvaluation", "Evaluation", "SegmentComparison", "Summaries", "Summary",
     "SummaryComparison", "compare", "evaluate", "evaluate_batches", "required_queries",
+    "standardize",
 ]

@@ -13,24 +13,26 @@ from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
 
 
-def check_evaluations(evaluations: Any) -> None:
+def check_evaluations(
+    evaluations: Any, argument: str = "evaluations", fewest: int = 2
+) -> None:
     """Refuse what is not a mapping of two or more Evaluations by name."""
     if not isinstance(evaluations, Mapping):
         raise TypeError(
-            "evaluations must be a mapping of names to Evaluations, such as "
+            f"{argument} must be a mapping of names to Evaluations, such as "
             f"{{'bm25': ev1, 'lgbm': ev2}}; got {type(evaluations).__name__}."
         )
-    if len(evaluations) < 2:
+    if len(evaluations) < fewest:
         raise ValueError(
-            f"evaluations has {counted(len(evaluations), 'system', 'systems')}: "
-            "give at least two to compare."
+            f"{argument} has {counted(len(evaluations), 'system', 'systems')}: "
+            f"give at least {'two to compare' if fewest == 2 else fewest}."
         )
     for name, evaluation in evaluations.items():
         if not isinstance(name, str):
-            raise TypeError(f"evaluations must be named by text; got the name {name!r}.")
+            raise TypeError(f"{argument} must be named by text; got the name {name!r}.")
         if not isinstance(evaluation, Evaluation):
             raise TypeError(
-                f"evaluations[{name!r}] must be an Evaluation, made by evaluate or "
+                f"{argument}[{name!r}] must be an Evaluation, made by evaluate or "
                 f"cross_evaluate; got {type(evaluation).__name__}."
             )
 
@@ -52,8 +54,8 @@ def paired(
     Returns query ids (n_queries,), values (n_systems, n_queries) by measure, and weights or None.
     """
     query_ids = next(iter(evaluations.values())).query_ids
-    positions = _positions(evaluations)
-    measures = _common_measures(evaluations)
+    positions = positions_of(evaluations)
+    measures = common_measures(evaluations)
     weights = _common_weights(evaluations, query_ids, positions)
     per_query = {
         measure: np.array([
@@ -67,7 +69,7 @@ def paired(
 
 def undefined_of_all(evaluations: Mapping[str, Evaluation]) -> dict[str, np.ndarray]:
     """Which queries have no value of their own, (n_systems, n_queries) by measure, as `paired`."""
-    positions = _positions(evaluations)
+    positions = positions_of(evaluations)
     return {
         measure: np.array([
             evaluation.undefined[measure][positions[system]]
@@ -82,7 +84,7 @@ def warn_of_folds(evaluations: Mapping[str, Evaluation]) -> None:
 
     Their differences are then also those of the folds.
     """
-    positions = _positions(evaluations)
+    positions = positions_of(evaluations)
     folds = {
         name: evaluation.fold[positions[name]] for name, evaluation in evaluations.items()
         if isinstance(evaluation, CrossEvaluation)
@@ -98,7 +100,7 @@ def warn_of_folds(evaluations: Mapping[str, Evaluation]) -> None:
             )
 
 
-def _positions(evaluations):
+def positions_of(evaluations):
     """Where each system has the queries of the first, by its name."""
     (first_name, first), *_ = evaluations.items()
     ids = plain_list(first.query_ids)
@@ -125,7 +127,7 @@ def _refuse_lack(name, known, other_name, queries):
         )
 
 
-def _common_measures(evaluations):
+def common_measures(evaluations):
     """Names of the measures, which all systems have."""
     (first_name, first), *others = evaluations.items()
     for name, evaluation in others:

@@ -1,0 +1,93 @@
+"""standardize beside statsmodels' ECDF and scipy's normal distribution, and its edges."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from small_reports import evaluation, systems
+from statsmodels.distributions.empirical_distribution import ECDF
+
+import skgraded as sg
+
+
+def runs(*values, **settings):
+    named = zip("abcdefgh", values, strict=False)
+    return {name: evaluation({"AP": one}, **settings) for name, one in named}
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_values_are_those_of_the_distribution_of_the_reference(own):
+    reference = systems("abcdefg", 30, seed=1)
+    evaluations = reference if own else systems("xy", 30, seed=2)
+    for method in ("empirical", "normal"):
+        found = sg.standardize(evaluations, None if own else reference, method=method)
+        for name, one in evaluations.items():
+            for measure in ("NDCNG@10", "MuAP"):
+                table = np.array([each.per_query[measure] for each in reference.values()])
+                values = found[name].per_query[f"std-{measure}"]
+                for i, x in enumerate(one.per_query[measure]):
+                    expected = (
+                        ECDF(table[:, i])(x) if method == "empirical"
+                        else stats.norm.cdf(x, table[:, i].mean(), table[:, i].std(ddof=1))
+                    )
+                    assert values[i] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_small_case_by_hand():
+    three = runs([0.1, 0.5, 0.9], [0.2, 0.5, 0.8], [0.3, 0.5, 0.8])
+    found = sg.standardize(three)
+    assert found["a"].per_query["std-AP"].tolist() == [1 / 3, 3 / 3, 3 / 3]
+    assert found["b"].per_query["std-AP"].tolist() == [2 / 3, 3 / 3, 2 / 3]
+    normal = sg.standardize(three, method="normal")
+    assert normal["a"].per_query["std-AP"][:2] == pytest.approx([stats.norm.cdf(-1), 0.5])
+
+
+@pytest.mark.parametrize("value, empirical, normal", [(0.4, 0, 0), (0.5, 1, 0.5), (0.6, 1, 1)])
+def test_a_query_for_which_all_reference_systems_are_the_same(value, empirical, normal):
+    reference = runs([0.5], [0.5], [0.5 + 1e-15])
+    for method, expected in (("empirical", empirical), ("normal", normal)):
+        found = sg.standardize({"x": evaluation({"AP": [value]})}, reference, method=method)
+        assert found["x"].per_query["std-AP"].tolist() == [expected]
+
+
+@pytest.mark.parametrize("method", ["empirical", "normal"])
+def test_queries_without_a_value_are_left_out(method):
+    undefined = {"AP": [False, True, False, False]}
+    three = runs(
+        [0.1, 0, np.nan, 0.3], [0.2, 0, np.nan, np.nan], [0.4, 0, np.nan, np.nan],
+        undefined=undefined,
+    )
+    found = sg.standardize(three, method=method)
+    assert np.isnan(found["a"].per_query["std-AP"][1:3]).all()
+    assert found["a"].undefined["std-AP"].tolist() == undefined["AP"]
+    assert not np.isnan(found["a"].per_query["std-AP"][0])
+    table = sg.compare(found, test=None).table
+    assert set(table["n_queries"]) == {1}
+
+
+def test_queries_are_paired_by_id_and_weights_stay():
+    values = np.random.default_rng(0).random((3, 5))
+    weights = np.arange(5.0)
+    plain = sg.standardize(runs(*values, weights=weights))
+    shuffled = runs(*values, weights=weights)
+    order = np.array([3, 1, 0, 4, 2])
+    b = shuffled["b"]
+    shuffled["b"] = evaluation(
+        {"AP": b.per_query["AP"][order]}, b.query_ids[order], weights=weights[order]
+    )
+    found = sg.standardize(shuffled)
+    for name in "abc":
+        assert found[name].mean() == plain[name].mean()
+        assert found[name].weights.tolist() == weights.tolist()
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"evaluations": runs([1.0])}, "evaluations has 1 system: give at least two"),
+    ({"evaluations": {}, "reference": runs([1.0], [0.5])}, "evaluations has 0 systems: give at"),
+    ({"evaluations": runs([1.0]), "reference": runs([1.0])}, "reference has 1 system: give at le"),
+    ({"evaluations": runs([1.0]), "reference": 7}, "reference must be a mapping of names to Eval"),
+    ({"evaluations": runs([1, 0]), "reference": runs([1], [1])}, "'a of reference' lacks 1 of the"),
+    ({"evaluations": runs([1], [1]), "method": "z"}, "method must be"),
+])
+def test_bad_input(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        sg.standardize(**arguments)
