@@ -161,7 +161,10 @@ class ComparisonTable(Report):
         return tables.markdown(self._shown())
 
     def to_latex(self) -> str:
-        r"""Tabulate the comparison as a LaTeX tabular; needs ``\usepackage{booktabs}``.
+        r"""Tabulate the comparison in LaTeX.
+
+        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
+        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
 
         Returns
         -------
@@ -176,7 +179,7 @@ class ComparisonTable(Report):
         shown = self._shown()
         shown.insert(
             shown.columns.get_loc("ci_low"), "interval",
-            [f"{low:.4f} to {high:.4f}" for low, high in zip(*(
+            ["unknown" if low != low else f"[{low:.4f}, {high:.4f}]" for low, high in zip(*(
                 shown[end] for end in ("ci_low", "ci_high")
             ), strict=True)],
         )

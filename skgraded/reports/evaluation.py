@@ -355,7 +355,10 @@ class Evaluation(Report):
         return tables.markdown(self._table(per_query))
 
     def to_latex(self, per_query: bool = False) -> str:
-        r"""Write a table in LaTeX, with 4 decimals; it needs ``\usepackage{booktabs}``.
+        r"""Write a table in LaTeX, with 4 decimals.
+
+        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
+        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
 
         Parameters
         ----------

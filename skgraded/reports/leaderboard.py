@@ -64,7 +64,10 @@ class Leaderboard:
         return tables.markdown(self._shown())
 
     def to_latex(self) -> str:
-        r"""Write a table in LaTeX, the best in bold; it needs ``\\usepackage{booktabs}``.
+        r"""Write a table in LaTeX, the best in bold.
+
+        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
+        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
 
         Returns
         -------

@@ -44,7 +44,10 @@ class Report:
         return tables.markdown(self.to_frame())
 
     def to_latex(self) -> str:
-        r"""Write the table of `to_frame` in LaTeX; it needs ``\usepackage{booktabs}``.
+        r"""Write the table of `to_frame` in LaTeX.
+
+        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
+        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
 
         Returns
         -------

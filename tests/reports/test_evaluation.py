@@ -461,7 +461,8 @@ def test_markdown_is_a_table_whatever_the_ids_are(awkward):
 
 
 def test_latex_is_a_table_whatever_the_ids_are(awkward):
-    lines = awkward.to_latex(per_query=True).splitlines()
+    first, *lines, last = awkward.to_latex(per_query=True).splitlines()
+    assert first.startswith(r"\noindent\resizebox{") and first.endswith("{%") and last == "}"
     assert lines[0] == r"\begin{tabular}{lr}" and lines[-1] == r"\end{tabular}"
     assert lines[2] == r"query\_id & AP \\"
     assert [cells_of(line, "&") for line in lines[4:-2]] == [

@@ -1,10 +1,12 @@
-"""The LaTeX of reports compiles, whatever the names."""
+"""The LaTeX of reports compiles and fits the width of a page, whatever the names."""
 
+import re
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
+from small_reports import systems
 
 import skgraded as sg
 
@@ -15,9 +17,8 @@ if shutil.which("pdflatex") is None:
     )
 
 PAGE = r"""\documentclass{article}
-\usepackage[a3paper,landscape,margin=1cm]{geometry}
 \usepackage[utf8]{inputenc}
-\usepackage{booktabs}
+\usepackage{booktabs,array,graphicx,longtable}
 \begin{document}
 %s
 \end{document}
@@ -34,6 +35,8 @@ def compiles(table, folder):
         cwd=folder, capture_output=True, text=True, errors="replace", timeout=60,
     )
     assert done.returncode == 0, done.stdout[-2000:]
+    too_wide = map(float, re.findall(r"Overfull \\hbox \(([\d.]+)pt", done.stdout))
+    assert max(too_wide, default=0) < 1
     assert (folder / "page.pdf").stat().st_size > 1000
 
 
@@ -57,3 +60,20 @@ def test_evaluations_compile(evaluations, tmp_path, per_query):
 @pytest.mark.parametrize("baseline", [NAMES[0], None])
 def test_comparisons_compile(evaluations, tmp_path, baseline):
     compiles(sg.compare(evaluations, baseline=baseline, rng=0).to_latex(), tmp_path)
+
+
+@pytest.mark.parametrize("baseline", [None, "bm25"])
+def test_tables_of_twenty_systems_and_five_measures_fit_the_width_of_a_page(baseline, tmp_path):
+    long_names = ["a system of a rather long name that has to be broken", "x" * 300, *NAMES[:3]]
+    names = ["bm25", *long_names, *(f"2026-11_lambdarank_depth8_leaves63_{i}" for i in range(14))]
+    measures = ["NDCNG@10", "AP(threshold=2,undefined=nan)@20", "RR", "P@5", "MuAP"]
+    found = sg.compare(systems(names, 40, measures), baseline=baseline, test="t")
+    board, table = found.leaderboard().to_latex(), found.to_latex()
+    compiles(f"{board}\n\n{table}", tmp_path)
+    assert r"\begin{longtable}" in table and r"\begin{longtable}" not in board
+    assert board.count(r"\\") >= 21
+
+
+def test_an_overfull_line_would_be_found(tmp_path):
+    with pytest.raises(AssertionError):
+        compiles(r"\mbox{" + "wide " * 200 + "}", tmp_path)

@@ -71,7 +71,7 @@ def test_every_form_shows_the_best_and_the_marks(three):
     best = f"{board.cells[0][0].value:.4f}"
     assert f"*{best} ▲" in str(board)
     assert f"| b        | **{best}** ▲" in board.to_markdown()
-    assert rf"\textbf{{{best}}}$^{{\mathrm{{\uparrow}}}}$" in board.to_latex()
+    assert rf"\textbf{{{best}}}\textsuperscript{{$\uparrow$}}" in board.to_latex()
     assert board.to_frame()["AP"].tolist() == [row[0].value for row in board.cells]
     page = sg.compare(three, baseline="a", rng=0).to_html()
     assert re.search(rf"<strong>{best}</strong> ▲", page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
 })
+# Of LaTeX: rows and letters that make a table or a name long; points of a line, a letter, a gap.
+SHORT_TABLE, SHORT_NAME = 40, 30
+LINE, LETTER, GAP = 345, 4.2, 6
+_NAMES = r">{\raggedright\arraybackslash}p"
+_INTERVAL = re.compile(r"\[[-\d.]+, [-\d.]+\]|unknown")
+_AT_MOST_A_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
+_BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # where a long name may be broken
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # those inside a word mean nothing in Markdown
 # Not only what LaTeX reserves: its old text fonts show other signs for <, > and |.
 _LATEX = str.maketrans({
@@ -44,11 +52,67 @@ def markdown(frame: pandas.DataFrame, digits: int = 4) -> str:
 
 
 def latex(frame: pandas.DataFrame, digits: int = 4) -> str:
-    r"""Write a frame as a LaTeX tabular, without its index; needs ``\usepackage{booktabs}``."""
-    aligned = "".join("r" if is_number else "l" for is_number in are_numbers(frame))
-    return _as_text(frame, digits, _safe_in_latex, _marked_in_latex).to_latex(
-        index=False, escape=False, column_format=aligned
+    r"""Write a frame as a table of LaTeX that fits the width of a line, without its index.
+
+    It needs ``\usepackage{booktabs,array,graphicx}``: a table that is too wide is shrunk. One of
+    more than 40 rows is a longtable, which breaks over pages and needs ``\usepackage{longtable}``.
+    """
+    is_long = len(frame) > SHORT_TABLE
+    safe = partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex
+    text = _as_text(frame, digits, safe, _marked_in_latex)
+    numeric = [
+        is_number or all(_INTERVAL.fullmatch(str(cell)) for cell in frame.iloc[:, i])
+        for i, is_number in enumerate(are_numbers(frame))
+    ]
+    headings = [_lines_of(str(name)) for name in frame.columns]
+    text.columns = [
+        _in_lines([_safe_in_latex(line) for line in lines], "r" if is_number else "l")
+        for lines, is_number in zip(headings, numeric, strict=True)
+    ]
+    widths = [
+        max(map(len, [*lines, *(cell_text(_plain(cell), digits) for cell in frame.iloc[:, i])]))
+        for i, lines in enumerate(headings)
+    ]
+    columns = _columns_of_line(widths, numeric) if is_long else [
+        "r" if is_number else "l" if width <= SHORT_NAME else f"{_NAMES}{{14em}}"
+        for is_number, width in zip(numeric, widths, strict=True)
+    ]
+    table = text.to_latex(
+        index=False, escape=False, column_format="".join(columns), longtable=is_long
     )
+    if is_long:
+        return f"{{\\scriptsize\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}\n{table}}}\n"
+    return f"\\noindent{_AT_MOST_A_LINE}{{%\n{table}}}\n"
+
+
+def _plain(cell):
+    return f"{cell.value:.4f} {cell.mark}" if isinstance(cell, Marked) else cell
+
+
+def _columns_of_line(widths, numeric):
+    """Columns of a longtable: numbers have their room, and names share the rest of a line."""
+    columns = ["r"] * len(widths)
+    names = sorted((width, i) for i, width in enumerate(widths) if not numeric[i])
+    taken = sum(widths) - sum(width for width, _ in names)
+    room = LINE - GAP * len(widths) - LETTER * taken
+    for n_left, (width, i) in zip(range(len(names), 0, -1), names, strict=True):
+        share = max(room / n_left, LINE / 12)
+        fits = LETTER * width <= share
+        columns[i] = "l" if fits else f"{_NAMES}{{{share / LINE:.3f}\\linewidth}}"
+        room -= LETTER * width if fits else share
+    return columns
+
+
+def _lines_of(heading):
+    """The parts of a heading, each a line of it, if it is long."""
+    return [heading] if len(heading) <= 12 else re.split(r"(?<=,)|(?=\()|(?=@)", heading)
+
+
+def _in_lines(lines, side):
+    if len(lines) == 1:
+        return lines[0]
+    heading = r"\\".join(lines)
+    return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{heading}\end{{tabular}}"
 
 
 def aligned(frame: pandas.DataFrame, digits: int = 4) -> str:
@@ -122,9 +186,9 @@ def _marked_in_markdown(text, cell):
 
 
 def _marked_in_latex(text, cell):
-    mark = cell.mark.replace("▲", r"\uparrow ").replace("▼", r"\downarrow ")
+    mark = cell.mark.replace("▲", r"$\uparrow$").replace("▼", r"$\downarrow$").replace("–", "--")
     bold = rf"\textbf{{{text}}}" if cell.best else text
-    return bold + (rf"$^{{\mathrm{{{mark.strip()}}}}}$" if mark else "")
+    return bold + (rf"\textsuperscript{{{mark}}}" if mark else "")
 
 
 def _safe_in_markdown(text):
@@ -132,5 +196,7 @@ def _safe_in_markdown(text):
     return _OUTER_UNDERSCORES.sub(lambda found: found[0].replace("_", r"\_"), escaped)
 
 
-def _safe_in_latex(text):
-    return text.translate(_LATEX)
+def _safe_in_latex(text, longest=SHORT_NAME):
+    if len(text) <= longest or _INTERVAL.fullmatch(text):
+        return text.translate(_LATEX)
+    return _BREAK.sub("\\1\0", text).translate(_LATEX).replace("\0", r"\hspace{0pt}")
