@@ -1,4 +1,4 @@
-"""How fast a TREC run is read, beside pandas' own reader of the same file.
+"""How fast a TREC run is read, beside the bare readers of pandas and polars.
 
     python benchmarks/reading.py                    # 10 million lines, some minutes
     python benchmarks/reading.py --lines 1000000
@@ -29,16 +29,25 @@ def _pandas(folder, **options):
     pd.read_csv(f"{folder}/run", header=None, **options)
 
 
+def _polars(folder):
+    import polars as pl
+
+    pl.read_csv(f"{folder}/run", separator=" ", has_header=False, quote_char=None)
+
+
 def _read_run(folder):
     from skgraded.datasets import read_run
 
     read_run(f"{folder}/run")
 
 
-def _command(folder):
+def _command(folder, *options):
     from skgraded.cli import main
 
-    main(["evaluate", f"{folder}/qrels", f"{folder}/run", "--quiet", "--output", f"{folder}/out"])
+    main([
+        "evaluate", f"{folder}/qrels", f"{folder}/run", "-m", "ndcng@10", "--quiet",
+        "--output", f"{folder}/out", *options,
+    ])
 
 
 READINGS = {
@@ -47,8 +56,12 @@ READINGS = {
         folder, sep=r"\s+", dtype={0: str, 2: str, 5: str}, keep_default_na=False
     ),
     "pandas.read_csv(sep=' ')": lambda folder: _pandas(folder, sep=" "),
+    "polars.read_csv(separator=' ')": _polars,
     "skgraded.datasets.read_run": _read_run,
-    "skgraded evaluate, two measures": _command,
+    "skgraded evaluate -m ndcng@10": _command,
+    "skgraded evaluate -m ndcng@10 --ties trec": lambda folder: _command(
+        folder, "--ties", "trec"
+    ),
 }
 
 
@@ -72,17 +85,19 @@ def _write(folder, n_lines):
 
 
 def _measure(name, folder):
-    """Seconds and peak megabytes of one reading, without the imports; run in its own process."""
+    """Seconds and processor seconds of one reading, and the peak of its process, in megabytes.
+
+    Run in a process of its own. The imports are part of the peak only.
+    """
     import pandas  # noqa: F401
 
     import skgraded.cli  # noqa: F401
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     READINGS[name](folder)
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps([seconds, (peak - before) / 1024]))
+    seconds, busy = time.perf_counter() - start, time.process_time() - busy
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    print(json.dumps([seconds, busy, peak]))
 
 
 def main():
@@ -97,7 +112,7 @@ def main():
     found = {name: [] for name in READINGS}
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, args.lines)
-        megabytes = os.path.getsize(f"{folder}/run") / 2**20
+        megabytes = os.path.getsize(f"{folder}/run") / 1e6
         for _ in range(args.rounds):
             for name in READINGS:
                 done = subprocess.run(
@@ -110,13 +125,13 @@ def main():
     print(f"- Python {platform.python_version()}, pandas {pd.__version__}, load "
           f"{os.getloadavg()[0]:.1f} at the end")
     print(f"- {args.lines:,} lines, {megabytes:.0f} MB\n")
-    print("| reading | seconds | million lines a second | peak memory added, MB |")
-    print("| --- | ---: | ---: | ---: |")
+    print("| reading | seconds | processor seconds | million lines a second | peak memory, MB |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for name, rounds in found.items():
-        seconds = statistics.median(seconds for seconds, _ in rounds)
-        peak = statistics.median(peak for _, peak in rounds)
+        seconds, busy, peak = (statistics.median(one) for one in zip(*rounds, strict=True))
         name = name.replace("|", r"\|")
-        print(f"| {name} | {seconds:.1f} | {args.lines / seconds / 1e6:.2f} | {peak:,.0f} |")
+        rate = args.lines / seconds / 1e6
+        print(f"| {name} | {seconds:.1f} | {busy:.1f} | {rate:.2f} | {peak:,.0f} |")
 
 
 if __name__ == "__main__":

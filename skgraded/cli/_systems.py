@@ -165,18 +165,17 @@ def _is_letor(source):
 # Qrels and runs ----------------------------------------------------------------------------------
 
 def _evaluate_trec(qrels_source, systems, settings, note):
-    qrels = read_judgments(qrels_source, settings.progress)
+    qrels = read_judgments(qrels_source, settings.progress, packed=True)
     judged = Judged(qrels)
     return {
-        name: _evaluate_run(
-            qrels, judged, read_table(source, RUN, settings.progress), name, settings, note
-        )
+        name: _evaluate_run(qrels, judged, source, name, settings, note)
         for name, source in systems.items()
     }
 
 
-def _evaluate_run(qrels, judged, run, name, settings, note):
+def _evaluate_run(qrels, judged, source, name, settings, note):
     """Evaluate a run by the judgments."""
+    run = read_table(source, RUN, settings.progress, packed=True)
     joined = judged.join(run, settings.complete, settings.strict, settings.ties)
     if joined.missing.any() and settings.strict and not settings.complete:
         raise ValueError(
@@ -186,10 +185,10 @@ def _evaluate_run(qrels, judged, run, name, settings, note):
         )
     if joined.missing.any() or joined.unjudged.any():
         note(_differing(qrels, run, joined, name, settings.complete))
-    measured = joined.sizes > 0
-    evaluation = evaluate(
-        joined.grade, joined.score, group=joined.sizes[measured], measures=settings.measures
-    )
+    grade, score, sizes = joined.grade, joined.score, joined.sizes
+    del run, joined  # of a large run they are large
+    measured = sizes > 0
+    evaluation = evaluate(grade, score, group=sizes[measured], measures=settings.measures)
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 

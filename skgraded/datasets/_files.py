@@ -170,31 +170,35 @@ def _bar(raw, path, progress):
         yield lambda: bar.update(raw.tell() - bar.n)
 
 
-def repeats(query, document, keys=None):
+def sharing(keys):
+    """Rows whose key another row has too."""
+    ordered = np.sort(keys)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    return np.flatnonzero(np.isin(keys, twice)) if len(twice) else np.empty(0, dtype=np.intp)
+
+
+def repeats(query, document, rows=None):
     """Rows whose query had their document before, and the first row where it had.
 
-    `keys` may be hashes of both, which show sooner that there is none. They end up sorted.
+    `rows` are those that it may be, such as those that are `sharing` a hash of both.
     """
     import pandas as pd
 
-    none = np.empty(0, dtype=np.intp)
-    if document is None:
-        return none, none
-    if keys is not None:
-        keys.sort()
-        if (keys[1:] != keys[:-1]).all():
-            return none, none
-    # Two pairs may share a hash by chance: look at the pairs themselves.
-    document = pd.Series(document, dtype=object)  # else pandas copies texts into its own kind
-    pairs = pd.DataFrame({"query": query, "document": document})
+    if rows is None:
+        rows = np.arange(len(query))
+    if document is None or not len(rows):
+        return np.empty((2, 0), dtype=np.intp)
+    query = query[rows]
+    document = pd.Series(document[rows], dtype=object)  # else pandas copies texts into its own kind
     first_of: dict = {}
     found = [
-        (row, first)
-        for row in np.flatnonzero(pairs.duplicated(keep=False)).tolist()
-        if (first := first_of.setdefault((query[row], document[row]), row)) < row
+        (rows[i], first)
+        for i in np.flatnonzero(
+            pd.DataFrame({"query": query, "document": document}).duplicated(keep=False)
+        ).tolist()
+        if (first := first_of.setdefault((query[i], document[i]), rows[i])) < rows[i]
     ]
-    rows, firsts = np.array(found, dtype=np.intp).reshape(-1, 2).T
-    return rows, firsts
+    return np.array(found, dtype=np.intp).reshape(-1, 2).T
 
 
 def refuse_contradicting(table, query, rows, firsts):

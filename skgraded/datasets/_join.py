@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,9 @@ from sklearn.utils import Bunch
 from skgraded._input.columns import check_grades, check_scores, one_of
 from skgraded._input.queries import query_codes, rows_by_query
 from skgraded._input.words import did_you_mean, object_array, plain, plain_list
-from skgraded.datasets._files import refuse_contradicting, repeats
+from skgraded.datasets._files import refuse_contradicting, repeats, sharing
+from skgraded.datasets._texts import ROWS, Texts, taken
+from skgraded.datasets._words import mixed
 
 
 def join_run(
@@ -134,7 +137,9 @@ def _rows(table, side, number):
     numbers = check(numbers, name=f"{side}.{number}", n=n, expected=name)
     documents = object_array(plain_list(document_ids))[document_codes]
     rows = Rows(side, ids, codes, documents, numbers)
-    twice, firsts = repeats(codes, document_codes, codes * len(document_ids) + document_codes)
+    twice, firsts = repeats(
+        codes, document_codes, sharing(codes * len(document_ids) + document_codes)
+    )
     if not len(twice):
         return rows
     if side == "qrels":
@@ -171,14 +176,24 @@ class Judged:
     """Judgments, laid out once for all the runs that are joined with them; both are like `Rows`."""
 
     def __init__(self, judgments):
+        self._judgments = judgments
+        self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.int32)
+        self._queries = _index(judgments.query_ids)
+
+    @cached_property
+    def _by_hash(self):
+        """Where the judgments stand by hashes of their query and document."""
         import pandas as pd
 
-        self._judgments = judgments
-        self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.intp)
-        self._queries = _index(judgments.query_ids)
-        codes, documents = pd.factorize(judgments.document)
-        self._documents = _index(documents)
-        self._pairs = pd.Index(self._query * len(documents) + codes)
+        return pd.Index(mixed(self._judgments.document.hashes, self._query))
+
+    @cached_property
+    def _by_document(self):
+        """Where the documents stand, and where the judgments by query and document."""
+        import pandas as pd
+
+        codes, documents = pd.factorize(self._judgments.document[:])
+        return _index(documents), pd.Index(self._query.astype(np.intp) * len(documents) + codes)
 
     def join(self, run, count_missing, refuse_unjudged, ties):
         """Join a run's rows, query by query as `join_run` orders them.
@@ -187,7 +202,7 @@ class Judged:
         each judged query, 0 if it is left out, `missing` tells which of them the run lacks, and
         `unjudged` which of the run's queries have no judgments.
         """
-        numbers = self._queries.get_indexer(_index(run.query_ids))  # -1 if it is not judged
+        numbers = self._queries.get_indexer(_index(run.query_ids)).astype(np.int32)  # or -1
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
             self._refuse(run, int(np.argmax(unjudged)))
@@ -197,27 +212,28 @@ class Judged:
                 f"{self._judgments.source} has such as {plain(self._judgments.query_ids[0])!r}, "
                 f"{run.source} such as {plain(run.query_ids[0])!r}."
             )
-        query, document, score = numbers[run.query_codes], run.document, run.numbers
-        judgment = self._find(query, document)
+        query, score = taken(numbers, run.query_codes), run.numbers
+        judgment = self._find(query, run.document)
         if ties == "trec":
-            score = trec_scores(query, score, document)
-        missing = np.bincount(query[query >= 0], minlength=len(self._queries)) == 0
+            score = trec_scores(query, score, run.document)
+        missing = np.ones(len(self._queries), dtype=bool)
+        missing[numbers[~unjudged]] = False
         unretrieved = np.ones(len(self._grade), dtype=bool)
         unretrieved[judgment[judgment >= 0]] = False
         if not count_missing:
             unretrieved &= ~missing[self._query]
         rows = np.flatnonzero(np.concatenate([query >= 0, unretrieved]))
-        order, starts = rows_by_query(
-            np.concatenate([query, self._query])[rows], len(self._queries)
-        )
+        query = np.concatenate([query, self._query])[rows].astype(np.intp)
+        order, starts = rows_by_query(query, len(self._queries))
         if order is not None:
             rows = rows[order]
-        grade = np.where(judgment >= 0, self._grade[judgment], 0.0)
-        absent = np.full(len(self._grade), -np.inf)
+        del query, order  # of a large run they are large
+        own = np.concatenate([judgment, np.arange(len(self._grade), dtype=np.int32)])[rows]
+        scores = score.take(rows, mode="clip")
+        scores[rows >= len(score)] = -np.inf
         return Bunch(
-            rows=rows, grade=np.concatenate([grade, self._grade])[rows],
-            score=np.concatenate([score, absent])[rows], sizes=np.diff(starts),
-            missing=missing, unjudged=unjudged,
+            rows=rows, grade=np.append(self._grade, 0.0)[own], score=scores,
+            sizes=np.diff(starts), missing=missing, unjudged=unjudged,
         )
 
     def _refuse(self, run, code):
@@ -231,12 +247,32 @@ class Judged:
 
     def _find(self, query, document):
         """The judgment of each of a run's rows, -1 if there is none."""
-        found = np.full(len(query), -1, dtype=np.intp)
-        codes = self._documents.get_indexer(_index(document))
-        known = np.flatnonzero((query >= 0) & (codes >= 0))
-        pairs = query[known] * len(self._documents) + codes[known]
-        found[known] = self._pairs.get_indexer(pairs)
+        own = self._judgments.document
+        if isinstance(own, Texts) and isinstance(document, Texts) and self._by_hash.is_unique:
+            found = _looked_up(
+                self._by_hash, len(query),
+                lambda rows: mixed(document.hashes[rows], query[rows]),
+            )
+            rows = np.flatnonzero(found >= 0)
+            judgments = found[rows]
+            are_queries = (query[rows] == self._query[judgments]).all()
+            if are_queries and document.same(rows, own, judgments):  # not by chance of their hashes
+                return found
+        documents, pairs = self._by_document
+        codes = _looked_up(documents, len(query), lambda rows: _index(document[rows]))
+        n = len(documents)
+        found = _looked_up(pairs, len(query), lambda rows: query[rows] * np.intp(n) + codes[rows])
+        found[(query < 0) | (codes < 0)] = -1
         return found
+
+
+def _looked_up(index, n, keys_of):
+    """Where the keys of `n` rows stand in an index, or -1; for the memory's sake piece by piece."""
+    found = np.empty(n, dtype=np.int32)
+    for first in range(0, n, ROWS):
+        rows = slice(first, min(first + ROWS, n))
+        found[rows] = index.get_indexer(keys_of(rows))
+    return found
 
 
 def _index(ids):
@@ -254,12 +290,14 @@ def trec_scores(query, score, document):
     """
     order = np.lexsort((score, query))
     same = (score[order][1:] == score[order][:-1]) & (query[order][1:] == query[order][:-1])
-    tied = np.zeros(len(order), dtype=bool)
-    tied[order[1:][same]] = tied[order[:-1][same]] = True
+    first = np.flatnonzero(np.append(same, False) & ~np.append(False, same))
+    places = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    tied = order[places]
     texts = np.array([str(name) for name in document[tied]], dtype=object)
-    by_id = np.zeros(len(order), dtype=np.intp)
-    by_id[tied] = np.unique(texts, return_inverse=True)[1]
+    by_id = np.unique(texts, return_inverse=True)[1]
+    tie = np.searchsorted(first, places, side="right")
+    order[places] = tied[np.lexsort((by_id, tie))]
     ranked = np.empty(len(order))
-    ranked[np.lexsort((by_id, score, query))] = np.arange(len(order))
+    ranked[order] = np.arange(len(order))
     ranked[score == -np.inf] = -np.inf
     return ranked

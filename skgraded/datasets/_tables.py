@@ -150,22 +150,10 @@ def _rows(data, separator):
 
 def _all_at_once(data, separator, names):
     """Read the columns by Arrow; a ValueError if a row is not as it should be."""
-    from pyarrow import ArrowException, BufferReader, csv, float64, py_buffer, string
+    from skgraded.datasets._by_arrow import NUMBERS, TEXTS, read_table
 
-    whole = py_buffer(data)  # kept until the end: Arrow 14 may hang if its own thread drops it
-    try:
-        read = csv.read_csv(
-            BufferReader(whole),
-            csv.ReadOptions(use_threads=False),
-            csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-            csv.ConvertOptions(
-                include_columns=names.all, null_values=[],
-                column_types=dict.fromkeys(names.texts, string())
-                | dict.fromkeys(names.numbers, float64()),
-            ),
-        )
-    except ArrowException as error:
-        raise ValueError(str(error)) from None
+    types = dict.fromkeys(names.texts, TEXTS) | dict.fromkeys(names.numbers, NUMBERS)
+    read = read_table(data, separator, types)
     cells = {name: read[name].to_numpy() for name in names.all}
     if not read.num_rows or any((cells[name] == "").any() for name in names.texts):
         raise ValueError("a value is missing")

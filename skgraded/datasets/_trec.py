@@ -10,6 +10,7 @@ from typing import BinaryIO
 import numpy as np
 from sklearn.utils import Bunch
 
+from skgraded._input.words import object_array
 from skgraded.datasets._files import (
     check_path,
     number_in,
@@ -17,9 +18,12 @@ from skgraded.datasets._files import (
     parsed_blocks,
     refuse_contradicting,
     repeats,
+    sharing,
     shown,
 )
-from skgraded.datasets._words import first_of_runs, hashes, numbers, texts
+from skgraded.datasets._lines import columns, tidied
+from skgraded.datasets._texts import Growing, GrowingTexts, Texts, taken
+from skgraded.datasets._words import mixed
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,13 @@ class Form:
     kind: str
     columns: tuple[str, ...]
     number: str
+    few: tuple[str, ...]  # columns of texts of which there are few
 
 
-QRELS = Form("qrels", ("query", "iteration", "document", "grade"), "grade")
-RUN = Form("a run", ("query", "Q0", "document", "rank", "score", "name"), "score")
+QRELS = Form("qrels", ("query", "iteration", "document", "grade"), "grade", ("query",))
+RUN = Form(
+    "a run", ("query", "Q0", "document", "rank", "score", "name"), "score", ("query", "name")
+)
 
 
 def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
@@ -131,7 +138,7 @@ class Table:
     source: str
     query_ids: np.ndarray
     query_codes: np.ndarray
-    document: np.ndarray
+    document: np.ndarray | Texts
     numbers: np.ndarray
     names: np.ndarray
     name_codes: np.ndarray | None
@@ -140,12 +147,12 @@ class Table:
     @property
     def query(self):
         """The query of each row."""
-        return self.query_ids[self.query_codes]
+        return taken(self.query_ids, self.query_codes)
 
     @property
     def name(self):
         """The last column of a run."""
-        return self.names[self.name_codes]
+        return taken(self.names, self.name_codes)
 
     def place(self, row):
         """Where a row, from 0, stood in the file."""
@@ -157,9 +164,9 @@ class Table:
         return row + 1 + np.searchsorted(n_rows_before, row, side="right")
 
 
-def read_judgments(path, progress):
+def read_judgments(path, progress=False, packed=False):
     """Read qrels; see `Table`. Negative grades become 0."""
-    table = read_table(path, QRELS, progress)
+    table = read_table(path, QRELS, progress, packed)
     negative = table.numbers < 0
     if negative.any():
         warnings.warn(
@@ -171,37 +178,38 @@ def read_judgments(path, progress):
     return table
 
 
-def read_table(path, form, progress=False):
-    """Read a TREC file block by block; see `Table`."""
+def read_table(path, form, progress=False, packed=False):
+    """Read a TREC file block by block; see `Table`. Of packed ones the documents are `Texts`."""
+    import pandas  # noqa: F401  # needed in the end: said before a large file is read
+
     source, path = path, check_path(path)
-    queries, names = _Codes(), _Codes()
-    documents, found, keys, blanks = [], [], [], []
+    codes: dict = {name: _Codes() for name in form.few}
+    documents, found, blanks = GrowingTexts(), Growing(np.float64), []
 
     def parse(text, first):
-        tidy, blank = _tidied(text, first)
+        tidy, blank = tidied(text, first)
         blanks.append(blank)
-        if not tidy:
-            return
-        places = _places(tidy, form)
-        starts, ends = places["document"]
-        documents.append(texts(tidy, starts, ends))
-        found.append(_numbers(tidy, places[form.number], form))
-        queries.add(tidy, *places["query"])
-        keys.append(hashes(tidy, starts, ends, queries.pieces[-1]))
-        if form is RUN:
-            names.add(tidy, *places["name"])
+        if tidy:
+            block = columns(tidy, form)
+            found.add(block.numbers)
+            documents.add(*block.letters)
+            for name, of_block in block.codes.items():
+                codes[name].add(*of_block)
 
     for _ in parsed_blocks(
         source, path, form.kind, parse, lambda line: _problem(line, form), progress
     ):
         pass
-    if not documents:
+    queries, names = codes["query"], codes.get("name", _Codes())
+    if not queries.known:
         raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
+    suspects = sharing(mixed(documents.hashes(), queries.rows.array()))
     table = Table(
-        path, queries.texts, queries.joined(), _joined(documents), _joined(found),
-        names.texts, names.joined(), np.concatenate(blanks),
+        path, queries.texts, queries.rows.array(),
+        documents.texts() if packed else documents.objects(), found.array(),
+        names.texts, names.rows.array(), np.concatenate(blanks),
     )
-    return _without_repeats(table, form, _joined(keys))
+    return _without_repeats(table, form, suspects)
 
 
 class _Codes:
@@ -209,82 +217,16 @@ class _Codes:
 
     def __init__(self):
         self.known = {}
-        self.pieces = []
+        self.rows = Growing(np.uint8)
 
-    def add(self, text, starts, ends):
-        # Only the first row of each run is looked at closer: rows mostly come query by query.
-        heads = first_of_runs(text, starts, ends)
-        words = texts(text, starts[heads], ends[heads]).tolist()
-        codes = [self.known.setdefault(word, len(self.known)) for word in words]
-        self.pieces.append(
-            np.repeat(np.array(codes, dtype=np.int32), np.diff(heads, append=len(starts)))
-        )
+    def add(self, numbers, texts):
+        """Add the rows of a block, which has numbers of its own."""
+        codes = [self.known.setdefault(text, len(self.known)) for text in texts]
+        self.rows.add(np.array(codes, np.min_scalar_type(len(self.known)))[numbers])
 
     @property
     def texts(self):
-        return np.array(list(self.known), dtype=object)
-
-    def joined(self):
-        return _joined(self.pieces) if self.pieces else None
-
-
-def _joined(pieces):
-    """One array of a list of arrays, which is emptied."""
-    array = np.concatenate(pieces)
-    pieces.clear()
-    return array
-
-
-def _tidied(text, first):
-    """Lines with single blanks between their words and none around; the numbers of blank lines."""
-    if not text.endswith(b"\n"):
-        text += b"\n"
-    blank = np.empty(0, dtype=np.intp)
-    white = np.frombuffer(text, np.uint8) <= ord(" ")
-    if not (white[0] or (white[1:] & white[:-1]).any()):  # as most files are
-        _refuse_return(text)
-        return text.replace(b"\t", b" "), blank
-    text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
-    _refuse_return(text)
-    while b"  " in text:
-        text = text.replace(b"  ", b" ")
-    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-    if b"\n\n" in text or text.startswith(b"\n"):
-        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-        blank = np.flatnonzero(np.diff(ends, prepend=-1) == 1) + first
-        while b"\n\n" in text:
-            text = text.replace(b"\n\n", b"\n")
-        text = text.removeprefix(b"\n")
-    return text, blank
-
-
-def _refuse_return(text):
-    if b"\r" in text:
-        raise ValueError("a carriage return within a line")
-
-
-def _places(text, form):
-    """Where the words of each column start and end, if every tidy line has all columns."""
-    letters = np.frombuffer(text, np.uint8)
-    new_line = letters == ord("\n")
-    ends = np.flatnonzero(new_line | (letters == ord(" ")))
-    n_columns = len(form.columns)
-    even = len(ends) == np.count_nonzero(new_line) * n_columns
-    if not even or not new_line[ends[n_columns - 1 :: n_columns]].all():
-        raise ValueError("a line has more or fewer columns")
-    starts = np.append(0, ends[:-1] + 1)
-    return {
-        name: (starts[i::n_columns], ends[i::n_columns]) for i, name in enumerate(form.columns)
-    }
-
-
-def _numbers(text, places, form):
-    """Scores, which may be infinite, or grades."""
-    found = numbers(text, *places)
-    bad = np.isnan(found) if form is RUN else ~np.isfinite(found)
-    if bad.any():
-        raise ValueError("a number is NaN, or a grade infinite")
-    return found
+        return object_array(list(self.known))
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -315,23 +257,23 @@ def _problem(line, form):
 
 # Repeated lines ----------------------------------------------------------------------------------
 
-def _without_repeats(table, form, keys):
-    """The table, without judgments that repeat an earlier one; a run may repeat nothing.
-
-    `keys` are hashes of queries and documents.
-    """
-    rows, firsts = repeats(table.query_codes, table.document, keys)
+def _without_repeats(table, form, suspects):
+    """The table, without judgments that repeat an earlier one; a run may repeat nothing."""
+    rows, firsts = repeats(table.query_codes, table.document, suspects)
     if not len(rows):
         return table
     if form is QRELS:
-        refuse_contradicting(table, table.query_ids[table.query_codes], rows, firsts)
+        refuse_contradicting(table, table.query, rows, firsts)
         left = np.delete(np.arange(len(table.numbers)), rows)
+        document = table.document
         return replace(
-            table, query_codes=table.query_codes[left], document=table.document[left],
+            table, query_codes=table.query_codes[left],
+            document=document.take(left) if isinstance(document, Texts) else document[left],
             numbers=table.numbers[left], no_rows=np.union1d(table.no_rows, table.line(rows)),
         )
     row, first = rows[0], firsts[0]
+    query = table.query_ids[table.query_codes[row]]
     raise ValueError(
-        f"{table.source}: {table.place(row)}: query {table.query[row]!r} has document "
+        f"{table.source}: {table.place(row)}: query {query!r} has document "
         f"{table.document[row]!r} twice, first on {table.place(first)}."
     )

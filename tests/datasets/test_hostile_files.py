@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("kind", LINES)
 @pytest.mark.filterwarnings("ignore:.*grades are negative")
 @settings(max_examples=150, deadline=None)
@@ -14,6 +15,7 @@ def test_a_table_as_by_plain_python_or_one_clear_error(kind, rng):
     check(hostile_file(rng, kind), kind)
 
 
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("kind", LINES)
 @settings(max_examples=50, deadline=None)
 @given(data=st.binary(max_size=200))

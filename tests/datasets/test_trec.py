@@ -36,6 +36,7 @@ def test_a_run_to_columns():
     }
 
 
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("read, text", [(read_qrels, QRELS), (read_run, RUN)])
 @pytest.mark.parametrize(
     "change",
@@ -62,6 +63,7 @@ def test_paths_and_packed_paths(tmp_path):
     assert columns(read_run(str(tmp_path / "packed"))) == expected
 
 
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize(
     "ids", [["007", "7", "+7"], ["1.0", "1", "1e0"], ["NA", "nan", "null"],
             ["True", "False", "true"], ['"a', "'b", "#c"], ["é", "日本", "d,e"]],
@@ -72,6 +74,7 @@ def test_ids_stay_the_text_of_the_file(ids):
     assert qrels.query.tolist() == ids and qrels.document.tolist() == ids
 
 
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("block", [1, 20, 30, 57, 1000])
 def test_blocks_are_joined(block, monkeypatch):
     text = b"".join(b"%d Q0 %s%d 1 %d.25 s%d\n" % (i // 7, b"d" * (i > 50), i, i, i % 3)
@@ -82,6 +85,14 @@ def test_blocks_are_joined(block, monkeypatch):
     assert expected["query"] == [str(i // 7) for i in range(100)]
     assert expected["document"] == ["d" * (i > 50) + str(i) for i in range(100)]
     assert expected["name"] == [f"s{i % 3}" for i in range(100)]
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("block", [1, 1 << 24])
+def test_a_byte_order_mark_after_the_first_is_part_of_an_id(block, monkeypatch):
+    monkeypatch.setattr(_files, "BLOCK", block)
+    found = read_qrels(io.BytesIO("\ufeff\ufeffq 0 a 1\n\ufeffp 0 b 1\n".encode()))
+    assert found.query.tolist() == ["\ufeffq", "\ufeffp"]
 
 
 def test_negative_grades_become_0_and_are_counted():
@@ -96,6 +107,7 @@ def test_scores_may_be_infinite():
     assert run.score.tolist() == [np.inf, -np.inf, -np.inf]
 
 
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("more", [[], [np.inf]], ids=["plain", "with inf"])
 @pytest.mark.parametrize("form", [repr, "{:.25e}".format], ids=["repr", "long"])
 def test_scores_are_the_numbers_that_were_written(form, more):
@@ -112,6 +124,7 @@ def test_grades_are_the_numbers_that_were_written():
     assert read_qrels(io.BytesIO(text.encode())).grade.tolist() == values
 
 
+@pytest.mark.usefixtures("arrow")
 def test_scores_beyond_the_largest_number_are_infinite_and_grades_an_error():
     run = read_run(io.BytesIO(b"1 Q0 a 1 1e400 s\n1 Q0 b 2 1e-400 s\n1 Q0 c 2 -1e400 s\n"))
     assert run.score.tolist() == [np.inf, 0, -np.inf]
@@ -119,6 +132,7 @@ def test_scores_beyond_the_largest_number_are_infinite_and_grades_an_error():
         read_qrels(io.BytesIO(b"1 0 a 1e400\n"))
 
 
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize(
     "word", ["True", "false", "1_0", "0x10", "1,5", "1d5", "nan(1)", ".", "1e", "１", "--1"]
 )
@@ -176,6 +190,7 @@ BAD_RUNS = {
 }
 
 
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("block", [1, 1 << 24])
 @pytest.mark.parametrize("kind", BAD_RUNS)
 def test_bad_lines_of_runs_are_named(kind, block, monkeypatch):
@@ -243,8 +258,9 @@ def test_hashes_that_meet_by_chance_are_no_duplicates():
         "run", np.array(["1"], dtype=object), np.zeros(2, np.int32), document, np.ones(2),
         np.array([], dtype=object), None, np.array([], dtype=np.intp),
     )
-    keys = np.array([7, 7], dtype=np.uint64)
-    assert _trec._without_repeats(table, _trec.RUN, keys) is table
+    suspects = _files.sharing(np.array([7, 7], dtype=np.uint64))
+    assert suspects.tolist() == [0, 1]
+    assert _trec._without_repeats(table, _trec.RUN, suspects) is table
 
 
 # -------------------------------------------------------------------------- trec_eval's output
