@@ -603,10 +603,10 @@ def objective(
     Notes
     -----
     Swapping two documents changes the measure by Δ; the one with the higher grade is pushed up by
-    σ |Δ| / (1 + exp(σ d)), the other down, d being how much the higher grade's score is above the
-    other's. With ``norm`` |Δ| is divided by 0.01 + |d|, and the gradients of a query, λ the sum of
-    all pushes, are multiplied by log2(1 + λ) / λ. The weight of a query, the mean over its rows,
-    multiplies its gradients.
+    σ abs(Δ) / (1 + exp(σ d)), the other down, d being how much the higher grade's score is above
+    the other's. With ``norm`` abs(Δ) is divided by 0.01 + abs(d), and the gradients of a query, λ
+    the sum of all pushes, are multiplied by log2(1 + λ) / λ. The weight of a query, the mean over
+    its rows, multiplies its gradients.
 
     It is ``lambdarank`` but for four things. The ideal DCG is that of the measure, not that of the
     first `truncation` ranks. Sums are of 64 bits and the sigmoid is computed, not looked up.

@@ -77,7 +77,7 @@ class EDRC(_Correlation):
     those that v is preferred to; C(v) = Σ_{w∈W(v)} EP(v, w), where EP is 1 if w is preferred to v
     and has the higher score, 0 if it has the lower, and `prior` where the scores are equal or
     nothing is known. EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with
-    Z = Σ_{v: R(v)>1} |W(v)|/D(R(v)). From -1 to 1; an ideal list has 1 where all is known.
+    Z = Σ_{v: R(v)>1} #W(v)/D(R(v)). From -1 to 1; an ideal list has 1 where all is known.
     Documents that were not retrieved have equal scores below all others. A query of one
     document, or without two different grades, has no EDRC.
 

@@ -99,11 +99,11 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         The value of the (first) measure after these.
     evals_result_ : dict
         The values after each round, ``{"validation": {"NDCNG@10": [value, …], …}}``.
-    feature_importances_, coef_ : ndarray of shape (n_features_in_,)
+    feature_importances_, coef_ : ndarray of shape (`n_features_in_`,)
         Those of `estimator_`, if it has them.
     n_features_in_ : int
         Features that `estimator_` saw: the columns of X without that of the queries.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X was a frame with text as column names.
 
     See Also
@@ -419,13 +419,13 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Importances of the features, as `estimator_` has them, (n_features_in_,)."""
+        """Importances of the features, as `estimator_` has them, (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.feature_importances_
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of the features, as `estimator_` has them, (n_features_in_,)."""
+        """Coefficients of the features, as `estimator_` has them, (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.coef_
 

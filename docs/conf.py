@@ -1,0 +1,129 @@
+"""How Sphinx builds the site: python -m sphinx -W -b html docs docs/_build/html."""
+
+import re
+
+from skgraded import __version__
+
+project = "skgraded"
+author = "The skgraded developers"
+project_copyright = author
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py"]
+templates_path = ["_templates"]
+suppress_warnings = ["config.cache"]  # of the gallery's settings, which hold functions
+nitpicky = False
+
+# Pages ------------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "dollarmath", "fieldlist"]
+myst_heading_anchors = 4
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# Files of the repository that are pages here too. In the documents the links are those that work
+# where the files lie.
+PAGES = {
+    "../benchmarks/README.md": "benchmarks.md",
+    "../CONTRIBUTING.md": "contributing.md",
+    "../CHANGELOG.md": "changelog.md",
+}
+
+# The API ----------------------------------------------------------------------------------------
+
+default_role = "literal"
+autosummary_generate = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say more
+numpydoc_show_class_members = False  # the template lists them
+numpydoc_validation_checks = set()
+
+# The gallery ------------------------------------------------------------------------------------
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"^(?!.*[/\\]plot_).*\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "min_reported_time": 0,
+    "remove_config_comments": True,
+    "plot_gallery": True,
+    "download_all_examples": False,
+    "reference_url": {"skgraded": None},
+    "backreferences_dir": "gallery/used_by",
+    "doc_module": ("skgraded",),
+    "image_srcset": ["2x"],
+}
+
+# The look ---------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "skgraded"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/logo.svg"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "skgraded", "image_light": "_static/logo.svg",
+             "image_dark": "_static/logo.svg", "alt_text": "skgraded"},
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "troubleshooting": [], "coming_from": []}
+
+# Formulas are MathML: browsers draw them by themselves, so that the site needs neither a script nor
+# a network for them, and screen readers read them.
+html_math_renderer = "mathml"
+
+
+def _math(translator, node, as_block):
+    from docutils.utils.math.latex2mathml import tex2mathml
+
+    text = tex2mathml(node.astext(), as_block=as_block)
+    translator.body.append(f'<div class="math">{text}</div>' if as_block else text)
+
+
+def _inline(translator, node):
+    from docutils.nodes import SkipNode
+
+    _math(translator, node, as_block=False)
+    raise SkipNode
+
+
+def _block(translator, node):
+    from docutils.nodes import SkipNode
+
+    _math(translator, node, as_block=True)
+    raise SkipNode
+
+
+def _link_to_pages(app, document, source):
+    """Links to files of the repository lead to their pages on the site."""
+    for file, page in PAGES.items():
+        source[0] = source[0].replace(f"]({file}", f"]({page}")
+    source[0] = re.sub(r"\]\(\.\./examples/(plot_\w+)\.py\)", r"](gallery/\1.rst)", source[0])
+
+
+def setup(app):
+    """Register what stands above."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    app.connect("source-read", _link_to_pages)
