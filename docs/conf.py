@@ -1,6 +1,7 @@
 """How Sphinx builds the site: python -m sphinx -W -b html docs docs/_build/html."""
 
 import re
+from pathlib import Path
 
 from skgraded import __version__
 
@@ -40,7 +41,8 @@ PAGES = {
 
 # The API ----------------------------------------------------------------------------------------
 
-default_role = "literal"
+default_role = "py:obj"  # a link where it is a public name
+smartquotes = False
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say more
@@ -99,7 +101,7 @@ def _math(translator, node, as_block):
     from docutils.utils.math.latex2mathml import tex2mathml
 
     text = tex2mathml(node.astext(), as_block=as_block)
-    translator.body.append(f'<div class="math">{text}</div>' if as_block else text)
+    translator.body.append(f'<div class="formula">{text}</div>' if as_block else text)
 
 
 def _inline(translator, node):
@@ -116,6 +118,18 @@ def _block(translator, node):
     raise SkipNode
 
 
+FORMULA = re.compile(r"^### (\w+)\n.*?```\{math\}\n(.*?)```", re.MULTILINE | re.DOTALL)
+FORMULAS = dict(FORMULA.findall((Path(__file__).parent / "formulas.md").read_text("utf-8")))
+
+
+def _set_formula(app, what, name, obj, options, lines):
+    """The page of a measure has its formula, from formulas.md, below its first line."""
+    measure = name.removeprefix("skgraded.")
+    if what == "class" and measure in FORMULAS:
+        formula = [f"   {line}" for line in FORMULAS[measure].splitlines()]
+        lines[1:1] = ["", ".. math::", "", *formula, ""]
+
+
 def _link_to_pages(app, document, source):
     """Links to files of the repository lead to their pages on the site."""
     for file, page in PAGES.items():
@@ -127,3 +141,4 @@ def setup(app):
     """Register what stands above."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("source-read", _link_to_pages)
+    app.connect("autodoc-process-docstring", _set_formula, priority=400)  # before numpydoc
