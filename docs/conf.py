@@ -55,7 +55,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"^(?!.*[/\\]plot_).*\.py$",
+    "ignore_pattern": r"(?:^|[/\\])(?!plot_)[^/\\]*\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "show_memory": False,

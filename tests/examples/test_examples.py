@@ -96,13 +96,3 @@ def test_large_data_is_measured_as_in_memory():
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("equal to all rows in memory: True") == 2
     assert re.search("xgboost (is|and lightgbm cannot)", done.stdout)
-
-
-def test_objectives_are_compared(tmp_path):
-    picture = tmp_path / "objectives.png"
-    output = run("plot_objectives.py", "--queries", 150, "--picture", picture)
-    lines = {line.split(",")[0]: line for line in output.splitlines() if ", beside" in line}
-    assert list(lines) == ["plain", "conflict", "real"]
-    low = float(lines["real"].split("[")[1].split(",")[0])
-    assert low > 0  # beside least squares
-    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,113 @@
+"""The examples of the gallery run, draw, and show what their words say that they show."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GALLERY = sorted(path.stem for path in EXAMPLES.glob("plot_*.py"))
+# A file without a screen; shown all the same, as in a notebook.
+pytestmark = pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
+
+
+@pytest.fixture(scope="module")
+def ran():
+    """What an example leaves behind, run once: its names, and how many figures it drew."""
+    known = {}
+
+    def run(name):
+        if name not in known:
+            plt.close("all")
+            found = runpy.run_path(str(EXAMPLES / f"{name}.py"))
+            known[name] = found, len(plt.get_fignums())
+            plt.close("all")
+        return known[name]
+
+    return run
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_it_draws_and_has_a_title_for_the_gallery(ran, name):
+    found, n_figures = ran(name)
+    assert n_figures >= 1
+    title, line = found["__doc__"].strip().splitlines()[:2]
+    assert line == "=" * len(title)
+
+
+def test_ndcg_changes_its_mind_with_the_scale_and_the_others_do_not(ran):
+    values = ran("plot_scales")[0]["values"]
+    better = {
+        name: np.subtract(*(by_system[name] for name in ("orders all", "finds the best"))) > 0
+        for name, by_system in values.items()
+    }
+    assert better["NDCG@10"].tolist()[:1] == [True] and not better["NDCG@10"][2:].any()
+    for name in ("NDCNG@10", "MuAP@10"):
+        assert better[name].all()
+        assert max(np.ptp(found) for found in values[name].values()) < 1e-12
+
+
+def test_the_order_of_sorted_rows_rises_as_the_scores_say_less(ran):
+    values = ran("plot_ties")[0]["values"]
+    assert (np.diff(values["ordinal"]) > 0).all()
+    assert (np.diff(values["average"][2:]) < 0).all()
+    for low, middle, high in zip(*(values[t] for t in ("worst", "average", "best")), strict=True):
+        assert low < middle < high
+
+
+def test_small_trees_win_the_search(ran):
+    search = ran("plot_grid_search")[0]["search"]
+    assert search.best_params_["estimator__num_leaves"] <= 8
+    assert search.best_score_ == max(search.cv_results_["mean_test_NDCNG@10"])
+
+
+def test_held_out_queries_stop_the_training_and_those_of_the_training_would_not(ran):
+    found = ran("plot_early_stopping")[0]
+    best = int(np.argmax(found["held_out"]))
+    assert found["booster"].best_iteration == best + 1
+    assert len(found["held_out"]) == best + 1 + 60 < 400
+    assert np.argmax(found["history"]["training"]["NDCNG@10"]) > best
+
+
+def test_both_rankers_are_told_apart_from_one_feature(ran):
+    frame = ran("plot_compare")[0]["comparison"].to_frame()
+    assert (frame["ci_low"] > 0).all() and (frame["p_adjusted"] < 0.05).all()
+    assert set(frame.nlargest(2, "mean")["system"]) >= {"trees"}
+
+
+def test_queries_with_few_good_documents_fare_worse(ran):
+    table = ran("plot_failing_queries")[0]["table"]
+    means = table[table.measure == "NDCNG@10"].set_index("segment")["mean"]
+    assert means["few good ones"] < means["some"] < means["many"]
+
+
+def test_more_queries_help_the_trees_and_not_the_linear_ranker(ran):
+    curves = ran("plot_learning_curve")[0]["curves"]
+    means = {
+        name: [part["NDCNG@10"].mean(axis=1) for part in (curve.train_scores, curve.test_scores)]
+        for name, curve in curves.items()
+    }
+    apart = {name: train[-1] - test[-1] for name, (train, test) in means.items()}
+    assert apart["linear"] < 0.02 < 0.1 < apart["trees"]
+    assert (np.diff(means["trees"][1]) > 0).all()
+
+
+def test_mu_ap_is_the_area_and_the_lines_of_two_systems_cross(ran):
+    found = ran("plot_threshold_curve")[0]
+    assert found["display"].mu_ap == pytest.approx(np.mean(found["by_threshold"]), abs=1e-12)
+    excellent, relevant = (
+        found["displays"][name].average_precision[0]
+        for name in ("finds the excellent", "finds the relevant")
+    )
+    assert excellent[0] < relevant[0] and excellent[-1] > relevant[-1]
+
+
+def test_an_objective_of_a_measure_gains_beside_least_squares_only(ran):
+    rows = ran("plot_objectives")[0]["rows"]
+    shown = {name.partition(",")[0]: row["ci_low"] > 0 for name, row in rows.items()}
+    assert shown == {"plain": False, "conflict": False, "real": True}
