@@ -2,8 +2,8 @@
 Is one ranker better than another?
 ==================================
 
-Three rankers are cross-validated by query and compared on the same queries, with intervals and tests
-that are corrected for how many there are.
+Three rankers are cross-validated by query and compared on the same queries, with intervals and
+tests that are corrected for how many there are.
 """
 
 # %%
@@ -31,7 +31,8 @@ found = {
 }
 
 # %%
-# The leaderboard says who is best by each measure, and what the test tells apart from the baseline.
+# The leaderboard says who is best by each measure, and what the test tells apart from the
+# baseline.
 
 comparison = sg.compare(found, baseline="one feature", rng=0)
 print(comparison.leaderboard())

@@ -2,13 +2,13 @@
 Stop LightGBM when a graded measure stops to rise
 =================================================
 
-``skgraded.lightgbm.eval_metric`` makes a metric of any measures, which LightGBM asks after each round
-and on which its own early stopping works. XGBoost and CatBoost have the same.
+``skgraded.lightgbm.eval_metric`` makes a metric of any measures, which LightGBM asks after each
+round and on which its own early stopping works. XGBoost and CatBoost have the same.
 """
 
 # %%
-# LightGBM wants the rows query by query and the sizes of the queries. A quarter of the queries is held
-# out.
+# LightGBM wants the rows query by query and the sizes of the queries. A quarter of the queries is
+# held out.
 
 import lightgbm as lgb
 import matplotlib.pyplot as plt
@@ -42,8 +42,8 @@ held_out = history["held out"]["NDCNG@10"]
 print(f"stopped after round {len(held_out)} of 400; the best is round {booster.best_iteration}")
 
 # %%
-# On the queries it trains on, the ranker gets better with every tree. On queries it has not seen that
-# ends early.
+# On the queries it trains on, the ranker gets better with every tree. On queries it has not seen
+# that ends early.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 for ax, name in zip(axes, ["NDCNG@10", "MuAP"], strict=True):
@@ -56,5 +56,5 @@ axes[0].legend()
 plt.show()
 
 # %%
-# ``QueryRanker(LGBMRanker(), early_stopping=True)`` does all of this inside ``fit``, also in a grid
-# search, where each fit holds out some of its own queries.
+# ``QueryRanker(LGBMRanker(), early_stopping=True)`` does all of this inside ``fit``, also in a
+# grid search, where each fit holds out some of its own queries.

@@ -2,13 +2,13 @@
 Which queries does a ranker fail at?
 ====================================
 
-A mean hides that a ranker serves some queries very well and others hardly at all. An ``Evaluation``
-keeps the value of each query, so that one can look at them, and at groups of them.
+A mean hides that a ranker serves some queries very well and others hardly at all. An
+``Evaluation`` keeps the value of each query, so that one can look at them, and at groups of them.
 """
 
 # %%
-# Out-of-fold values of a linear ranker. Queries without a relevant document have no value of their own:
-# they count as 0 in the mean, are counted apart, and are never among the worst.
+# Out-of-fold values of a linear ranker. Queries without a relevant document have no value of their
+# own: they count as 0 in the mean, are counted apart, and are never among the worst.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,8 +24,8 @@ print(ev.summary().round(3).to_string(index=False))
 print(ev.worst(5).round(3).to_string(index=False))
 
 # %%
-# Is it the long lists, or those with few good documents? Segments are an array beside the queries, or a
-# mapping of query to segment.
+# Is it the long lists, or those with few good documents? Segments are an array beside the queries,
+# or a mapping of query to segment.
 
 n_documents = np.bincount(qid)
 n_good = np.bincount(qid, weights=y >= 3)

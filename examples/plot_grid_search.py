@@ -3,8 +3,8 @@ Tune a ranker with scikit-learn's grid search
 =============================================
 
 An ``LGBMRanker`` is searched over two parameters. The query of each row goes with it by metadata
-routing: to the splitter, which keeps queries whole, to the ranker, and to the scorer, which measures
-query by query.
+routing: to the splitter, which keeps queries whole, to the ranker, and to the scorer, which
+measures query by query.
 """
 
 # %%
@@ -33,8 +33,8 @@ print(search.best_params_)
 print(f"NDCNG@10 of the best, mean of 5 folds: {search.best_score_:.3f}")
 
 # %%
-# Small trees win here: 120 queries are few, and large trees learn them by heart. The bars are standard
-# errors over the folds.
+# Small trees win here: 120 queries are few, and large trees learn them by heart. The bars are
+# standard errors over the folds.
 
 found = search.cv_results_
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")

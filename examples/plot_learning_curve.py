@@ -2,8 +2,9 @@
 Would more queries help?
 ========================
 
-Judgments are dear. A learning curve over whole queries says whether more of them would make a ranker
-better, or whether the features are what is missing. scikit-learn's own cuts rows, and so tears queries.
+Judgments are dear. A learning curve over whole queries says whether more of them would make a
+ranker better, or whether the features are what is missing. scikit-learn's own cuts rows, and so
+tears queries.
 """
 
 # %%
@@ -29,8 +30,9 @@ for name, curve in curves.items():
     print(f"{name:8}", *(f"{mean:.3f}" for mean in means))
 
 # %%
-# Of the linear ranker the two lines have met: on queries it has not seen it is as good as on its own, and
-# more of them would not help it. The trees still gain from every query, and their lines are apart.
+# Of the linear ranker the two lines have met: on queries it has not seen it is as good as on its
+# own, and more of them would not help it. The trees still gain from every query, and their lines
+# are apart.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
 for ax, (name, curve) in zip(axes, curves.items(), strict=True):

@@ -2,16 +2,16 @@
 Train on what is measured: where it matters, and where it does not
 ==================================================================
 
-``skgraded.lightgbm.objective`` makes an objective of a measure. Here rankers trained on it stand beside
-those trained on what the library has, on three made-up sets of queries, compared query by query, out of
-fold. Mostly nothing is gained, and then the library's own is the simpler choice.
+``skgraded.lightgbm.objective`` makes an objective of a measure. Here rankers trained on it stand
+beside those trained on what the library has, on three made-up sets of queries, compared query by
+query, out of fold. Mostly nothing is gained, and then the library's own is the simpler choice.
 """
 
 # %%
 # - *plain*: the better documents are those of higher grade. There is nothing to gain.
 # - *conflict*: what is relevant and what is excellent depend on different features.
-# - *real*: grades are positive numbers on a scale that differs by query, as prices are. LightGBM's
-#   ``lambdarank`` cannot train on them as they are; without an objective, least squares is what is left.
+# - *real*: grades are positive numbers on a scale that differs by query, as prices are. LightGBM has
+#   no ``lambdarank`` for them as they are; without an objective, least squares is what is left.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -2,16 +2,16 @@
 Who is better may depend on how grades are written down
 =======================================================
 
-Judges said of each document how relevant it is, in five levels. Whether these are called 0, 1, 2, 3, 4
-or 0, 3, 6, 9, 12 is a matter of taste; no document became more or less relevant than another. NDCG
-changes all the same, since its gain is 2 to the power of the grade, and it may change its mind about
-which of two systems is better. NDCNG divides each grade by the highest of its query first; μAP asks for
-the order of the grades and their ratios only. Neither can change.
+Judges said of each document how relevant it is, in five levels. Whether these are called 0, 1, 2,
+3, 4 or 0, 3, 6, 9, 12 is a matter of taste; no document became more or less relevant than another.
+NDCG changes all the same, since its gain is 2 to the power of the grade, and it may change its
+mind about which of two systems is better. NDCNG divides each grade by the highest of its query
+first; μAP asks for the order of the grades and their ratios only. Neither can change.
 """
 
 # %%
-# Two systems rank the documents of 300 queries. One finds the documents of the highest grade and does
-# not tell the others apart. The other orders all of them, and is less sure of each.
+# Two systems rank the documents of 300 queries. One finds the documents of the highest grade and
+# does not tell the others apart. The other orders all of them, and is less sure of each.
 
 import matplotlib.pyplot as plt
 import numpy as np

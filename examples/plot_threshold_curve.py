@@ -2,9 +2,9 @@
 Average precision without a threshold
 =====================================
 
-Average precision knows relevant and not relevant. With grades one has to choose from which grade on a
-document is relevant, and each choice gives another number. μAP chooses none: it is the area under the
-curve of all of them.
+Average precision knows relevant and not relevant. With grades one has to choose from which grade
+on a document is relevant, and each choice gives another number. μAP chooses none: it is the area
+under the curve of all of them.
 """
 
 # %%
@@ -32,8 +32,8 @@ display.ax_.fill_between(t, values, step="pre", color="#0072B2", alpha=0.15)
 plt.show()
 
 # %%
-# On many queries: two systems that a low threshold puts in one order and a high one in the other. μMAP is
-# the area under each line, and the right picture shows NDCNG at every cut-off.
+# On many queries: two systems that a low threshold puts in one order and a high one in the other.
+# μMAP is the area under each line, and the right picture shows NDCNG at every cut-off.
 
 rng = np.random.default_rng(0)
 qid = np.repeat(np.arange(300), 20)

@@ -2,14 +2,14 @@
 What a tie is worth
 ===================
 
-Trees give many documents the same score. Which of them comes first is then up to the measure, and most
-take the order of the rows, so that the file decides. This shows what that is worth, and what the exact
-mean over all orders of the tied documents says.
+Trees give many documents the same score. Which of them comes first is then up to the measure, and
+most take the order of the rows, so that the file decides. This shows what that is worth, and what
+the exact mean over all orders of the tied documents says.
 """
 
 # %%
-# A model that gives every document the same score knows nothing. The rows of many files are sorted by
-# grade, though, and then the order of the rows is the ideal one.
+# A model that gives every document the same score knows nothing. The rows of many files are sorted
+# by grade, though, and then the order of the rows is the ideal one.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,9 +24,9 @@ for ties in ("average", "ordinal", "best", "worst"):
     print(f"{ties:8} {sg.NDCNG(k=10, ties=ties)(y, constant, qid=qid):.3f}")
 
 # %%
-# Something in between: good scores, rounded ever more coarsely. "ordinal" is the order of rows, best and
-# worst are what any order could say. The more documents share a score, the wider is the band, and the
-# less the order of rows, here a lucky one, has to do with the model.
+# Something in between: good scores, rounded ever more coarsely. "ordinal" is the order of rows,
+# best and worst are what any order could say. The more documents share a score, the wider is the
+# band, and the less the order of rows, here a lucky one, has to do with the model.
 
 rng = np.random.default_rng(0)
 scores = y + rng.normal(scale=1.5, size=len(y))
@@ -48,5 +48,6 @@ ax.legend(loc="lower left")
 plt.show()
 
 # %%
-# The mean over all orders falls as the scores say less. In the order of the rows the model seems to get
-# better the less it says. ``ties="ordinal"`` is there for comparisons with tools that do so.
+# The mean over all orders falls as the scores say less. In the order of the rows the model seems
+# to get better the less it says. ``ties="ordinal"`` is there for comparisons with tools that do
+# so.
