@@ -10,8 +10,8 @@ query, out of fold. Mostly nothing is gained, and then the library's own is the 
 # %%
 # - *plain*: the better documents are those of higher grade. There is nothing to gain.
 # - *conflict*: what is relevant and what is excellent depend on different features.
-# - *real*: grades are positive numbers on a scale that differs by query, as prices are. LightGBM has
-#   no ``lambdarank`` for them as they are; without an objective, least squares is what is left.
+# - *real*: grades are positive numbers on a scale that differs by query, as prices are. LightGBM
+#   has no ``lambdarank`` for them as they are; without an objective, least squares is left.
 
 import matplotlib.pyplot as plt
 import numpy as np
