@@ -1,6 +1,7 @@
 """How Sphinx builds the site: python -m sphinx -W -b html docs docs/_build/html."""
 
 import re
+import runpy
 from pathlib import Path
 
 from skgraded import __version__
@@ -26,7 +27,7 @@ nitpicky = False
 
 # Pages ------------------------------------------------------------------------------------------
 
-myst_enable_extensions = ["colon_fence", "dollarmath", "fieldlist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -137,8 +138,18 @@ def _link_to_pages(app, document, source):
     source[0] = re.sub(r"\]\(\.\./examples/(plot_\w+)\.py\)", r"](gallery/\1.rst)", source[0])
 
 
+def _add_messages(app, document, source):
+    """The page on troubleshooting ends with all messages."""
+    mark = "<!-- made of the code when the site is built -->"
+    if document == "troubleshooting":
+        assert mark in source[0]
+        lists = runpy.run_path(str(Path(app.srcdir) / "messages.py"))["lists"]
+        source[0] = source[0].replace(mark, lists())
+
+
 def setup(app):
     """Register what stands above."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("source-read", _link_to_pages)
+    app.connect("source-read", _add_messages)
     app.connect("autodoc-process-docstring", _set_formula, priority=400)  # before numpydoc

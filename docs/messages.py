@@ -1,0 +1,93 @@
+"""Every message of an error or a warning of the package, read from the code.
+
+python docs/messages.py prints them. The page on troubleshooting ends with them, and a test asks
+them whether the messages that it quotes are still there.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "skgraded"
+ANY = "…"  # what stands in a message for a value
+ROOMS = {
+    "_input": "Columns, queries and tables",
+    "judgments": "Columns, queries and tables",
+    "measures": "Measures",
+    "datasets": "Files and generators",
+    "boosting": "Boosting libraries",
+    "model_selection": "Model selection",
+    "inspection": "Model selection",
+    "reports": "Reports",
+    "display": "Pictures",
+    "cli": "Command line",
+    "dask": "Dask and Spark",
+    "spark": "Dask and Spark",
+}
+
+
+def _texts(node, assigned):
+    """The texts that an expression may make, with ANY for every value."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else ANY for part in node.values]
+        return ["".join(parts)]
+    if isinstance(node, ast.IfExp):
+        return _texts(node.body, assigned) + _texts(node.orelse, assigned)
+    if isinstance(node, ast.Name):
+        others = {name: values for name, values in assigned.items() if name != node.id}
+        return [text for value in assigned.get(node.id, []) for text in _texts(value, others)]
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "format":
+        patterns = _texts(node.func.value, assigned)
+        return [re.sub(r"\{\w*(?:![rs])?(?::[^}]*)?\}", ANY, text) for text in patterns]
+    return []
+
+
+def _assigned(tree):
+    """What a module assigns to plain names, by name."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found.setdefault(node.targets[0].id, []).append(node.value)
+    return found
+
+
+def _raised(tree):
+    """Names of the errors and warnings that a module makes, with what they are given."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).rpartition(".")[2]
+            if name.endswith("Error"):
+                yield name, node.args
+            elif name == "warn":
+                category = ast.unparse(node.args[1]) if len(node.args) > 1 else "UserWarning"
+                yield category, node.args[:1]
+
+
+def messages():
+    """(room, name of the error, message), by room and in the order of the code."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        room = ROOMS.get(path.relative_to(PACKAGE).parts[0].removesuffix(".py"))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assigned = _assigned(tree)
+        for name, arguments in _raised(tree):
+            texts = [text for argument in arguments for text in _texts(argument, assigned)]
+            # Short ones without a value are words of one reader to the next, which no user sees.
+            found += [(room, name, text) for text in texts if ANY in text or len(text) > 35]
+    rooms = list(dict.fromkeys(ROOMS.values()))
+    return sorted(dict.fromkeys(found), key=lambda one: rooms.index(one[0]))
+
+
+def lists():
+    """Lists of all messages in Markdown, a heading a room."""
+    lines = []
+    for room in dict.fromkeys(ROOMS.values()):
+        lines += [f"\n### {room}\n"]
+        lines += [f"- {name}: ``{text}``" for at, name, text in messages() if at == room]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(lists())

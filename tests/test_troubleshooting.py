@@ -1,0 +1,164 @@
+"""The page on troubleshooting quotes messages as they are, ours and those of others."""
+
+import re
+import runpy
+import warnings
+from pathlib import Path
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import sklearn
+from lightgbm import LGBMRanker
+from sklearn.metrics import ndcg_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+
+import skgraded as sg
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+OWN, OTHERS = PAGE.split("## scikit-learn's\n")
+MESSAGES = runpy.run_path(str(DOCS / "messages.py"))["messages"]()
+
+
+def quoted(part):
+    """Messages that a part of the page explains: code before a line that begins with a colon."""
+    return [text.strip() for _, text in re.findall(r"(?m)^(`+)(.+?)\1\n: ", part)]
+
+
+def pattern(quote):
+    """What a message has to match, the dots standing for any value."""
+    return ".*?".join(re.escape(piece) for piece in quote.split("…"))
+
+
+def test_every_entry_is_found():
+    assert len(quoted(OWN)) == OWN.count("\n: ") > 40
+    assert len(quoted(OTHERS)) == OTHERS.count("\n: ") > 20
+
+
+@pytest.mark.parametrize("quote", quoted(OWN))
+def test_a_message_of_ours_is_still_in_the_code(quote):
+    assert any(re.search(pattern(quote), text, re.DOTALL) for _, _, text in MESSAGES), quote
+
+
+def test_all_messages_are_read_from_the_code():
+    texts = [text for _, _, text in MESSAGES]
+    assert len(texts) > 300 and all(room for room, _, _ in MESSAGES)
+    # one of each form: plain, with values, a constant that is filled in, one of two
+    for start in ("Give the queries by qid or by group", "… must hold grades ≥ 0",
+                  "QueryRanker.… got no qid.", "… of the … queries to score, such as …, are among"):
+        assert any(text.startswith(start) for text in texts), start
+    assert not [text for text in texts if re.search(r"\{\w*\}", text)]
+
+
+# ------------------------------------------------------------------------------- those of others
+
+X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
+SIZES = np.bincount(qid)
+SETTINGS = {"n_estimators": 2, "n_jobs": 1, "verbose": -1}
+
+
+def plain():
+    return LGBMRanker(**SETTINGS)
+
+
+def search(**keywords):
+    by_query = GroupKFold(3).set_split_request(groups="qid")
+    settings = {"scoring": sg.make_ranking_scorer("ndcng"), "cv": by_query} | keywords
+    grid = settings.pop("grid", {"estimator__num_leaves": [3]})
+    return GridSearchCV(sg.QueryRanker(plain()), grid, **settings)
+
+
+def weighted_search():
+    search().fit(X, y, qid=qid, sample_weight=np.ones(len(y)))
+
+
+def misspelt_search():
+    search(scoring=sg.make_ranking_scorer(["ndcng", "rr"]), refit="ndcng").fit(X, y, qid=qid)
+
+
+def xgboost_ranker(y=y, rows=slice(None), **keywords):
+    from xgboost import XGBRanker
+
+    parameters = {"n_estimators": 2, "n_jobs": 1} | keywords
+    weight = parameters.pop("weight", None)
+    XGBRanker(**parameters).fit(X[rows], y[rows], qid=qid[rows], sample_weight=weight)
+
+
+def catboost_ranker(rows, group_id):
+    from catboost import CatBoostRanker
+
+    ranker = CatBoostRanker(n_estimators=2, verbose=False, allow_writing_files=False)
+    ranker.fit(X[rows], y[rows], group_id=group_id)
+
+
+MIXED = np.random.default_rng(0).permutation(len(y))
+WITH_ROUTING = {
+    "`groups` can only be passed":
+        lambda: cross_val_score(sg.QueryRanker(plain()), X, y, groups=qid, cv=GroupKFold(3)),
+    "[sample_weight] are passed but": weighted_search,
+    "For multi-metric scoring": misspelt_search,
+    "All the … fits failed.":
+        lambda: cross_val_score(plain(), X, y, cv=3, scoring="neg_mean_squared_error"),
+    "Invalid parameter 'num_leaves'":
+        lambda: search(grid={"num_leaves": [3]}).fit(X, y, qid=qid),
+}
+WITHOUT_ROUTING = {
+    "The 'groups' parameter should not be None.":
+        lambda: cross_val_score(sg.QueryRanker(plain(), qid=0), X, y, cv=GroupKFold(3)),
+    "Only ('multilabel-indicator'": lambda: ndcg_score(y, y),
+    "Should set group": lambda: plain().fit(X, y),
+    "Ranking tasks require": lambda: lgb.train(
+        {"objective": "lambdarank", "verbose": -1}, lgb.Dataset(X, y), 2),
+    "Sum of query counts": lambda: plain().fit(X, y, group=SIZES[:-1]),
+    "label should be int type": lambda: plain().fit(X, y + 0.5, group=SIZES),
+    "Label … is not less": lambda: plain().fit(X, 20 * y, group=SIZES),
+    "Number of rows":
+        lambda: plain().fit(np.zeros((10_001, 1)), np.zeros(10_001), group=[10_001]),
+    "For early stopping": lambda: plain().fit(
+        X, y, group=SIZES, callbacks=[lgb.early_stopping(3)]),
+    "Check failed: label_is_integer": lambda: xgboost_ranker(y + 0.5),
+    "Relevance degress": lambda: xgboost_ranker(20 * y),
+    "map can only": lambda: xgboost_ranker(objective="rank:map"),
+    "`qid` must be sorted": lambda: xgboost_ranker(rows=MIXED),
+    "Size of weight": lambda: xgboost_ranker(weight=np.ones(len(y))),
+    "Groupwise loss": lambda: catboost_ranker(slice(None), None),
+    "queryIds should be grouped": lambda: catboost_ranker(MIXED, qid[MIXED]),
+}
+WARNINGS = {"Scoring failed.", "X does not have valid"}
+
+
+def quote_of(start):
+    found = [quote for quote in quoted(OTHERS) if quote.startswith(start)]
+    assert len(found) == 1, f"{start!r} begins {len(found)} of the quotes"
+    return found[0]
+
+
+def test_every_message_of_others_is_provoked():
+    starts = [*WITH_ROUTING, *WITHOUT_ROUTING, *WARNINGS]
+    assert sorted(map(quote_of, starts)) == sorted(quoted(OTHERS))
+
+
+@pytest.mark.filterwarnings("ignore")  # of trainings that fail
+@pytest.mark.parametrize(
+    ("start", "routing"),
+    [*((start, True) for start in WITH_ROUTING), *((start, False) for start in WITHOUT_ROUTING)],
+)
+def test_a_message_of_others_is_as_quoted(start, routing):
+    provoke = (WITH_ROUTING if routing else WITHOUT_ROUTING)[start]
+    with sklearn.config_context(enable_metadata_routing=routing):
+        with pytest.raises(Exception, match=re.compile(pattern(quote_of(start)), re.DOTALL)):
+            provoke()
+
+
+def test_warnings_of_others_are_as_quoted():
+    pandas = pytest.importorskip("pandas")
+    ranker = plain().fit(pandas.DataFrame(X).add_prefix("f"), y, group=SIZES)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ranker.predict(X)
+        scorer = sg.make_ranking_scorer("ndcng")
+        cross_val_score(sg.QueryRanker(plain(), qid=0), X.round(), y, scoring=scorer, cv=3)
+    texts = " ".join(str(one.message) for one in caught)
+    for start in WARNINGS:
+        assert re.search(pattern(quote_of(start)), texts), start
