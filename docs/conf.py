@@ -136,6 +136,8 @@ def _link_to_pages(app, document, source):
     for file, page in PAGES.items():
         source[0] = source[0].replace(f"]({file}", f"]({page}")
     source[0] = re.sub(r"\]\(\.\./examples/(plot_\w+)\.py\)", r"](gallery/\1.rst)", source[0])
+    # The blank line that ends a doctest in a document is none of the example.
+    source[0] = re.sub(r"\n\n( *```\n)", r"\n\1", source[0])
 
 
 def _add_messages(app, document, source):
