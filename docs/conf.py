@@ -83,6 +83,8 @@ html_theme_options = {
     "logo": {"text": "skgraded", "image_light": "_static/logo.svg",
              "image_dark": "_static/logo.svg", "alt_text": "skgraded"},
     "navigation_with_keys": False,
+    "collapse_navigation": True,  # its switches have no name for screen readers
+    "navbar_persistent": ["search-field"],
     "show_prev_next": True,
     "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
@@ -91,6 +93,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "troubleshooting": [], "coming_from": []}
 
 # Formulas are MathML: browsers draw them by themselves, so that the site needs neither a script nor

@@ -1,0 +1,169 @@
+"""The site in a real browser: a silent console, nothing too wide, found by search, accessible.
+
+    python -m sphinx -W -b html docs docs/_build/html
+    npm pack axe-core && tar xzf axe-core-*.tgz
+    python benchmarks/check_site.py --axe package/axe.min.js --shots shots
+
+Opens every page, 400 and 1,400 pixels wide, light and dark. Prints what is wrong, and ends with 1
+if anything is. axe-core's rules are asked of every page that people wrote, and of some of the
+API's; what it calls serious or critical counts. Needs selenium, chromium and chromedriver; some
+minutes.
+"""
+
+import argparse
+import functools
+import http.server
+import shutil
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"
+FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]
+WIDTHS, MODES = (400, 1400), ("light", "dark")
+# One of each kind of the many pages that are made of docstrings.
+API = {"skgraded.NDCNG", "skgraded.QueryRanker", "skgraded.Comparison", "skgraded.edrc_score"}
+AXE = """
+const done = arguments[0];
+axe.run({resultTypes: ['violations']}).then(found => done(
+  found.violations.filter(one => ['serious', 'critical'].includes(one.impact)).map(
+    one => `${one.id}: ${one.nodes.slice(0, 3).map(one => one.html.slice(0, 90)).join(' | ')}`)));
+"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, *args):
+        """No line a request."""
+
+
+def served(folder):
+    """The address at which the folder is served while this process lives."""
+    handler = functools.partial(Quiet, directory=folder)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}"
+
+
+def opened(profile):
+    """A browser that keeps what its console says."""
+    options = webdriver.ChromeOptions()
+    for flag in [*FLAGS, f"--user-data-dir={profile}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options, Service(shutil.which("chromedriver")))
+
+
+def pages():
+    """All pages of the site but those that only lead elsewhere."""
+    return sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+
+
+def is_looked_at(page):
+    """Whether axe-core looks at a page."""
+    return "/generated/" not in page or Path(page).stem in API
+
+
+def show(driver, address, width, mode):
+    """Open a page in a window of a width, in light or dark, and wait until it is there."""
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False,
+    })
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+        "features": [{"name": "prefers-color-scheme", "value": mode}],
+    })
+    driver.get(address)
+    WebDriverWait(driver, 20).until(
+        lambda _: driver.execute_script("return document.readyState") == "complete"
+    )
+
+
+def complaints(driver):
+    """Warnings and errors in the console."""
+    for entry in driver.get_log("browser"):
+        if entry["level"] in ("WARNING", "SEVERE"):
+            yield f"console: {entry['level']} {entry['message']}"
+
+
+def faults(driver, page, mode, axe):
+    """What is wrong with the page that is open."""
+    yield from complaints(driver)
+    wide = driver.execute_script(
+        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    if wide > 0:
+        yield f"{wide} pixels too wide"
+    if driver.execute_script("return document.documentElement.dataset.theme") != mode:
+        yield f"it is not {mode}"
+    for image in driver.find_elements(By.TAG_NAME, "img"):
+        loading = "return arguments[0].loading != 'lazy' && !arguments[0].naturalWidth"
+        if driver.execute_script(loading, image):
+            yield f"no image {image.get_attribute('src')}"
+    if axe and is_looked_at(page):
+        driver.execute_script(axe)
+        for found in driver.execute_async_script(AXE):
+            yield f"axe: {found}"
+
+
+def search_faults(driver, site, words, wanted):
+    """What is wrong with the search for a word."""
+    show(driver, f"{site}/search.html?q={words}", 1400, "light")
+
+    def links(_):
+        return [one.get_attribute("href") for one in
+                driver.find_elements(By.CSS_SELECTOR, "#search-results a")]
+
+    found = WebDriverWait(driver, 20).until(links)
+    if not any(wanted in link for link in found):
+        yield f"the search for {words} does not find {wanted}, but {found[:5]}"
+    yield from complaints(driver)
+
+
+def main():
+    """Look at all of it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--axe", type=Path, help="axe.min.js of the npm package axe-core")
+    parser.add_argument("--shots", type=Path, help="a folder for pictures of the written pages")
+    parser.add_argument("--only", default="", help="pages whose path has this in it")
+    args = parser.parse_args()
+    if not SITE.is_dir():
+        parser.error(f"build the site first: {SITE} is missing")
+    axe = args.axe and args.axe.read_text(encoding="utf-8")
+    n_faults, chosen = 0, [page for page in pages() if args.only in page]
+    with tempfile.TemporaryDirectory() as profile:
+        driver, site = opened(profile), served(SITE)
+        for width in WIDTHS:
+            for mode in MODES:
+                for page in chosen:
+                    show(driver, f"{site}/{page}", width, mode)
+                    for fault in faults(driver, page, mode, axe):
+                        n_faults += 1
+                        print(f"{page}, {width}, {mode}: {fault}", flush=True)
+                    if args.shots and is_looked_at(page):
+                        args.shots.mkdir(exist_ok=True)
+                        name = page.removesuffix(".html").replace("/", "_")
+                        driver.save_screenshot(str(args.shots / f"{name}-{mode}-{width}.png"))
+        for words, wanted in [("NDCNG", "skgraded.NDCNG.html"), ("torn queries", "html")]:
+            for fault in search_faults(driver, site, words, wanted):
+                n_faults += 1
+                print(fault)
+        driver.quit()
+    looked_at = sum(map(is_looked_at, chosen)) if axe else 0
+    print(f"{len(chosen)} pages, axe-core on {looked_at} of them: {n_faults} faults")
+    sys.exit(n_faults > 0)
+
+
+if __name__ == "__main__":
+    main()

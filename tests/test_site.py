@@ -1,0 +1,79 @@
+"""The site forgets no public name and no formula; that it builds without a warning, CI asks."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import skgraded as sg
+
+DOCS = Path(__file__).parent.parent / "docs"
+# Rooms that people import from. The others are met by what these take from them.
+DOORS = sorted({
+    name for _, name, _ in pkgutil.iter_modules(sg.__path__) if not name.startswith("_")
+} - {"boosting", "cli", "judgments"})
+
+
+def entries():
+    """Names that the pages of the API list, by page."""
+    return {
+        page.stem: re.findall(r"(?m)^   (skgraded\.\S+)$", page.read_text(encoding="utf-8"))
+        for page in (DOCS / "api").glob("*.rst")
+    }
+
+
+def object_of(name):
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def public_names(module):
+    """Names that a room hands out: those it lists, or those that it defines."""
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return listed
+    return [
+        name for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
+    ]
+
+
+ENGINES = {"dask": "dask", "spark": "pyspark"}  # rooms that need a library, which may be missing
+
+
+@pytest.mark.parametrize("room", ["", *DOORS])
+def test_every_public_name_is_on_a_page_of_the_api(room):
+    if room in ENGINES:
+        pytest.importorskip(ENGINES[room])
+    shown = [
+        object_of(name) for names in entries().values() for name in names
+        if name.split(".")[1] in {room, *DOORS, *sg.__all__} - (ENGINES.keys() - {room})
+    ]
+    module = importlib.import_module(f"skgraded.{room}".rstrip("."))
+    names = public_names(module)
+    assert names
+    forgotten = [
+        name for name in names
+        if not inspect.ismodule(getattr(module, name))
+        and not any(getattr(module, name) is one for one in shown)
+    ]
+    assert not forgotten, f"list them in a page of docs/api: {forgotten}"
+
+
+def test_no_name_of_the_api_is_listed_twice_and_every_page_is_in_the_index():
+    pages = entries()
+    names = [name for names in pages.values() for name in names]
+    assert len(names) == len(set(names)) > 70
+    index = (DOCS / "api" / "index.rst").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"(?m)^   (\w+)$", index)) == sorted(set(pages) - {"index"})
+
+
+def test_every_measure_has_a_formula():
+    page = (DOCS / "formulas.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"(?ms)^### (\w+)\n(.*?)(?=^##|\Z)", page))
+    assert sorted(sections) == sorted(sg.measures.MEASURES)
+    for name, text in sections.items():
+        assert "```{math}\n" in text, name
