@@ -1,4 +1,4 @@
-"""The site in a real browser: a silent console, nothing too wide, found by search, accessible.
+"""The site in a real browser: no broken link, a silent console, nothing too wide, accessible.
 
     python -m sphinx -W -b html docs docs/_build/html
     npm pack axe-core && tar xzf axe-core-*.tgz
@@ -12,11 +12,14 @@ minutes.
 
 import argparse
 import functools
+import html.parser
 import http.server
+import os
 import shutil
 import sys
 import tempfile
 import threading
+import urllib.parse
 from pathlib import Path
 
 from selenium import webdriver
@@ -66,7 +69,39 @@ def opened(profile):
 
 def pages():
     """All pages of the site but those that only lead elsewhere."""
-    return sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+    every = (path.relative_to(SITE) for path in SITE.rglob("*.html"))
+    return sorted(path.as_posix() for path in every if path.parts[0] != "_static")
+
+
+class Links(html.parser.HTMLParser):
+    """The links and the anchors of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.links, self.anchors = set(), set()
+        self.feed((SITE / page).read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        """Note where a tag leads, and by what it is found."""
+        found = dict(attributes)
+        self.anchors |= {found.get("id"), found.get("name")}
+        self.links |= {found.get("href"), found.get("src")} - {None}
+
+
+def broken_links():
+    """Each link within the site that leads nowhere, with its page."""
+    read = {page: Links(page) for page in pages()}
+    for page, found in read.items():
+        for link in found.links:
+            parts = urllib.parse.urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            path = os.path.normpath(Path(page).parent / urllib.parse.unquote(parts.path))
+            target = Path(path).as_posix() if parts.path else page
+            if not (SITE / target).is_file():
+                yield f"{page}: there is no {link}"
+            elif parts.fragment and target in read and parts.fragment not in read[target].anchors:
+                yield f"{page}: there is no anchor {link}"
 
 
 def is_looked_at(page):
@@ -141,7 +176,10 @@ def main():
     if not SITE.is_dir():
         parser.error(f"build the site first: {SITE} is missing")
     axe = args.axe and args.axe.read_text(encoding="utf-8")
-    n_faults, chosen = 0, [page for page in pages() if args.only in page]
+    chosen = [page for page in pages() if args.only in page]
+    broken = list(broken_links())
+    print(*broken, sep="\n", end="\n" * bool(broken))
+    n_faults = len(broken)
     with tempfile.TemporaryDirectory() as profile:
         driver, site = opened(profile), served(SITE)
         for width in WIDTHS:

@@ -62,7 +62,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 0,
     "remove_config_comments": True,
-    "plot_gallery": True,
+    "write_computation_times": False,  # its page fetches scripts from elsewhere
     "download_all_examples": False,
     "reference_url": {"skgraded": None},
     "backreferences_dir": "gallery/used_by",
@@ -105,7 +105,7 @@ def _math(translator, node, as_block):
     from docutils.utils.math.latex2mathml import tex2mathml
 
     text = tex2mathml(node.astext(), as_block=as_block)
-    translator.body.append(f'<div class="formula">{text}</div>' if as_block else text)
+    translator.body.append(f'<div class="formula" tabindex="0">{text}</div>' if as_block else text)
 
 
 def _inline(translator, node):
