@@ -71,12 +71,15 @@ def standardize(
     check_evaluations(evaluations, fewest=2 if reference is None else 1)
     reference = evaluations if reference is None else reference
     check_evaluations(reference, "reference")
-    systems = {f"{name} of reference": one for name, one in reference.items()} | dict(evaluations)
+    mark = " of reference"
+    while any(f"{name}{mark}" in evaluations for name in reference):
+        mark += " systems"
+    systems = {f"{name}{mark}": one for name, one in reference.items()} | dict(evaluations)
     measures, positions = common_measures(systems), positions_of(systems)
     standard = _by_empirical if method == "empirical" else _by_normal
     of_reference = {
         measure: np.array([
-            one.per_query[measure][positions[f"{name} of reference"]]
+            one.per_query[measure][positions[f"{name}{mark}"]]
             for name, one in reference.items()
         ])
         for measure in measures

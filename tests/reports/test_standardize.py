@@ -80,6 +80,17 @@ def test_queries_are_paired_by_id_and_weights_stay():
         assert found[name].weights.tolist() == weights.tolist()
 
 
+def test_a_system_may_be_called_as_messages_call_the_reference():
+    reference = runs([0.1, 0.9], [0.3, 0.7])
+    one = runs([0.2, 0.8])["a"]
+    turned = sg.Evaluation(one.query_ids[::-1], {"AP": one.per_query["AP"][::-1]}, {
+        "AP": one.undefined["AP"][::-1]
+    })
+    expected = sg.standardize({"x": turned}, reference)["x"].to_frame()
+    found = sg.standardize({"a of reference": turned}, reference)["a of reference"].to_frame()
+    assert found.equals(expected)
+
+
 @pytest.mark.parametrize("arguments, message", [
     ({"evaluations": runs([1.0])}, "evaluations has 1 system: give at least two"),
     ({"evaluations": {}, "reference": runs([1.0], [0.5])}, "evaluations has 0 systems: give at"),
