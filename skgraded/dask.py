@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 from dask import delayed
 
 from skgraded._input.arrow import as_arrow, ids, refuse_unknown
@@ -22,6 +24,7 @@ from skgraded.reports.partitions import (
     marks_of,
     measure_edges,
     measure_part,
+    measure_together,
     nothing,
     query_ids_of,
     refuse_nothing,
@@ -29,6 +32,7 @@ from skgraded.reports.partitions import (
     refuse_several,
     refuse_torn,
 )
+from skgraded.reports.pieces import packed, unpacked
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -49,11 +53,10 @@ def evaluate(
 ) -> Summary | Summaries:
     """See below."""
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    parts = _parts(ddf, job, check_partitioning(partitioning))
-    results = [
-        delayed(_summarized)(part, job, f"partition {i}", partitioning)
-        for i, part in enumerate(parts)
-    ]
+    parts = _parts(ddf, job)
+    measured = _measured(parts, job, check_partitioning(partitioning))
+    is_shuffled = partitioning == "shuffle"
+    results = [delayed(_summarized)(one, job, is_shuffled) for one in measured]
     while len(results) > 1:
         groups = (results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE))
         results = [delayed(_merged)(group, job) for group in groups]
@@ -65,14 +68,16 @@ def evaluate(
             return query_ids_of(at_ends)
         return delayed(ids_of_part)(parts[i], job, f"partition {i}").compute()
 
-    refuse_torn([*marks, marks_of(at_ends)], ids_of, _name_of(len(parts)))
+    if not is_shuffled:
+        refuse_torn([*marks, marks_of(at_ends)], ids_of, _name_of(len(parts)))
     return refuse_nothing(job.merged([found, job.summed(at_ends)]), job)
 
 
-def _summarized(part, job, place, partitioning):
-    """The Summary of a part, and lists of its marks and its edges."""
-    measured = measure_part(part, job, place, partitioning)
+def _summarized(measured, job, is_shuffled):
+    """The Summary of a part, and lists of its marks and its edges, which only others have."""
     found = job.summed(measured.evaluations)
+    if is_shuffled:
+        return found, [], []
     return found, [marks_of(measured.evaluations)], [measured.edges]
 
 
@@ -97,22 +102,19 @@ def evaluate_per_query(
     """See below."""
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     refuse_several(job)
-    parts = _parts(ddf, job, check_partitioning(partitioning))
+    parts = _parts(ddf, job)
     dtype = ids(as_arrow(ddf._meta, [qid])[qid]).to_pandas().dtype
-    measured = [
-        delayed(_measured)(part, job, f"partition {i}", partitioning, dtype)
-        for i, part in enumerate(parts)
-    ]
-    frames = [one[0] for one in measured]
+    measured = _measured(parts, job, check_partitioning(partitioning))
+    tabled = [delayed(_tabled)(one, dtype) for one in measured]
+    frames = [one[0] for one in tabled]
     if partitioning != "shuffle":
-        marks, edges = [one[1] for one in measured], [one[2] for one in measured]
+        marks, edges = [one[1] for one in tabled], [one[2] for one in tabled]
         frames.append(delayed(_rest)(marks, edges, job, dtype))
     return dd.from_delayed(frames, meta=frame_of(nothing(job), dtype), verify_meta=False)
 
 
-def _measured(part, job, place, partitioning, dtype):
+def _tabled(measured, dtype):
     """Values of the queries of a part as a frame, their marks, and the edges of the part."""
-    measured = measure_part(part, job, place, partitioning)
     return frame_of(measured.evaluations, dtype), marks_of(measured.evaluations), measured.edges
 
 
@@ -128,28 +130,46 @@ def _rest(marks, edges, job, dtype):
     return frame_of(at_ends, dtype)
 
 
-def _parts(ddf, job, partitioning):
-    """The partitions, as tasks; with "shuffle" those that hold whole queries."""
+def _parts(ddf, job):
+    """The partitions as tasks, with the columns that are needed."""
     if not isinstance(ddf, dd.DataFrame):
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
     refuse_unknown(job.columns, list(ddf.columns))
-    frame = ddf[job.columns]
+    return ddf[job.columns].to_delayed()
+
+
+def _measured(parts, job, partitioning):
+    """What comes of the partitions, as tasks; with "shuffle" of rows brought together by query."""
     if partitioning == "shuffle":
         refuse_order_of_rows(job)
-        if frame.npartitions > 1:
-            # Checked while it is still known which rows are in which partition.
-            checked = [
-                delayed(_checked)(part, job, f"partition {i}")
-                for i, part in enumerate(frame.to_delayed())
-            ]
-            frame = dd.from_delayed(checked, meta=frame._meta, verify_meta=False)
-            frame = frame.shuffle(job.qid)
-    return frame.to_delayed()
+    n = len(parts)
+    if partitioning != "shuffle" or n == 1:
+        return [
+            delayed(measure_part)(part, job, f"partition {i}", partitioning)
+            for i, part in enumerate(parts)
+        ]
+    rows = [delayed(_packed)(part, job, f"partition {i}", n) for i, part in enumerate(parts)]
+    pieces = dd.from_delayed(rows, meta=_pieces([], []), verify_meta=False)
+    pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
+    return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
 
 
-def _checked(part, job, place):
-    clean(part, job, place)
-    return part
+def _packed(part, job, place, n):
+    """The rows of a partition as a frame that has a row a piece."""
+    table = clean(part, job, place)
+    return _pieces(*(([], []) if table is None else packed(table, n)))
+
+
+def _pieces(numbers, rows):
+    kinds = {"piece": np.int64, "rows": pd.ArrowDtype(pa.large_binary())}
+    return pd.DataFrame({
+        name: pd.Series(values, dtype=kinds[name])
+        for name, values in zip(kinds, (numbers, rows), strict=True)
+    })
+
+
+def _measured_pieces(part, job):
+    return measure_together(unpacked(part["rows"]), job)
 
 
 evaluate.__doc__ = with_parameters(

@@ -27,9 +27,15 @@ def as_arrow(part, names):
     if is_polars:
         return part.select(names).to_arrow()
     try:
-        return pa.Table.from_pandas(part[names], preserve_index=False)
+        return pa.table({name: _of_pandas(part[name]) for name in names})
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise TypeError(f"A column is of no one type: {error}") from None
+
+
+def _of_pandas(series):
+    """A column as Arrow's; NumPy's numbers as they are, a NaN is not looked for to be a null."""
+    is_numpy = isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"
+    return pa.array(series.to_numpy()) if is_numpy else pa.Array.from_pandas(series)
 
 
 def refuse_unknown(names, known, place=""):
@@ -60,7 +66,7 @@ def scores(values):
         return pa.array(values)
     if values.dtype.kind == "O":
         return pa.array(values, from_pandas=True)
-    return pa.array(values.astype(np.float64))
+    return pa.array(values.astype(np.float64, copy=False))
 
 
 def ids(column, name="qid"):
@@ -149,6 +155,20 @@ def one_batch(table, schema):
             f"{dict(zip(schema.names, map(str, schema.types), strict=True))}: {error}"
         ) from None
     return table.combine_chunks().to_batches()[0]
+
+
+def to_bytes(batch):
+    """A batch with its schema as bytes."""
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, batch.schema) as writer:
+        writer.write_batch(batch)
+    return stream.getvalue().to_pybytes()
+
+
+def of_bytes(given):
+    """The table that `to_bytes` made bytes of, which it shares."""
+    with pa.ipc.open_stream(pa.py_buffer(given)) as reader:
+        return reader.read_all()
 
 
 def _plain(column):

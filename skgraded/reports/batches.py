@@ -16,7 +16,6 @@ import numpy as np
 
 from skgraded._input.docs import with_parameters
 from skgraded._input.progress import counting_bar
-from skgraded._input.tables import mix_bits
 from skgraded.measures import Measure
 from skgraded.reports.partitions import (
     PARAMETERS,
@@ -27,11 +26,13 @@ from skgraded.reports.partitions import (
     evaluate_table,
     joined,
     marks_of,
+    measure_together,
     nothing,
     query_ids_of,
     refuse_nothing,
     refuse_torn,
 )
+from skgraded.reports.pieces import cut
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -301,16 +302,12 @@ def _shuffled(source, job, show):
                 tables = []
         rest = joined(tables)
         if not pieces.n_written:
-            return job.summed(_measured(rest, job))
+            return job.summed(measure_together(rest, job).evaluations)
         if rest is not None:
             pieces.write(rest)
-        return job.merged(job.summed(_measured(table, job)) for table in pieces.read())
-
-
-def _measured(table, job):
-    if table is None or not table.num_rows:
-        return nothing(job)
-    return evaluate_table(table, job, "the rows that were brought together")
+        return job.merged(
+            job.summed(measure_together(table, job).evaluations) for table in pieces.read()
+        )
 
 
 class _Pieces:
@@ -337,18 +334,16 @@ class _Pieces:
         """Cut a clean table by query and write it."""
         from skgraded._input import arrow
 
-        marks = arrow.marks_of_rows(table[QUERY]).copy()
-        piece = (mix_bits(marks) % np.uint64(self._n)).astype(np.uint16)
-        order = np.argsort(piece, kind="stable")
-        ends = np.cumsum(np.bincount(piece, minlength=self._n))
+        table, sizes = cut(table, self._n)
+        starts = np.cumsum(sizes) - sizes
         with self._errors_of_disk():
             if self._writer is None:
                 self._schema = table.schema
                 self._file = arrow.pa.OSFile(self._path, "wb")
                 self._writer = arrow.pa.ipc.new_file(self._file, self._schema)
-            batch = arrow.one_batch(table.take(order), self._schema)
-            for start, end in zip(np.append(0, ends), ends, strict=False):
-                self._writer.write_batch(batch.slice(start, end - start))
+            batch = arrow.one_batch(table, self._schema)
+            for start, size in zip(starts, sizes, strict=True):
+                self._writer.write_batch(batch.slice(start, size))
         self.n_written += 1
 
     def read(self):

@@ -14,7 +14,9 @@ import numpy as np
 
 from skgraded.reports.intervals import ROUNDING, ConfidenceInterval, t_reach
 
-AT_ONCE = 2**14  # numbers, which stay in the cache; of up to 2^26 of BITS a float holds the sum
+# Numbers at once, which stay in the cache and below the size from which malloc maps new memory for
+# each array, on Dask's workers always; of up to 2^26 of BITS a float holds the sum.
+AT_ONCE = 2**13
 BITS = 26  # of a number that one step takes
 LARGEST = 2.0**960  # beyond, the float that rounds to BITS is infinite
 FAR = 2.0**450  # beyond, and below its inverse, a product's error may leave the range of floats

@@ -155,9 +155,9 @@ def clean(part: Any, job: Job, place: str) -> Any:
 
 def _checked_grades(values, measures):
     grades = check_grades(values, "y_true", allow_nan=True)
-    highest = np.fmax.reduce(grades)
+    highest, has_unknown = np.fmax.reduce(grades), np.isnan(grades).any()
     for measure in measures:
-        if np.isnan(grades).any() or highest > (getattr(measure, "max_grade", None) or highest):
+        if has_unknown or highest > (getattr(measure, "max_grade", None) or highest):
             measure.n_undefined(Judgments(grades))  # raises unless it takes unknown grades
     return grades
 
@@ -257,6 +257,13 @@ def measure_part(
     if table is None or not table.num_rows:
         return Measured(nothing(job), edges)
     return Measured(evaluate_table(table, job, place, in_runs), edges)
+
+
+def measure_together(table: Any, job: Job) -> Measured:
+    """Measure a clean table of rows that were brought together by query, None if there is none."""
+    if table is None or not table.num_rows:
+        return Measured(nothing(job))
+    return Measured(evaluate_table(table, job, "the rows that were brought together"))
 
 
 def measure_edges(edges: Iterable[Any], job: Job, in_order: bool = True) -> dict[str, Evaluation]:
