@@ -118,9 +118,9 @@ def show(driver, address, width, mode):
         "features": [{"name": "prefers-color-scheme", "value": mode}],
     })
     driver.get(address)
-    WebDriverWait(driver, 20).until(
-        lambda _: driver.execute_script("return document.readyState") == "complete"
-    )
+    WebDriverWait(driver, 20).until(lambda _: driver.execute_script(
+        "return document.readyState == 'complete' && !document.getAnimations().length"
+    ))
 
 
 def complaints(driver):

@@ -76,6 +76,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "skgraded"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
@@ -83,7 +84,7 @@ html_theme_options = {
     "logo": {"text": "skgraded", "image_light": "_static/logo.svg",
              "image_dark": "_static/logo.svg", "alt_text": "skgraded"},
     "navigation_with_keys": False,
-    "collapse_navigation": True,  # its switches have no name for screen readers
+    "collapse_navigation": True,
     "navbar_persistent": ["search-field"],
     "show_prev_next": True,
     "header_links_before_dropdown": 7,

@@ -8,7 +8,9 @@ import ast
 import re
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "skgraded"
+import skgraded
+
+PACKAGE = Path(skgraded.__file__).parent
 ANY = "…"  # what stands in a message for a value
 ROOMS = {
     "_input": "Columns, queries and tables",

@@ -98,12 +98,12 @@ WITH_ROUTING = {
         lambda: cross_val_score(sg.QueryRanker(plain()), X, y, groups=qid, cv=GroupKFold(3)),
     "[sample_weight] are passed but": weighted_search,
     "For multi-metric scoring": misspelt_search,
-    "All the … fits failed.":
-        lambda: cross_val_score(plain(), X, y, cv=3, scoring="neg_mean_squared_error"),
     "Invalid parameter 'num_leaves'":
         lambda: search(grid={"num_leaves": [3]}).fit(X, y, qid=qid),
 }
 WITHOUT_ROUTING = {
+    "All the … fits failed.":
+        lambda: cross_val_score(plain(), X, y, cv=3, scoring="neg_mean_squared_error"),
     "The 'groups' parameter should not be None.":
         lambda: cross_val_score(sg.QueryRanker(plain(), qid=0), X, y, cv=GroupKFold(3)),
     "Only ('multilabel-indicator'": lambda: ndcg_score(y, y),
