@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import dask.dataframe as dd
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-from dask import delayed
 
-from skgraded._input.arrow import as_arrow, ids, refuse_unknown
 from skgraded._input.docs import with_parameters
+from skgraded._input.needs import needs
 from skgraded.measures import Measure
 from skgraded.reports.partitions import (
     EDGES,
@@ -35,6 +31,14 @@ from skgraded.reports.partitions import (
 from skgraded.reports.pieces import packed, unpacked
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
+
+with needs("skgraded.dask", "dask"):
+    import dask.dataframe as dd
+    import pandas as pd
+    import pyarrow as pa
+    from dask import delayed
+
+    from skgraded._input.arrow import as_arrow, ids, refuse_unknown
 
 __all__ = ["evaluate", "evaluate_per_query"]
 

@@ -9,19 +9,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from pyspark import StorageLevel, TaskContext, keyword_only
-from pyspark.ml.evaluation import Evaluator
-from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
-from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import DoubleType, StructField, StructType
 
-from skgraded._input.arrow import marks, refuse_unknown
 from skgraded._input.columns import whole_number
 from skgraded._input.docs import with_parameters
+from skgraded._input.needs import needs
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.partitions import (
@@ -42,6 +33,19 @@ from skgraded.reports.partitions import (
 )
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
+
+with needs("skgraded.spark", "spark"):
+    import pyarrow as pa
+    from pyspark import StorageLevel, TaskContext, keyword_only
+    from pyspark.ml.evaluation import Evaluator
+    from pyspark.ml.param import Param, Params, TypeConverters
+    from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
+    from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    from skgraded._input.arrow import marks, refuse_unknown
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 

@@ -4,6 +4,7 @@ One fresh interpreter takes the steps one after the other and says after each wh
 """
 
 import json
+import re
 import subprocess
 import sys
 
@@ -61,6 +62,47 @@ def test_the_doors_to_the_boosting_libraries_are_opened_by_those_who_train_only(
 
 def test_pyplot_is_loaded_for_new_figures_only(loaded):
     assert "matplotlib.pyplot" not in list(loaded.values())[-1]
+
+
+NEEDED = {
+    ("skgraded.dask", "dask"): 'skgraded.dask needs dask.*: pip install "skgraded[dask]"',
+    ("skgraded.dask", "pandas"): '.*pandas.*: pip install "skgraded[dask]"',
+    ("skgraded.spark", "pyspark"): 'skgraded.spark needs pyspark.*: pip install "skgraded[spark]"',
+    ("skgraded.spark", "pyarrow"): 'skgraded.spark needs pyarrow: pip install "skgraded[spark]"',
+    ("batches", "pyarrow"): 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
+    ("batches", "pandas"): 'A check of text ids needs pandas: pip install "skgraded[all]"',
+}
+BLOCKED = """
+import sys
+class Missing:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "{}":
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing)
+"""
+USES = {
+    "batches":
+        "import skgraded as sg\n"
+        "day = None\n"
+        "if 'pyarrow' != sys.argv[1]:\n"
+        "    import pyarrow as pa\n"
+        "    day = pa.table({'y': [1, 0], 's': [2, 1], 'q': ['a', 'a']})\n"
+        "sg.evaluate_batches([day], 'y', 's', 'q', partitioning='whole')",
+}
+
+
+@pytest.mark.parametrize("use, missing", NEEDED, ids=str)
+def test_a_missing_library_is_one_line_that_says_what_to_install(use, missing):
+    for needed in {use.rpartition(".")[2], missing} & {"dask", "pyspark"}:
+        pytest.importorskip(needed)
+    code = BLOCKED.format(missing) + USES.get(use, f"import {use}")
+    done = subprocess.run(
+        [sys.executable, "-c", code, missing], capture_output=True, text=True, timeout=60
+    )
+    assert re.fullmatch(
+        "ImportError: " + re.escape(NEEDED[use, missing]).replace(r"\.\*", ".*"),
+        done.stderr.splitlines()[-1],
+    ), done.stderr
 
 
 def test_all_names_of_the_package_exist():

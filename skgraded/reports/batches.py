@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.docs import with_parameters
+from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
 from skgraded.measures import Measure
 from skgraded.reports.partitions import (
@@ -55,6 +56,8 @@ def evaluate_batches(
     progress: bool = False,
 ) -> Summary | Summaries:
     """See below."""
+    with needs("evaluate_batches", "all"):
+        import pyarrow  # noqa: F401
     job = check_job(y_true, y_score, qid, measures, sample_weight)
     partitioning = check_partitioning(partitioning)
     source = _source(batches, job, whole_files=partitioning == "whole")
