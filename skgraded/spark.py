@@ -20,10 +20,12 @@ from skgraded.reports.partitions import (
     PARAMETERS,
     check_job,
     check_partitioning,
+    clean,
     ids_of_part,
     marks_of,
     measure_edges,
     measure_part,
+    measure_together,
     nothing,
     query_ids_of,
     refuse_nothing,
@@ -31,6 +33,7 @@ from skgraded.reports.partitions import (
     refuse_several,
     refuse_torn,
 )
+from skgraded.reports.pieces import packed, unpacked
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -43,12 +46,15 @@ with needs("skgraded.spark", "spark"):
     from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
+    from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import DoubleType, StructField, StructType
 
     from skgraded._input.arrow import marks, refuse_unknown
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
+PIECES = "piece int, rows binary, error binary"  # a row a piece
+ROWS = 2**20  # that are cut into pieces at once
 RESULT = "part int, found binary, mark bigint"  # a row a partition with `found`, and one a query
 NAMES = [
     "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
@@ -96,7 +102,10 @@ def evaluate_per_query(
         StructField("query_id", df.schema[qid].dataType, nullable=False),
         *(StructField(name, DoubleType()) for name in names),
     ])
-    found = _mapped(frame, partial(_values, job=job, partitioning=partitioning), schema)
+    id_type = to_arrow_type(df.schema[qid].dataType)
+    found = _mapped(
+        frame, partial(_values, job=job, partitioning=partitioning, id_type=id_type), schema
+    )
     if partitioning == "shuffle":
         return found
     _, at_ends = _collected(frame, job, partitioning)
@@ -116,9 +125,21 @@ def _partitioned(df, job, partitioning, n_partitions):
         return frame
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    n_partitions = whole_number(n_partitions, "n_partitions", 1)
+    labels = _labels(df.sparkSession, whole_number(n_partitions, "n_partitions", 1))
+    pieces = _mapped(frame, partial(_cut, job=job, labels=labels), PIECES)
     # Without a number adaptive execution would make one partition of many.
-    return frame.repartition(n_partitions, F.col(_quoted(job.qid)))
+    return pieces.repartition(len(labels), F.col("piece"))
+
+
+def _labels(spark, n):
+    """Numbers that Spark's hash sends to partitions 0, 1, …, n - 1.
+
+    Were its hash another, pieces would share partitions, and nothing else would change.
+    """
+    numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
+    hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
+    label_of = {row.part: row.id for row in reversed(hashed)}
+    return np.array([label_of.get(part, part) for part in range(n)])
 
 
 def _quoted(name):
@@ -196,13 +217,60 @@ def _table(batches):
     return part, (pa.Table.from_batches(batches) if batches else None)
 
 
+def _cut(batches, job, labels):
+    """Rows as pieces whose numbers are the labels, or a row with the error about them."""
+    part, first, is_good = TaskContext.get().partitionId(), 0, True  # type: ignore[union-attr]
+    for given in _gathered(batches):
+        if not is_good:  # Spark wants all rows to be taken
+            continue
+        place = f"partition {part}" + (f" from row {first}" if first else "")
+        first += given.num_rows
+        try:
+            table = clean(given, job, place)
+        except (ValueError, TypeError) as error:
+            is_good = False
+            yield _pieces([0], [None], [pickle.dumps(error)])
+        else:
+            if table is not None:
+                held, rows = packed(table, len(labels))
+                yield _pieces(labels[held], rows, [None] * len(rows))
+
+
+def _gathered(batches):
+    """Batches together, in tables of ROWS rows or a few more."""
+    waiting: list = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= ROWS:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _pieces(numbers, rows, errors):
+    return pa.RecordBatch.from_pydict({
+        "piece": pa.array(numbers, pa.int32()), "rows": pa.array(rows, pa.binary()),
+        "error": pa.array(errors, pa.binary()),
+    })
+
+
+def _measured(table, part, job, partitioning):
+    """What comes of a partition; with "shuffle" of the pieces in it."""
+    if partitioning != "shuffle":
+        return measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
+    for error in table["error"].drop_null().to_pylist():
+        raise pickle.loads(error)
+    return measure_together(unpacked([piece.as_buffer() for piece in table["rows"]]), job)
+
+
 def _summarized(batches, job, partitioning):
     """A row with the pickled Summary and edges of a partition, or its error; a row a query."""
     part, table = _table(batches)
     if table is None:
         return
     try:
-        measured = measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
+        measured = _measured(table, part, job, partitioning)
     except (ValueError, TypeError) as error:  # as a result, for Spark would try it again
         yield _result(part, pickle.dumps(error))
         return
@@ -233,14 +301,13 @@ def _ids(batches, job, wanted):
     yield _result(part, pickle.dumps(ids[np.isin(_signed(marks(ids)), wanted)]))
 
 
-def _values(batches, job, partitioning):
+def _values(batches, job, partitioning, id_type):
     """Values by query as batches."""
     part, table = _table(batches)
     if table is None or not table.num_rows:
         return
-    measured = measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
-    (evaluation,) = measured.evaluations.values()
-    ids = pa.array(evaluation.query_ids.tolist(), table.schema.field(job.qid).type)
+    (evaluation,) = _measured(table, part, job, partitioning).evaluations.values()
+    ids = pa.array(evaluation.query_ids.tolist(), id_type)
     columns = {"query_id": ids, **evaluation.per_query}
     if evaluation.weights is not None:
         columns["weight"] = evaluation.weights
@@ -399,9 +466,8 @@ evaluate.__doc__ = with_parameters(
     Raises
     ------
     ValueError, TypeError
-        On bad input; the message says in which partition, after the shuffle if there is one, and
-        at which row of it. With "clustered" and "whole" also if a query is torn, and the message
-        names it.
+        On bad input; the message says in which partition, and at which row of it. With
+        "clustered" and "whole" also if a query is torn, and the message names it.
 
     Notes
     -----

@@ -135,10 +135,20 @@ def test_an_error_says_in_which_partition_and_row(measured):
     frame = table()
     frame.loc[117, "grade"] = -1.0
     parts = [frame[:100], frame[100:200], frame[200:]]
-    with pytest.raises(ValueError, match=r"In partition [12], where .*grades ≥ 0: row 17 is -1"):
-        measured(parts, "clustered")
-    with pytest.raises(ValueError, match=r"In partition \d, where .*grades ≥ 0: row \d+ is -1"):
-        measured(parts)
+    for partitioning in ("clustered", "shuffle"):
+        with pytest.raises(ValueError, match=r"In partition [12], .*grades ≥ 0: row 17 is -1"):
+            measured(parts, partitioning)
+
+
+@pytest.mark.parametrize("as_type", ["int32", "float32", "datetime64[us]", "datetime64[s]"])
+def test_ids_keep_their_type(frame_of, as_type):
+    frame = table(30).sort_values("query", kind="stable").astype({"query": as_type})
+    data = frame_of([mixed(frame)])
+    found = engine.evaluate_per_query(data, measures=MEASURES, **COLUMNS)
+    assert found.schema["query_id"].dataType == data.schema["query"].dataType
+    ids = found.select("query_id").toArrow().to_pandas()["query_id"].sort_values()
+    assert ids.astype("int64").tolist() == list(range(30)) or as_type.startswith("date")
+    assert len(set(ids)) == 30
 
 
 ONE = table(3)
