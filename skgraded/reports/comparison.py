@@ -36,7 +36,7 @@ from skgraded.reports.pairs import fill_pairs
 from skgraded.reports.query_comparison import QueryComparison, differences_of_all
 from skgraded.reports.report import titled
 from skgraded.reports.segment_comparison import SEGMENT_COLUMNS, SegmentComparison
-from skgraded.reports.segments import segments_of
+from skgraded.reports.segments import few_segments_of
 from skgraded.reports.shapes import check_shape
 from skgraded.reports.summaries import Summaries, SummaryComparison, compare_summaries
 
@@ -428,7 +428,7 @@ def _compared(evaluations, by, settings, n_resamples, rng, progress):
     """Compare Evaluations; the parameters but `by` are checked."""
     systems, test = list(evaluations), settings["test"]
     query_ids, per_query, weights = paired(evaluations)
-    segments = [] if by is None else segments_of(query_ids, by)
+    segments = [] if by is None else few_segments_of(query_ids, by)
     if test is not None:
         refuse_unequal(weights, query_ids)
     pairs = pairs_of(systems, settings["baseline"])

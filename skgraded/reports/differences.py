@@ -45,7 +45,7 @@ class Case(NamedTuple):
     system: int
     baseline: int
     segment: Any = None
-    queries: np.ndarray | None = None  # positions of those of the segment; None: all
+    queries: Any = slice(None)  # positions of those of the segment
 
 
 def cases_of(pairs, systems, measures, segments=()):
@@ -53,7 +53,7 @@ def cases_of(pairs, systems, measures, segments=()):
     return [
         Case(measure, systems.index(system), systems.index(baseline), segment, queries)
         for baseline, system in pairs for measure in measures
-        for segment, queries in segments or [(None, None)]
+        for segment, queries in segments or [(None, slice(None))]
     ]
 
 
@@ -66,10 +66,10 @@ def table_of(
     `per_query` and `undefined` are arrays (n_systems, n_queries) by measure; `done` is told how
     many more resamples have been taken.
     """
-    rows = np.array([_differences_of(case, per_query, weights) for case in cases])
+    rows = [differences_of(case, per_query, weights) for case in cases]
     p = np.full(len(rows), np.nan)
-    if test is not None:
-        p = p_values(test, rows, n_resamples, seed, done)
+    for own in _alike(cases, "segment") if test is not None else ():
+        p[own] = p_values(test, np.array([rows[i] for i in own]), n_resamples, seed, done)
     adjusted, critical = adjust(p, correction), np.full(len(rows), np.nan)
     if correction == "hsd":
         settings = {"level": level, "n_resamples": min(n_resamples, FEWEST), "seed": seed}
@@ -77,10 +77,10 @@ def table_of(
     within = level_of_each(adjusted, level, correction)
     table: dict[str, list] = {}
     for i, case in enumerate(cases):
-        values, flags = per_query[case.measure], undefined[case.measure]
-        both = flags[case.system] & flags[case.baseline]
+        values, other = _values_of(case, per_query)
         row = statistics(
-            values[case.system], values[case.baseline], rows[i], both, weights, within
+            values, other, rows[i], np.logical_and(*_values_of(case, undefined)),
+            None if weights is None else weights[case.queries], within,
         )
         row |= {"p_value": float(p[i]), "p_adjusted": float(adjusted[i]), "segment": case.segment}
         row |= {"system": systems[case.system], "baseline": systems[case.baseline]}
@@ -93,15 +93,23 @@ def table_of(
     return table
 
 
-def _differences_of(case, per_query, weights):
-    """Differences by query; nan also of queries that are not of the segment."""
+def _values_of(case, per_query):
     values = per_query[case.measure]
-    found = differences_by_query(values[case.system], values[case.baseline], weights)
-    if case.queries is None:
-        return found
-    kept = np.full(len(found), np.nan)
-    kept[case.queries] = found[case.queries]
-    return kept
+    return values[case.system][case.queries], values[case.baseline][case.queries]
+
+
+def differences_of(case, per_query, weights):
+    """Differences of a case by query; nan where one does not count."""
+    values, other = _values_of(case, per_query)
+    return differences_by_query(values, other, None if weights is None else weights[case.queries])
+
+
+def _alike(cases, *names):
+    """Positions of the cases that have the same of some fields."""
+    found: dict = {}
+    for i, case in enumerate(cases):
+        found.setdefault(tuple(getattr(case, name) for name in names), []).append(i)
+    return list(found.values())
 
 
 def _by_hsd(cases, per_query, weights, done, *, level, n_resamples, seed):
@@ -109,20 +117,16 @@ def _by_hsd(cases, per_query, weights, done, *, level, n_resamples, seed):
 
     And the differences that would be told apart.
     """
-    families: dict = {}
-    for i, case in enumerate(cases):
-        families.setdefault((case.measure, case.segment), []).append(i)
+    families = _alike(cases, "measure", "segment")
     adjusted, critical = np.empty((2, len(cases)))
-    for (measure, _), rows in families.items():
-        counting = per_query[measure]
+    for rows in families:
+        first = cases[rows[0]]
+        counting = per_query[first.measure]
         if weights is not None:
             counting = np.where(weights > 0, counting, np.nan)
-        if cases[rows[0]].queries is not None:
-            counting = counting[:, cases[rows[0]].queries]
-        pairs = [(cases[i].system, cases[i].baseline) for i in rows]
         adjusted[rows], critical[rows] = by_hsd(
-            counting, pairs, n_resamples, np.random.default_rng(seed), (1 - level) / len(families),
-            done,
+            counting[:, first.queries], [(cases[i].system, cases[i].baseline) for i in rows],
+            n_resamples, np.random.default_rng(seed), (1 - level) / len(families), done,
         )
     return np.minimum(adjusted * len(families), 1.0), critical
 

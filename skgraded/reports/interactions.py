@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skgraded.reports.differences import differences_by_query, reaching_0
+from skgraded.reports.differences import differences_of, reaching_0
 from skgraded.reports.paired_tests import TIE, adjust, level_of_each, without_hsd
 
 COLUMNS = (
@@ -51,9 +51,7 @@ class Sample(NamedTuple):
     @classmethod
     def of(cls, case, per_query, weights):
         """Of the queries of a case."""
-        values = per_query[case.measure]
-        found = differences_by_query(values[case.system], values[case.baseline], weights)
-        found = found[case.queries]
+        found = differences_of(case, per_query, weights)
         kept = ~np.isnan(found)
         w = np.ones(len(found)) if weights is None else weights[case.queries]
         found, w = found[kept], w[kept]

@@ -10,6 +10,9 @@ import numpy as np
 from skgraded._input.columns import is_missing
 from skgraded._input.words import object_array, plain_list
 
+MOST = 100  # segments to compare with each other
+
+
 # Segments ----------------------------------------------------------------------------------------
 
 def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
@@ -24,6 +27,17 @@ def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
             raise ValueError(f"by has no segment for query {query!r}: it is {segment!r}.")
         positions.setdefault(segment, []).append(i)
     return [(segment, np.array(found)) for segment, found in positions.items()]
+
+
+def few_segments_of(query_ids, by):
+    """Find them where each is compared with each."""
+    found = segments_of(query_ids, by)
+    if len(found) > MOST:
+        raise ValueError(
+            f"by has {len(found):,} segments, such as {found[0][0]!r} and {found[1][0]!r}; each is "
+            f"compared with each, at most {MOST}: give ranges of values, such as by pandas.cut."
+        )
+    return found
 
 
 def _segment_of_each(ids, by):
