@@ -32,6 +32,8 @@ def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
 def few_segments_of(query_ids, by):
     """Find them where each is compared with each."""
     found = segments_of(query_ids, by)
+    if not found:
+        raise ValueError("by has no segment, for there is no query.")
     if len(found) > MOST:
         raise ValueError(
             f"by has {len(found):,} segments, such as {found[0][0]!r} and {found[1][0]!r}; each is "

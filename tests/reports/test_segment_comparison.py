@@ -111,7 +111,7 @@ def test_few_and_equal_differences_prove_nothing(head, tail, p):
     said = found.sentences()[-1]
     if p != p:
         assert said.startswith("What b gains over a by AP is not compared between tail and head: ")
-        assert "head has 1 query that counts" in said
+        assert "head has one query that counts" in said
     else:
         assert said.startswith("What b gains over a by AP cannot be told apart between tail and")
 
@@ -247,3 +247,8 @@ def test_segments_are_no_single_queries():
     with pytest.raises(ValueError, match="by has 101 segments, such as 0 and 1; each is compared"):
         sg.compare(both, by=range(101))
     assert len(sg.compare(both, by=[i // 2 for i in range(101)], test="t").segments) == 51
+
+
+def test_without_queries_there_is_no_segment():
+    with pytest.raises(ValueError, match="by has no segment, for there is no query"):
+        sg.compare({name: evaluation({"AP": []}) for name in "ab"}, by=[])

@@ -115,7 +115,7 @@ def between_sentence(row: dict, level: float, corrected: str) -> str:
     what = f"{row['system']} gains over {row['baseline']} by {row['measure']}"
     one, other = row["segment"], row["other_segment"]
     few = [
-        f"{name} has {_queries(n) if n else 'no query'} that {plural(n, 'counts', 'count')}"
+        f"{name} has {'one' if n else 'no'} query that counts"
         for name, n in ((other, row["other_n_queries"]), (one, row["n_queries"])) if n < 2
     ]
     if few:
