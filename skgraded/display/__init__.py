@@ -3,10 +3,12 @@
 from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay
 from skgraded.display._folds import FoldDisplay
+from skgraded.display._heatmaps import DifferenceHeatmapDisplay
 from skgraded.display._intervals import IntervalDisplay
 
 __all__ = [
     "CutoffCurveDisplay",
+    "DifferenceHeatmapDisplay",
     "FoldDisplay",
     "IntervalDisplay",
     "QueryDifferenceDisplay",

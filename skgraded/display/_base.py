@@ -16,11 +16,13 @@ from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.model_selection.torn import warn_if_torn
-from skgraded.reports.write.text import percent_text
+from skgraded.reports.write.text import percent_text, shortened
 
 BLUE = "#0072B2"  # with the orange of losses told apart in all kinds of colour blindness
 LABEL = 28  # letters that a line of a system's name has
 LEGEND = 44  # letters that a line of the legend has
+COLUMN = 25  # entries of a column of a legend beside the axes
+INSIDE = 8  # entries of a legend in the axes; of more it stands beside them
 SIDE = 40  # letters that fit along the axis at the side
 
 
@@ -92,6 +94,14 @@ class Display:
         ticks = AutoLocator().tick_values(low, high)
         self.ax_.set_yticks(ticks[(ticks >= low) & (ticks <= high)])
         self.ax_.set_ylim(low, high)
+
+    def _legend_beside(self):
+        """Draw the legend right of the axes, which need a figure that makes room for it."""
+        n_entries = len(self.ax_.get_legend_handles_labels()[0])
+        self.ax_.legend(
+            loc="upper left", bbox_to_anchor=(1.02, 1), borderaxespad=0, fontsize="small",
+            ncols=-(-n_entries // COLUMN),
+        )
 
     def _legend_above(self):
         """Draw the legend in a room of its own above all that is drawn."""
@@ -211,9 +221,20 @@ class NamedDisplay(SystemsDisplay):
     def _draw_systems(self, ax, names, settings):
         raise NotImplementedError
 
+    def _take_axes_for(self, ax, n_entries):
+        """Draw on these axes, or on those of a new figure with room for the legend beside them."""
+        if n_entries <= INSIDE:
+            return self._take_axes(ax, layout="constrained")
+        columns = -(-n_entries // COLUMN)
+        height = max(4.8, 0.2 * min(n_entries, COLUMN) + 0.8)
+        return self._take_axes(ax, layout="constrained", figsize=(6.4 + 3 * columns, height))
+
     def _name_axes(self, xlabel, ylabel):
         self.ax_.set(xlabel=xlabel, ylabel=ylabel)
-        if self.ax_.get_legend_handles_labels()[0]:
+        n_entries = len(self.ax_.get_legend_handles_labels()[0])
+        if n_entries > INSIDE:
+            self._legend_beside()
+        elif n_entries:
             self.ax_.legend()
 
     def _of_queries(self):
@@ -246,7 +267,23 @@ def line_settings(kwargs):
 
 def wrapped(text, width=LABEL):
     """Text in lines of such a width, of which no part is read as a formula."""
-    return textwrap.fill(str(text), width).replace("$", r"\$")
+    kept = str(text).replace(" %", "\u00a0%")  # a number and its unit stay together
+    return textwrap.fill(kept, width).replace("\u00a0%", " %").replace("$", r"\$")
+
+
+def named(name, width=LABEL):
+    """A name in lines of such a width, of which a very long one is shortened."""
+    text = wrapped(shortened(name), width)
+    return f" {text}" if text.startswith("_") else text  # legends leave out what begins with one
+
+
+def colors_of(n):
+    """Settings of the colours of n systems: of up to ten the next of the axes' own."""
+    if n <= 10:
+        return [{}] * n
+    from matplotlib import colormaps
+
+    return [{"color": colormaps["tab20"](i % 20)} for i in range(n)]
 
 
 def low_to_high(numbers):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column
-from skgraded.display._base import NamedDisplay, need_matplotlib
+from skgraded.display._base import LEGEND, NamedDisplay, colors_of, named, need_matplotlib
 from skgraded.display._docs import documented
 from skgraded.display._systems import judged, systems_first
 from skgraded.judgments import Judgments
@@ -158,15 +158,16 @@ class ThresholdCurveDisplay(NamedDisplay):
         return display.plot(ax=ax, **kwargs)
 
     def _draw_systems(self, ax, names, settings):
-        self._take_axes(ax)
+        self._take_axes_for(ax, len(self.average_precision))
         # A marker is the right end of its step, so there is none at t = 0.
         style = {"drawstyle": "steps-pre", "markevery": slice(1, None), **settings}
         t = np.concatenate(([0.0], self.thresholds))
         self.lines_ = []
+        colors = colors_of(len(self.average_precision))
         for i, values in enumerate(self.average_precision):
             y = np.concatenate((values[:1], values))
             label = self._label(i, None if names is None else names[i])
-            own = {"label": label, "linestyle": LINESTYLES[i % len(LINESTYLES)]}
+            own = {"label": label, "linestyle": LINESTYLES[i % len(LINESTYLES)], **colors[i]}
             self.lines_ += self.ax_.plot(t, y, **own | style)
         self.ax_.set_ylim(-0.02, 1.02)
         queries = self._of_queries()
@@ -176,6 +177,7 @@ class ThresholdCurveDisplay(NamedDisplay):
         )
 
     def _label(self, i, name):
+        name = None if name is None else named(name, LEGEND)
         if self.mu_ap is None:
             return name
         width = "" if self.relative else f" / {self.thresholds[-1]:g}"
@@ -188,7 +190,9 @@ class CutoffCurveDisplay(NamedDisplay):
     """Measures over their cut-off: NDCG@n and NDCNG@n over n, or others that have one.
 
     Make it by `from_predictions` or `from_estimator`. Measures are told apart by line style and
-    marker, several systems by colour; of a single system each measure has a colour of its own.
+    marker, several systems by colour, by one measure by line style and marker too; of a single
+    system each measure has a colour of its own. A legend of more than eight lines stands beside
+    the axes: a figure of your own needs room for it, or ``layout="constrained"``.
 
     Parameters
     ----------
@@ -291,22 +295,25 @@ class CutoffCurveDisplay(NamedDisplay):
         return display.plot(ax=ax, **kwargs)
 
     def _draw_systems(self, ax, names, settings):
-        self._take_axes(ax)
+        n_systems, n_measures = self.values.shape[:2]
+        self._take_axes_for(ax, n_systems * n_measures)
         from matplotlib.ticker import MaxNLocator
 
         self.lines_ = []
-        for of_system, system in zip(self.values, names or [None] * len(self.values), strict=True):
-            color: dict = {}  # the next of the axes' cycle
+        colors = colors_of(n_systems)
+        for s, of_system in enumerate(self.values):
+            color = colors[s]
             for i, values in enumerate(of_system):
+                at = s if n_measures == 1 else i  # what the style tells apart
                 style = {
-                    "linestyle": LINESTYLES[i % len(LINESTYLES)],
-                    "marker": MARKERS[i % len(MARKERS)], "markersize": 5,
+                    "linestyle": LINESTYLES[at % len(LINESTYLES)],
+                    "marker": MARKERS[at % len(MARKERS)], "markersize": 5,
                 }
-                label = self._label(system, self.measures[i])
+                label = self._label(None if names is None else names[s], self.measures[i])
                 self.lines_ += self.ax_.plot(
                     self.cutoffs, values, **{"label": label, **style, **color, **settings}
                 )
-                if len(self.values) > 1:
+                if n_systems > 1:
                     color = {"color": self.lines_[-1].get_color()}
         locator = self.ax_.xaxis.get_major_locator()
         if isinstance(locator, MaxNLocator):  # else the ticks are the user's
@@ -318,4 +325,5 @@ class CutoffCurveDisplay(NamedDisplay):
     def _label(self, name, measure):
         if name is None:
             return f"{measure}@n"
+        name = named(name, LEGEND)
         return name if len(self.measures) == 1 else f"{name}, {measure}@n"

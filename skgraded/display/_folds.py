@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column, whole_number
 from skgraded._input.words import plural
-from skgraded.display._base import BLUE, SIDE, Display, low_to_high, need_matplotlib, wrapped
+from skgraded.display._base import (
+    BLUE,
+    INSIDE,
+    LEGEND,
+    SIDE,
+    Display,
+    colors_of,
+    low_to_high,
+    named,
+    need_matplotlib,
+    wrapped,
+)
 from skgraded.display._docs import documented
-from skgraded.display._systems import check_made_by
+from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
 from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
 from skgraded.reports.evaluation import evaluated_name
@@ -23,23 +34,27 @@ class FoldDisplay(Display):
     A box holds the middle half of the fold's queries, its line is the median, and its whiskers
     reach from the 5th to the 95th percentile. Points are the means of the folds. The dashed line
     is the mean over all queries, the band its interval: folds share most of their training data,
-    so their means have no interval that would hold.
+    so their means have no interval that would hold. Of several models the boxes of a fold stand
+    side by side, each model in its colour; means and intervals stand in the legend, which is
+    beside the axes if there are more than four models, and then no line is drawn.
 
     Make it by `from_cross_evaluation`.
 
     Parameters
     ----------
-    values : array-like of shape (n_queries,)
-        nan: left out.
-    fold : array-like of shape (n_queries,) of int
+    values : array-like of shape (n_queries,), or a list of such
+        nan: left out. Of several models a list, an element a model.
+    fold : array-like of shape (n_queries,) of int, or a list of such
         The fold of each query, from 0.
-    fold_means : array-like of shape (n_folds,)
+    fold_means : array-like of shape (n_folds,), or a list of such
         nan: none.
     measure : str
         Its name.
-    mean : float, optional
+    name : str or list of str, optional
+        A name a model; several models must have some.
+    mean : float or list of float, optional
         Over all queries.
-    interval : (float, float), optional
+    interval : (float, float) or list of such, optional
         That of `mean`.
     level : float, optional
         That of the interval.
@@ -47,13 +62,15 @@ class FoldDisplay(Display):
     Attributes
     ----------
     values, fold, fold_means, measure, mean, interval, level
-        As given.
+        As given; lists if there are several models.
+    name : list of str or None
     boxes_ : list of matplotlib.patches.PathPatch
-        A box a fold.
-    points_ : matplotlib.lines.Line2D
-        The means of the folds.
-    mean_line_ : matplotlib.lines.Line2D or None
+        A box a fold, model by model.
+    points_ : matplotlib.lines.Line2D, or a list of such
+        The means of the folds, of several models a line a model.
+    mean_line_ : matplotlib.lines.Line2D or None, or a list of such
     interval_ : matplotlib.patches.Patch or None
+        None of several models.
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
 
@@ -71,36 +88,42 @@ class FoldDisplay(Display):
     True
     """
 
-    values: np.ndarray
-    fold_means: np.ndarray
-    mean: float | None
-    interval: tuple[float, float] | None
+    values: np.ndarray | list[np.ndarray]
+    fold_means: np.ndarray | list[np.ndarray]
+    mean: Any  # a number, or one of each model
+    interval: Any
     level: float | None
-    fold: np.ndarray
+    fold: np.ndarray | list[np.ndarray]
     measure: str
     boxes_: list[Any]
     points_: Any
 
     def __init__(
         self,
-        values: ArrayLike,
-        fold: ArrayLike,
-        fold_means: ArrayLike,
+        values: Any,
+        fold: Any,
+        fold_means: Any,
         *,
         measure: str,
-        mean: float | None = None,
-        interval: tuple[float, float] | None = None,
+        name: str | list[str] | None = None,
+        mean: Any = None,
+        interval: Any = None,
         level: float | None = None,
     ):
-        self.values = column(values, "values")
-        self.fold_means = column(fold_means, "fold_means")
-        folds = column(fold, "fold", len(self.values), "values").tolist()
-        self.fold = np.array([whole_number(one, "fold", 0) for one in folds])
-        if self.fold.max() >= len(self.fold_means):
+        self._several = not isinstance(name, str) and name is not None
+        given = [values, fold, fold_means] if self._several else [[values], [fold], [fold_means]]
+        n = len(given[0])
+        if self._several and not len(given[1]) == len(given[2]) == n:
             raise ValueError(
-                f"fold has {self.fold.max()}, but fold_means only the folds 0 to "
-                f"{len(self.fold_means) - 1}."
+                f"values, fold and fold_means must have an element a model; got {n}, "
+                f"{len(given[1])} and {len(given[2])}."
             )
+        checked = [_checked(*model) for model in zip(*given, strict=True)]
+        self._models = checked
+        self.values, self.fold, self.fold_means = (
+            list(part) if self._several else part[0] for part in zip(*checked, strict=True)
+        )
+        self.name = as_names(name, n)
         self.measure = measure
         self.mean, self.interval, self.level = mean, interval, level
 
@@ -108,7 +131,7 @@ class FoldDisplay(Display):
     @documented
     def from_cross_evaluation(
         cls,
-        cross_evaluation: CrossEvaluation,
+        cross_evaluation: CrossEvaluation | Mapping[str, CrossEvaluation],
         *,
         measure: str | Measure | None = None,
         level: float = 0.95,
@@ -118,55 +141,129 @@ class FoldDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> FoldDisplay:
-        """Draw the folds of a cross-evaluation.
+        """Draw the folds of a cross-evaluation, or those of several models.
 
         Queries without a value are left out, and those of weight 0; boxes know no weights.
 
         Parameters
         ----------
-        cross_evaluation : CrossEvaluation
-            As `cross_evaluate` makes it.
+        cross_evaluation : CrossEvaluation, or mapping of str to CrossEvaluation
+            As `cross_evaluate` makes it; of several models by name.
         """
         need_matplotlib(f"{cls.__name__}.from_cross_evaluation")
-        check_made_by("cross_evaluate", cross_evaluation, CrossEvaluation, "cross_evaluation")
-        cv = cross_evaluation
-        name = evaluated_name(measure, list(cv.per_query))
-        query, fold, by_measure = cv.all_tests()
-        values = by_measure[name]
-        if cv.weights is not None:
-            values = np.where(cv.weights[query] > 0, values, np.nan)
-        intervals = cv.confidence_interval(
-            level, method=method, n_resamples=n_resamples, rng=rng
+        names, found = systems_of(cross_evaluation, None, "cross_evaluation")
+        for one in found:
+            check_made_by("cross_evaluate", one, CrossEvaluation, "cross_evaluation")
+        shown = evaluated_name(measure, list(found[0].per_query))
+        settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
+        parts: list = [
+            (*_values_of(one, evaluated_name(shown, list(one.per_query))), one.mean()[shown],
+             one.confidence_interval(level, **settings)[shown])
+            for one in found
+        ]
+        values, fold, means, mean, interval = (
+            list(part) if names else part[0] for part in zip(*parts, strict=True)
         )
         display = cls(
-            values, fold, [means[name] for means in fold_means(cv)], measure=name,
-            mean=cv.mean()[name], interval=intervals[name], level=level,
+            values, fold, means, measure=shown, name=names, mean=mean, interval=interval,
+            level=level,
         )
         return display.plot(ax=ax, **kwargs)
 
     def _draw(self, ax, settings):
-        self._take_axes(ax, layout="constrained")
+        n, n_folds = len(self._models), max(len(means) for _, _, means in self._models)
+        beside = n > INSIDE // 2  # of the axes, where the legend stands
+        size = max(6.4, 0.14 * n * n_folds) + 4 * beside, max(4.8, 1 + 0.22 * n)
+        self._take_axes(ax, layout="constrained", figsize=size)
         ax = self.ax_
-        defined = ~np.isnan(self.values)
-        places = range(len(self.fold_means))
-        by_fold: list = [self.values[defined & (self.fold == i)] for i in places]
-        style = {
-            "positions": places, "whis": (5, 95), "showfliers": False, "patch_artist": True,
-            "widths": 0.6, "manage_ticks": False, "boxprops": {"facecolor": (self._ink, 0.1)},
-            "medianprops": {"color": self._ink},
-        }
-        self.boxes_ = ax.boxplot(by_fold, **{**style, **settings})["boxes"]
-        self.boxes_[0].set_label("half of the queries; whiskers: 90 %")
-        (self.points_,) = ax.plot(
-            places, self.fold_means, linestyle="none", marker="D", color=BLUE,
-            label="mean of the fold",
-        )
-        self._draw_mean("mean of all")
-        ax.set(xlim=(-0.6, len(places) - 0.4), ylabel=wrapped(self.measure, SIDE))
-        ax.set_xlabel(f"fold, {_sizes(by_fold, int((~defined).sum()))}")
+        self.boxes_: list = []
+        self.mean_line_: Any = []
+        if self._several:
+            self.points_: Any = []
+            for i, setting in enumerate(colors_of(n)):
+                color = setting.get("color", f"C{i}")
+                self.points_.append(self._draw_model(i, color, settings))
+            self.interval_ = None
+        else:
+            self.points_ = self._draw_model(0, None, settings)
+            self._draw_mean("mean of all")
+        ax.set(xlim=(-0.6, n_folds - 0.4), ylabel=wrapped(self.measure, SIDE))
+        by_fold = [values for i in range(n) for values in self._by_fold(i)]
+        ax.set_xlabel(f"fold, {_sizes(by_fold, self._n_left_out())}")
         self._whole_ticks()
         self._fit_height()
-        self._legend_above()
+        return self._legend_beside() if beside else self._legend_above()
+
+    def _by_fold(self, i):
+        values, fold, means = self._models[i]
+        defined = ~np.isnan(values)
+        return [values[defined & (fold == at)] for at in range(len(means))]
+
+    def _n_left_out(self):
+        return max(int(np.isnan(values).sum()) for values, _, _ in self._models)
+
+    def _draw_model(self, i, color, settings):
+        """Draw the boxes of a model and the means of its folds; without a colour it is alone."""
+        n = len(self._models)
+        width = 0.8 / n if self._several else 0.6
+        by_fold = self._by_fold(i)
+        places = np.arange(len(by_fold)) + (i - (n - 1) / 2) * width
+        line = self._ink if color is None else color
+        style = {
+            "positions": places, "whis": (5, 95), "showfliers": False, "patch_artist": True,
+            "widths": 0.9 * width if self._several else width, "manage_ticks": False,
+            "boxprops": {"facecolor": (line, 0.1 if color is None else 0.3), "edgecolor": line},
+            "medianprops": {"color": line},
+        }
+        if color is not None:
+            style |= {"whiskerprops": {"color": line}, "capprops": {"color": line}}
+        boxes = self.ax_.boxplot(by_fold, **{**style, **settings})["boxes"]
+        self.boxes_ += boxes
+        if color is None:
+            boxes[0].set_label("half of the queries; whiskers: 90 %")
+        label = "mean of the fold" if color is None else self._label(i)
+        (points,) = self.ax_.plot(
+            places, self._models[i][2], linestyle="none", marker="D", color=color or BLUE,
+            label=label, markersize=None if n == 1 else max(2.5, 6 - n / 4),
+        )
+        if color is not None:
+            self.mean_line_.append(
+                self.ax_.axhline(self.mean[i], color=color, linestyle="--", linewidth=1)
+                if n <= INSIDE // 2 and self.mean is not None and not np.isnan(self.mean[i])
+                else None
+            )
+        return points
+
+    def _label(self, i):
+        """The name of a model, with its mean and interval."""
+        text = named(self.name[i], LEGEND)
+        if self.mean is None:
+            return text
+        text += f": mean {self.mean[i]:.3f}"
+        if self.interval is not None and not np.isnan(self.interval[i]).any():
+            text += " ({:.3f} to {:.3f})".format(*self.interval[i])
+        return text
+
+
+def _checked(values, fold, fold_means):
+    """Values, folds and means of the folds of a model as arrays that fit together."""
+    values, fold_means = column(values, "values"), column(fold_means, "fold_means")
+    folds = column(fold, "fold", len(values), "values").tolist()
+    places = np.array([whole_number(one, "fold", 0) for one in folds])
+    if places.max() >= len(fold_means):
+        raise ValueError(
+            f"fold has {places.max()}, but fold_means only the folds 0 to {len(fold_means) - 1}."
+        )
+    return values, places, fold_means
+
+
+def _values_of(cv, name):
+    """Values by query, the fold of each, and the means of the folds by one measure."""
+    query, fold, by_measure = cv.all_tests()
+    values = by_measure[name]
+    if cv.weights is not None:
+        values = np.where(cv.weights[query] > 0, values, np.nan)
+    return values, fold, [means[name] for means in fold_means(cv)]
 
 
 def _sizes(by_fold, n_left_out):

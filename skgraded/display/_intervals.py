@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import LEGEND, NamedDisplay, need_matplotlib, wrapped
+from skgraded.display._base import LEGEND, NamedDisplay, named, need_matplotlib, wrapped
 from skgraded.display._docs import documented
 from skgraded.display._systems import (
     check_made_by,
@@ -21,11 +21,30 @@ from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.write.tables import rows_of
-from skgraded.reports.write.text import percent_text
+from skgraded.reports.write.charts import charted, turned
+from skgraded.reports.write.text import percent_text, shortened
 
 MARKERS = "os^Dv*Pph8"
 LINE = 0.18  # inches that a line of letters takes
+
+
+def _rows_shown(comparison, measures):
+    """Rows of a comparison that are drawn, by measure, and a note unless they are all."""
+    by_measure = [
+        [row for row in comparison._told_rows() if row["measure"] == measure]
+        for measure in measures
+    ]
+    first, _ = charted(by_measure[0])
+    if len(first) == len(by_measure[0]):
+        return by_measure, ""
+    pairs = [(row["system"], row["baseline"]) for row in first]
+    found = [
+        [{(one["system"], one["baseline"]): one for row in rows for one in (row, turned(row))}[pair]
+         for pair in pairs]
+        for rows in by_measure
+    ]
+    best = f"of {shortened(pairs[0][0])}" if comparison.baseline is None else "of the best"
+    return found, f", {len(pairs)} {best} among {len(by_measure[0])}"
 
 
 class IntervalDisplay(NamedDisplay):
@@ -57,14 +76,18 @@ class IntervalDisplay(NamedDisplay):
         How many queries each mean is of, or all are.
     n_undefined : array-like of int, optional
         How many of these have no value of their own.
+    told_apart : array-like of shape (n_systems, n_measures), optional
+        Whether the test tells the two systems apart: the points of the others are hollow.
 
     Attributes
     ----------
-    means, low, high, measures, name, quantity, zero_line, level, n_queries, n_undefined
+    means, low, high, measures, name, quantity, zero_line, level, n_queries, n_undefined, told_apart
         As given; `means`, `low` and `high` have two dimensions, and `name`, unless None, an
         element a system.
     points_ : list of matplotlib.lines.Line2D
         The means, an element a measure; of a single system one element. Row i is at y = i.
+    hollow_ : list of matplotlib.lines.Line2D
+        Likewise, what makes points hollow.
     intervals_ : list of matplotlib.collections.LineCollection
         Likewise.
     ax_ : matplotlib.axes.Axes
@@ -107,6 +130,7 @@ class IntervalDisplay(NamedDisplay):
         level: float | None = None,
         n_queries: ArrayLike | None = None,
         n_undefined: ArrayLike | None = None,
+        told_apart: ArrayLike | None = None,
     ):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         self.means = systems_first(means, "means", (len(self.measures),))
@@ -117,6 +141,9 @@ class IntervalDisplay(NamedDisplay):
                     f"{argument} must have the shape {self.means.shape} of means; "
                     f"got {end.shape}."
                 )
+        self.told_apart = None
+        if told_apart is not None:
+            self.told_apart = np.asarray(told_apart, dtype=bool).reshape(self.means.shape)
         self.quantity = quantity
         self.zero_line = zero_line
         self.level = level
@@ -185,29 +212,29 @@ class IntervalDisplay(NamedDisplay):
     ) -> IntervalDisplay:
         """Draw the mean differences of a comparison with their intervals.
 
-        Without a baseline a row is a pair of systems. Intervals are as in the comparison's table:
-        not corrected for their number.
+        Without a baseline a row is a pair of systems; of more than 24 pairs those of the system
+        that is the best by the first measure are drawn, as the axis says. Intervals are those of
+        the comparison's table. The points of systems that the test does not tell apart are hollow.
         """
         need_matplotlib(f"{cls.__name__}.from_comparison")
         check_made_by("compare", comparison, Comparison, "comparison")
         shown = measure_names(measures, comparison.measures)
-        by_measure = [
-            [row for row in rows_of(comparison.table) if row["measure"] == measure]
-            for measure in shown
-        ]
-        means, low, high, n_queries = (
+        by_measure, note = _rows_shown(comparison, shown)
+        means, low, high, n_queries, told_apart = (
             np.array([[row[key] for row in rows] for rows in by_measure]).T
-            for key in ("difference", "ci_low", "ci_high", "n_queries")
+            for key in ("difference", "ci_low", "ci_high", "n_queries", "told_apart")
         )
         baseline = comparison.baseline
         display = cls(
             means, low, high, measures=shown, zero_line=True, level=comparison.level,
-            n_queries=n_queries,
+            n_queries=n_queries, told_apart=None if comparison.test is None else told_apart,
             name=[
-                row["system"] + ("" if baseline is not None else f" − {row['baseline']}")
+                row["system"] if baseline is not None
+                else f"{shortened(row['system'])} − {shortened(row['baseline'])}"
                 for row in by_measure[0]
             ],
-            quantity="mean difference" + ("" if baseline is None else f" to {baseline}"),
+            quantity="mean difference"
+            + ("" if baseline is None else f" to {shortened(baseline)}") + note,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -248,20 +275,22 @@ class IntervalDisplay(NamedDisplay):
 
     def _draw_systems(self, ax, names, settings):
         tables: tuple = self.means, self.low, self.high
+        told_apart = self.told_apart
         if len(self.means) == 1 and (names is None or len(self.measures) > 1):
             tables = tuple(table.T for table in tables)
+            told_apart = None if told_apart is None else told_apart.T
             rows, series = self.measures, names or [None]
         else:
             rows = names or [""] * len(self.means)
             series = self.measures if len(self.measures) > 1 else [None]
-        rows = [wrapped(row) for row in rows]
+        rows = [named(row) if names is not None else wrapped(row) for row in rows]
         n_lines = max(row.count("\n") + 1 for row in rows)
         height = max(LINE * (n_lines + 0.4), 0.13 * (len(series) + 0.6))  # of a row, in inches
         above = 1.3 * LINE * len(series)  # of the legend
         self._take_axes(
             ax, layout="constrained", figsize=(6.4, 1.4 + height * len(rows) + above)
         )
-        self._draw_rows(tables, series, settings)
+        self._draw_rows(tables, told_apart, series, settings)
         of = f"{self.measures[0]}: " if len(self.measures) == 1 and names is not None else ""
         widest = max(len(line) for row in rows for line in row.split("\n"))
         self.ax_.set_xlabel(wrapped(of + self._what(), min(60, 72 - widest)))
@@ -271,17 +300,25 @@ class IntervalDisplay(NamedDisplay):
             self._legend_above()
         self._fit_letters(n_lines)
 
-    def _draw_rows(self, tables, series, settings):
-        self.points_, self.intervals_ = [], []
+    def _draw_rows(self, tables, told_apart, series, settings):
+        self.points_, self.hollow_, self.intervals_ = [], [], []
         if self.zero_line:
             self.ax_.axvline(0, color=self._ink, linewidth=0.8, zorder=1)
         for i, (means, low, high) in enumerate(zip(*(table.T for table in tables), strict=True)):
             y = np.arange(len(means)) + 0.7 * ((i + 0.5) / len(series) - 0.5)
             style = {"linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
-            label = {} if series[i] is None else {"label": wrapped(series[i], LEGEND)}
+            label = {} if series[i] is None else {"label": named(series[i], LEGEND)}
             self.points_ += self.ax_.plot(means, y, **{**label, **style, **settings})
             color = self.points_[-1].get_color()
+            if told_apart is not None:
+                self._draw_hollow(told_apart[:, i], means, y, style | settings, color)
             self.intervals_.append(self.ax_.hlines(y, low, high, colors=color, linewidth=1.5))
+
+    def _draw_hollow(self, told_apart, means, y, style, color):
+        """Draw the points of what is not told apart once more, hollow."""
+        shown = np.where(told_apart, np.nan, means)
+        hollow = {"color": color, "markerfacecolor": self.ax_.get_facecolor(), "zorder": 3}
+        self.hollow_ += self.ax_.plot(shown, y, **style | hollow)
 
     def _fit_letters(self, n_lines):
         """Make the letters of the rows no higher than the rows."""

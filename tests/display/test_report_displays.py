@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 DIFFERENCE, INTERVAL, FOLD = sg.QueryDifferenceDisplay, sg.IntervalDisplay, sg.FoldDisplay
+HEAT = sg.DifferenceHeatmapDisplay
 LONG = "experiment-2026-11_lambdarank_depth8_leaves63_$seed$_{}"
 MEASURES = ["ndcng@5", "map(undefined=nan)"]
 NAMES = ["NDCNG@5", "AP(undefined=nan)"]

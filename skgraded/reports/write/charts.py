@@ -171,7 +171,7 @@ def charted(records):
         )
     best = max(means, key=lambda name: means[name])
     of_best = [
-        record if record["system"] == best else _turned(record)
+        record if record["system"] == best else turned(record)
         for record in records if best in (record["system"], record["baseline"])
     ]
     of_best.sort(key=lambda record: -means[record["baseline"]])
@@ -186,7 +186,7 @@ def _rank(mean):
     return mean if mean == mean else -math.inf
 
 
-def _turned(record):
+def turned(record):
     """The record of the same pair with the other system first."""
     changed = {
         one: record[other] for one, other in (

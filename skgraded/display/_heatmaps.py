@@ -1,0 +1,169 @@
+"""Mean differences of all pairs of systems, shaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded.display._base import Display, named, need_matplotlib, wrapped
+from skgraded.display._docs import documented
+from skgraded.display._systems import as_names, check_made_by
+from skgraded.measures import Measure
+from skgraded.reports.comparison_table import ComparisonTable, matrices_of
+from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.write.text import signed
+
+MOST = 40  # systems that are drawn
+WRITTEN = 25  # systems up to which the numbers stand in the cells
+
+
+class DifferenceHeatmapDisplay(Display):
+    """Mean differences of all pairs of systems as a heat map.
+
+    A cell is the mean of the row's system less that of the column's: blue where the row's is
+    better, red where it is worse. Pairs that the test tells apart are bold and have a star. Columns
+    have the numbers of the rows. Of more than 40 systems the first 40 are drawn; of more than
+    25 the numbers are left out, and a dot stands for the star.
+
+    Make it by `from_comparison`.
+
+    Parameters
+    ----------
+    differences : array-like of shape (n_systems, n_systems)
+        nan: not known.
+    told_apart : array-like of shape (n_systems, n_systems), optional
+        1 where the test tells the two systems apart, else 0 or nan.
+    name : list of str
+        A name a system.
+    measure : str
+        Its name.
+
+    Attributes
+    ----------
+    differences, told_apart, name, measure
+        As given.
+    image_ : matplotlib.image.AxesImage
+    texts_ : list of matplotlib.text.Text
+        Row by row, of the cells that have one.
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skgraded as sg
+    >>> from matplotlib.figure import Figure
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
+    >>> found = {
+    ...     f"noise {i}": sg.evaluate(
+    ...         y, y + i * np.random.default_rng(i).normal(size=len(y)), qid=qid, measures="ap")
+    ...     for i in (1, 2, 4)
+    ... }
+    >>> display = sg.DifferenceHeatmapDisplay.from_comparison(
+    ...     sg.compare(found, rng=0), ax=Figure().subplots())
+    >>> display.name, [text.get_text() for text in display.texts_[:2]]
+    (['noise 1', 'noise 2', 'noise 4'], ['+.165*', '+.239*'])
+    """
+
+    def __init__(
+        self,
+        differences: ArrayLike,
+        told_apart: ArrayLike | None = None,
+        *,
+        name: list[str],
+        measure: str,
+    ):
+        self.differences = np.asarray(differences, dtype=float)
+        n = len(self.differences)
+        if self.differences.shape != (n, n) or n == 0:
+            raise ValueError(
+                "differences must have the shape (n_systems, n_systems); got "
+                f"{self.differences.shape}."
+            )
+        self.told_apart = None
+        if told_apart is not None:
+            self.told_apart = np.asarray(told_apart, dtype=float)
+            if self.told_apart.shape != (n, n):
+                raise ValueError(
+                    f"told_apart must have the shape {(n, n)} of differences; got "
+                    f"{self.told_apart.shape}."
+                )
+        self.name, self.measure = as_names(name, n), measure
+
+    @classmethod
+    @documented
+    def from_comparison(
+        cls,
+        comparison: ComparisonTable,
+        *,
+        measure: str | Measure | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> DifferenceHeatmapDisplay:
+        """Draw the mean differences of all pairs of a comparison, the best system first.
+
+        With a baseline only its pairs are tested, and marked.
+
+        Parameters
+        ----------
+        comparison : Comparison or SummaryComparison
+            As `compare` makes it.
+        """
+        need_matplotlib(f"{cls.__name__}.from_comparison")
+        check_made_by("compare", comparison, ComparisonTable, "comparison", "Comparison")
+        shown = evaluated_name(measure, comparison.measures)
+        systems, differences, told_apart = matrices_of(comparison, shown)
+        display = cls(differences, told_apart, name=systems, measure=shown)
+        return display.plot(ax=ax, **kwargs)
+
+    def _draw(self, ax, settings):
+        n = min(len(self.differences), MOST)
+        width = 28 if n <= WRITTEN else 60
+        numbers = range(1, n + 1)
+        names = [f"{named(name, width)}  {i}" for i, name in zip(numbers, self.name, strict=False)]
+        longest = max(len(line) for name in names for line in name.split("\n"))
+        side = 0.8 + max(0.5 if n <= WRITTEN else 0.22, 2.4 / n) * n
+        self._take_axes(
+            ax, layout="constrained",
+            figsize=(side + 1.5 + longest * (0.085 if n <= WRITTEN else 0.06), side),
+        )
+        values = self.differences[:n, :n]
+        peak = np.nanmax(np.abs(values), initial=0.0) or 1.0
+        style = {"cmap": "RdBu", "vmin": -peak, "vmax": peak, **settings}
+        self.image_ = self.ax_.imshow(values, **style)
+        small = {"fontsize": "small" if n <= WRITTEN else "xx-small"}
+        self.ax_.set_yticks(range(n), names, **small)
+        self.ax_.set_xticks(range(n), list(map(str, numbers)), **small)
+        self.ax_.tick_params(length=0)
+        self.figure_.colorbar(
+            self.image_, ax=self.ax_, shrink=0.8,
+            label=wrapped(f"mean difference in {self.measure}, row less column"),
+        )
+        left_out = len(self.differences) - n
+        self.ax_.set_xlabel(self._what() + (f"; {left_out} more systems" if left_out else ""))
+        self._write(values, peak, n)
+
+    def _what(self):
+        marked = self.told_apart is not None and (self.told_apart == 1).any()
+        mark = "*" if len(self.differences) <= WRITTEN else "·"
+        return f"system; {mark} told apart by the test" if marked else "system"
+
+    def _write(self, values, peak, n):
+        """Write the numbers in their cells, those that are told apart bold."""
+        self.texts_ = []
+        digits = 3 if peak >= 0.01 else 4
+        for i, j in np.argwhere(np.isfinite(values)):
+            apart = self.told_apart is not None and bool(self.told_apart[i, j] == 1)
+            text = signed(values[i, j], digits).replace("0.", ".", 1) + "*" * apart
+            if n > WRITTEN:
+                text = "·" * apart
+            if i == j or not text:
+                continue
+            red, green, blue, _ = self.image_.to_rgba(values[i, j])
+            is_dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.18
+            self.texts_.append(self.ax_.text(
+                j, i, text, ha="center", va="center", fontsize=6.5 if n <= WRITTEN else 9,
+                color="white" if is_dark else "black", fontweight="bold" if apart else "normal",
+            ))

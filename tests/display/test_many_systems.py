@@ -1,0 +1,234 @@
+"""Displays of many systems, and of systems with hostile names, can be read."""
+
+import matplotlib
+import numpy as np
+import pytest
+from small_reports import cross_evaluation, systems
+
+import skgraded as sg
+
+matplotlib.use("Agg")  # no screen is needed
+
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.colors import to_hex  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+HOSTILE = ["$x$ & $", "_hidden", "two\nlines", "x" * 300, "a {b} \\\\ c%", "مرتب"]
+NAMES = [*HOSTILE, *(f"run-{i}" for i in range(14))]
+MEASURES = ["NDCNG@10", "MuAP"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def scores_of(names):
+    X, y, qid = sg.datasets.make_ranking(20, 8, random_state=0)
+    scores = {
+        name: y + (1 + i / 4) * np.random.default_rng(i).normal(size=len(y))
+        for i, name in enumerate(names)
+    }
+    return y, scores, qid
+
+
+def folds_of(names):
+    return {
+        name: sg.CrossEvaluation(
+            one.query_ids, one.per_query, one.undefined, fold=np.arange(20) % 4,
+            fit_time=np.ones(4), score_time=np.ones(4), errors=[None] * 4,
+        )
+        for name, one in systems(names, 20, MEASURES).items()
+    }
+
+
+def drawn(kind, names):
+    y, scores, qid = scores_of(names)
+    compared = sg.compare(systems(names, 40, MEASURES), test="t")
+    return {
+        "threshold": lambda: sg.ThresholdCurveDisplay.from_predictions(y, scores, qid=qid),
+        "cutoff": lambda: sg.CutoffCurveDisplay.from_predictions(y, scores, qid=qid),
+        "cutoff of one measure": lambda: sg.CutoffCurveDisplay.from_predictions(
+            y, scores, qid=qid, measures="ndcng"
+        ),
+        "intervals": lambda: sg.IntervalDisplay.from_comparison(compared),
+        "means": lambda: sg.IntervalDisplay.from_evaluations(systems(names, 40, MEASURES)),
+        "folds": lambda: sg.FoldDisplay.from_cross_evaluation(folds_of(names)),
+        "heat map": lambda: sg.DifferenceHeatmapDisplay.from_comparison(compared),
+    }[kind]()
+
+
+KINDS = ["threshold", "cutoff", "cutoff of one measure", "intervals", "means", "folds", "heat map"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_systems", [2, 5, 20])
+def test_all_texts_are_in_the_figure_and_no_legend_hides_a_curve(kind, n_systems):
+    display = drawn(kind, NAMES[:n_systems])
+    figure, ax = display.figure_, display.ax_
+    figure.draw_without_rendering()
+    low, high = sorted(ax.get_ylim())
+    rows = [
+        label for at, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+        if low <= at <= high and label.get_text()
+    ]
+    legend = ax.get_legend()
+    texts = [*rows, ax.xaxis.label, ax.yaxis.label]
+    texts += [] if legend is None else legend.get_texts()
+    for text in filter(lambda text: text.get_text(), texts):
+        box = text.get_window_extent()
+        assert figure.bbox.x0 <= box.x0 + 1 and box.x1 - 1 <= figure.bbox.x1, text.get_text()
+        assert figure.bbox.y0 <= box.y0 + 1 and box.y1 - 1 <= figure.bbox.y1, text.get_text()
+    if legend is not None and len(legend.get_texts()) > 8:
+        assert legend.get_window_extent().x0 >= ax.bbox.x1
+    boxes = [label.get_window_extent() for label in rows]
+    assert all(one.y1 <= other.y0 + 1 or other.y1 <= one.y0 + 1
+               for one, other in zip(boxes, boxes[1:], strict=False))
+
+
+@pytest.mark.parametrize("kind", ["threshold", "cutoff", "cutoff of one measure", "folds"])
+def test_every_system_has_its_entry_in_the_legend(kind):
+    display = drawn(kind, NAMES)
+    entries = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    n = 40 if kind == "cutoff" else 20
+    assert len(entries) == n
+    shown = " ".join(" ".join(entries).split()).replace("\\$", "$")
+    for name in ("$x$ & $", "_hidden", "two lines", "run-13"):
+        assert name in shown
+    assert "x" * 40 not in shown.replace("…", " ")  # of 300 letters the first 31 and the last 16
+
+
+@pytest.mark.parametrize("n_measures", [1, 2])
+def test_no_two_of_twenty_systems_look_alike(n_measures):
+    values = np.zeros((20, n_measures, 2))
+    ax = Figure().subplots()
+    sg.CutoffCurveDisplay([1, 2], values, measures=MEASURES[:n_measures], name=NAMES).plot(ax=ax)
+    looks = {(to_hex(o.get_color()), o.get_linestyle(), o.get_marker()) for o in ax.lines}
+    assert len(looks) == len(ax.lines) == 20 * n_measures
+    styles = {line.get_linestyle() for line in ax.lines}
+    assert len(styles) == (4 if n_measures == 1 else 2)
+
+
+def test_of_very_many_pairs_those_of_the_best_system_are_drawn():
+    compared = sg.compare(systems(NAMES[6:], 40, MEASURES), test="t")
+    best = compared.leaderboard().systems[0]
+    display = sg.IntervalDisplay.from_comparison(compared, ax=Figure().subplots())
+    assert display.means.shape == (13, 2)
+    assert all(name.startswith(f"{best} − ") for name in display.name)
+    assert f"13 of {best} among 91" in display.ax_.get_xlabel().replace("\n", " ")
+    rows = {
+        (row["system"], row["baseline"], row["measure"]): row
+        for row in compared.to_frame().to_dict("records")
+    }
+    for name, differences in zip(display.name, display.means, strict=True):
+        other = name.removeprefix(f"{best} − ")
+        for measure, difference in zip(MEASURES, differences, strict=True):
+            if (best, other, measure) in rows:
+                assert difference == rows[best, other, measure]["difference"]
+            else:
+                assert difference == -rows[other, best, measure]["difference"]
+
+
+@pytest.mark.parametrize("n_systems", [2, 5])
+def test_points_of_what_is_not_told_apart_are_hollow(n_systems):
+    compared = sg.compare(systems(NAMES[6 : 6 + n_systems], 60, MEASURES), test="t")
+    display = sg.IntervalDisplay.from_comparison(compared, ax=Figure().subplots())
+    frame = compared.to_frame()
+    hollow = np.concatenate([np.isfinite(line.get_xdata()) for line in display.hollow_])
+    by_measure = [frame[frame.measure == measure].p_adjusted > 0.05 for measure in MEASURES]
+    assert hollow.tolist() == np.concatenate(by_measure).tolist()
+    untested = sg.compare(systems(NAMES[:2], 60, MEASURES), test=None)
+    assert sg.IntervalDisplay.from_comparison(untested, ax=Figure().subplots()).hollow_ == []
+
+
+# Heat maps ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("baseline", [None, "run-0"])
+def test_a_heat_map_shows_all_mean_differences_and_marks_what_is_told_apart(baseline):
+    names = [f"run-{i}" for i in range(4)]
+    compared = sg.compare(systems(names, 60, MEASURES), baseline=baseline, test="t")
+    display = sg.DifferenceHeatmapDisplay.from_comparison(
+        compared, measure="MuAP", ax=Figure().subplots()
+    )
+    values = compared.per_query["MuAP"]
+    means = np.array([values[names.index(name)].mean() for name in display.name])
+    assert display.name == compared.leaderboard().systems
+    np.testing.assert_allclose(display.image_.get_array(), means[:, None] - means, atol=1e-12)
+    texts = iter(display.texts_)
+    apart = {
+        frozenset((row["system"], row["baseline"]))
+        for row in compared.to_frame().to_dict("records")
+        if row["measure"] == "MuAP" and row["p_adjusted"] <= 0.05
+    }
+    for i, one in enumerate(display.name):
+        for j, other in enumerate(display.name):
+            if i != j:
+                text = next(texts)
+                assert text.get_position() == (j, i)
+                marked = frozenset((one, other)) in apart
+                assert text.get_text().endswith("*") == marked
+                assert (text.get_fontweight() == "bold") == marked
+
+
+def test_a_heat_map_of_sums_is_that_of_the_values():
+    evaluations = systems(["a", "b", "c"], 30, MEASURES)
+    of_sums = sg.compare(sg.Summaries.of(evaluations), test="t")
+    one, other = (
+        sg.DifferenceHeatmapDisplay.from_comparison(found, ax=Figure().subplots())
+        for found in (of_sums, sg.compare(evaluations, test="t"))
+    )
+    np.testing.assert_allclose(one.differences, other.differences, atol=1e-12)
+    np.testing.assert_array_equal(one.told_apart, other.told_apart)
+
+
+def test_a_heat_map_of_very_many_systems_has_dots_for_numbers():
+    names = [f"run-{i}" for i in range(45)]
+    compared = sg.compare(systems(names, 30, ["AP"]), test="t", correction=None)
+    display = sg.DifferenceHeatmapDisplay.from_comparison(compared, ax=Figure().subplots())
+    assert display.image_.get_array().shape == (40, 40)
+    assert {text.get_text() for text in display.texts_} == {"·"}
+    assert display.ax_.get_xlabel() == "system; · told apart by the test; 5 more systems"
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    (([[0, 1]],), r"differences must have the shape \(n_systems, n_systems\); got \(1, 2\)"),
+    (([[0, 1], [1, 0]], [[1]]), r"told_apart must have the shape \(2, 2\) of differences"),
+])
+def test_matrices_that_do_not_fit_together(given, message):
+    with pytest.raises(ValueError, match=message):
+        sg.DifferenceHeatmapDisplay(*given, name=["a", "b"], measure="AP")
+
+
+def test_a_heat_map_needs_a_comparison():
+    with pytest.raises(TypeError, match="comparison must be of type Comparison, made by compare"):
+        sg.DifferenceHeatmapDisplay.from_comparison(cross_evaluation())
+
+
+# Folds of several models -------------------------------------------------------------------------
+
+def test_folds_of_several_models_are_drawn_as_each_alone():
+    models = folds_of(["a", "b", "c"])
+    together = sg.FoldDisplay.from_cross_evaluation(models, measure="MuAP", ax=Figure().subplots())
+    assert together.name == list(models)
+    for i, one in enumerate(models.values()):
+        alone = sg.FoldDisplay.from_cross_evaluation(one, measure="MuAP", ax=Figure().subplots())
+        np.testing.assert_array_equal(
+            together.points_[i].get_ydata(), alone.points_.get_ydata()
+        )
+        assert together.mean_line_[i].get_ydata()[0] == one.mean()["MuAP"]
+        for box, single in zip(together.boxes_[4 * i : 4 * i + 4], alone.boxes_, strict=True):
+            heights, expected = (b.get_path().vertices[:, 1] for b in (box, single))
+            assert (heights.min(), heights.max()) == (expected.min(), expected.max())
+    places = np.sort(np.concatenate([points.get_xdata() for points in together.points_]))
+    assert np.diff(places).min() > 0.2
+    low, high = models["a"].confidence_interval(0.95, method="t")["MuAP"]
+    label = together.points_[0].get_label()
+    assert label == f"a: mean {models['a'].mean()['MuAP']:.3f} ({low:.3f} to {high:.3f})"
+
+
+def test_models_must_have_an_element_of_each_kind():
+    with pytest.raises(ValueError, match="must have an element a model; got 2, 1 and 2"):
+        sg.FoldDisplay([[1], [1]], [[0]], [[1], [1]], measure="AP", name=["a", "b"])
+    with pytest.raises(TypeError, match="must be of type CrossEvaluation"):
+        sg.FoldDisplay.from_cross_evaluation({"a": systems(["a"], 5)["a"]})
