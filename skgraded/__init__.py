@@ -1,5 +1,10 @@
 """Measures of graded ranking, as scikit-learn scorers and LightGBM metrics."""
 
+# ruff: noqa: E402, I001 — first of all what takes no time: Ctrl-C during the other imports
+from skgraded._input.interrupts import end_quietly
+
+end_quietly()
+
 from skgraded import datasets, display, reports
 from skgraded._input.versions import show_versions
 from skgraded.display import *

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 
 from skgraded import __version__
+from skgraded._input.interrupts import raising
 from skgraded._input.words import plain_list, printable
 from skgraded._input.writing import write_text
 from skgraded.cli import _printing
@@ -65,9 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
             text = _report(args, notes.append)
-        _write(text, args)
+        with raising():  # so that nothing half-written is left
+            _write(text, args)
     except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except KeyboardInterrupt:
         return 130
@@ -84,13 +86,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     if not args.quiet:
         for note in notes:
-            print(f"skgraded: note: {printable(note)}", file=sys.stderr)
+            _say(f"note: {note}")
     return 0
 
 
 def _fail(message):
-    print(f"skgraded: {printable(' '.join(message.split()))}", file=sys.stderr)
+    _say(" ".join(message.split()))
     return 2
+
+
+def _say(message):
+    if sys.stderr is not None:  # a closed one: print would take standard output
+        print(f"skgraded: {printable(message)}", file=sys.stderr)
 
 
 def _report(args, note):
@@ -188,8 +195,23 @@ def _write(text, args):
     elif sys.stdout is None:
         raise ValueError("standard output is closed: give --output.")
     else:
+        _print(text)
+
+
+def _print(text):
+    try:
         sys.stdout.write(text)
         sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _drop_output()
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def _drop_output():
+    """Let what is left unwritten go nowhere, or the end of the process would fail once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # Arguments ---------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from skgraded.reports.evaluation import Evaluation, evaluate
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
+HEAD = 1 << 20  # bytes that a look into a pipe takes; bzip2 unpacks nothing of fewer
 TABLES = (".parquet", *(
     kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")
 ))
@@ -124,23 +125,34 @@ def _with_ties(settings):
     ])
 
 
-class _Kept(io.BytesIO):
-    """The whole of a pipe, which can be read but once."""
+class _Piped(io.RawIOBase):
+    """Standard input or a pipe, which can be read but once, and its first bytes, for a look."""
 
     def __init__(self, name, file):
-        super().__init__(file.read())
         self.name = name
+        self.head = file.read(HEAD)
+        self._first, self._file = io.BytesIO(self.head), file
+
+    def readable(self):
+        return True
+
+    def readinto(self, room):
+        return self._first.readinto(room) or self._file.readinto(room)
+
+    def close(self):
+        if self._file is not getattr(sys.stdin, "buffer", None):
+            self._file.close()
+        super().close()
 
 
 def _source(path):
-    """A path, or what is read of standard input or a pipe."""
+    """A path, or standard input or a pipe as an open file."""
     if path == "-":
         if sys.stdin is None:
             raise ValueError("standard input is closed: give the name of a file in place of -.")
-        return _Kept("<stdin>", sys.stdin.buffer)
+        return io.BufferedReader(_Piped("<stdin>", sys.stdin.buffer))
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        with open(path, "rb") as file:
-            return _Kept(path, file)
+        return io.BufferedReader(_Piped(path, open(path, "rb")))
     return path
 
 
@@ -151,13 +163,12 @@ def _name(source):
 def _is_letor(source):
     """Whether the second word of the first line is a LETOR query."""
     try:
-        with unpacked(source) as (file, _):
+        with unpacked(io.BytesIO(source.raw.head) if hasattr(source, "raw") else source) as (
+            file, _,
+        ):
             head = next((line for line in file.peek(1 << 16).splitlines() if line.strip()), b"")
     except DAMAGED:
         return False
-    finally:
-        if isinstance(source, _Kept):
-            source.seek(0)
     words = head.split(None, 2)
     return len(words) > 1 and words[1].startswith(b"qid:") or head.startswith(b"#")
 

@@ -19,8 +19,16 @@ BLOCK = 1 << 22  # bytes that are parsed at a time
 BOM = b"\xef\xbb\xbf"
 MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes of a line
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
+PACKED = {
+    "gzip": (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
+    "bzip2": (b"BZh", bz2.BZ2File),
+    "xz": (b"\xfd7zXZ\0", lzma.LZMAFile),
+}
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"  # which has no lines
+MOST_PARQUET = 1 << 28  # bytes of one that cannot be read where it is
+MOST_PACKED = 100  # bytes out of one, of which there are as many as MANY
+MANY = 1 << 26
 
 
 def check_path(path):
@@ -52,12 +60,9 @@ def unpacked(path):
 def _unpacking(file, path):
     """The file as it reads unpacked, by its first bytes."""
     head = file.peek(6)[:6]
-    if head.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=file)
-    if head.startswith(b"BZh"):
-        return _Damaged(bz2.BZ2File(file))
-    if head.startswith(b"\xfd7zXZ\0"):
-        return lzma.LZMAFile(file)
+    for kind, (start, opened) in PACKED.items():
+        if head.startswith(start):
+            return _Packed(kind, opened, file, path)
     if head.startswith(ZSTD):
         raise ValueError(
             f"{check_path(path)}: line 1: the file is compressed with Zstandard, which is not "
@@ -66,18 +71,24 @@ def _unpacking(file, path):
     return file
 
 
-def _packing(file):
-    return "gzip" if isinstance(file, gzip.GzipFile) else "compressed"
+class _Packed:
+    """A packed file as it reads unpacked, unless it is one that is made to fill a memory."""
 
-
-class _Damaged:
-    """A bzip2 file, whose OSError of damaged data is no error of the system."""
-
-    def __init__(self, file):
-        self._file = file
+    def __init__(self, kind, opened, file, path):
+        self.kind = kind
+        self._packed, self._path, self._size = _Counted(file), check_path(path), 0
+        self._file = opened(self._packed)
 
     def read1(self, size):
-        return self._read(self._file.read1, size)
+        piece = self._read(self._file.read1, size)
+        self._size += len(piece)
+        if self._size > max(MANY, MOST_PACKED * self._packed.size):
+            raise ValueError(
+                f"{self._path}: the {self.kind} data unpack to more than {MOST_PACKED} times their "
+                f"size, as those do that are made to fill a memory. If that is meant, unpack the "
+                "file before, or into a pipe."
+            )
+        return piece
 
     def peek(self, size):
         return self._read(self._file.peek, size)
@@ -86,9 +97,21 @@ class _Damaged:
         try:
             return read(size)
         except OSError as error:
-            if error.errno is not None:
+            if error.errno is not None or isinstance(error, DAMAGED):
                 raise
-            raise EOFError(str(error)) from None
+            raise EOFError(str(error)) from None  # bzip2's own, of damaged data
+
+
+class _Counted:
+    """An open file, and how many bytes of it have been read."""
+
+    def __init__(self, file):
+        self._file, self.size = file, 0
+
+    def read(self, size=-1):
+        piece = self._file.read(size)
+        self.size += len(piece)
+        return piece
 
 
 def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
@@ -127,7 +150,7 @@ def blocks(source, path, progress=False):
             except DAMAGED as error:
                 line = first + sum(piece.count(b"\n") for piece in pieces)
                 raise ValueError(
-                    f"{path}: line {line}: the {_packing(file)} data are damaged or cut short "
+                    f"{path}: line {line}: the {file.kind} data are damaged or cut short "
                     f"({error}). Fetch the file anew."
                 ) from None
             show()
@@ -145,10 +168,15 @@ def blocks(source, path, progress=False):
 
 
 def _refuse_endless(text, path, first):
-    """Refuse a line that goes on and on; a Parquet file has no lines."""
-    most = MAX_LINE.get()
-    endless = len(text) > most and text.find(b"\n", 0, most + 1) < 0
-    if endless and not text.startswith(PARQUET):
+    """Refuse a line that goes on and on; a Parquet file, which has no lines, may be larger."""
+    most, is_parquet = MAX_LINE.get(), text.startswith(PARQUET)
+    if is_parquet and len(text) > max(most, MOST_PARQUET):
+        raise ValueError(
+            f"{path}: a Parquet file of more than {max(most, MOST_PARQUET):,} bytes is not read "
+            "from a pipe or packed: give the file itself, or lift the limit by --max-line of the "
+            "command."
+        )
+    if len(text) > most and text.find(b"\n", 0, most + 1) < 0 and not is_parquet:
         raise ValueError(
             f"{path}: line {first}: the line has more than {most:,} bytes. If that is meant, lift "
             "the limit by --max-line of the command."

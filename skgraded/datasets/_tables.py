@@ -13,7 +13,15 @@ from sklearn.utils import Bunch
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import query_codes
 from skgraded._input.words import object_array
-from skgraded.datasets._files import PARQUET, blocks, check_path, number_in, repeats, shown
+from skgraded.datasets._files import (
+    PARQUET,
+    blocks,
+    check_path,
+    number_in,
+    repeats,
+    shown,
+    unpacked,
+)
 
 
 @dataclass(frozen=True)
@@ -46,14 +54,18 @@ def read_columns(source, names: Names, progress=False) -> Bunch:
     names the file, and the line of a CSV file, or the row of a Parquet file.
     """
     path = check_path(source)
-    data = b"".join(text for _, text in blocks(source, path, progress))
-    if not data.strip():
-        raise ValueError(f"{path}: line 1: the file is empty; a row with names was expected.")
     for name in names.all:
         if names.all.count(name) > 1:
             raise ValueError(f"{path}: column {name!r} is asked for twice.")
-    read = _read_parquet if data.startswith(PARQUET) else _read_csv
-    return read(data, path, names)
+    with unpacked(source) as (file, raw):
+        if file is raw and file.peek(4)[:4] == PARQUET and raw.seekable():
+            return _read_parquet(raw, path, names)  # whose parts are read where they are
+    data = b"".join(text for _, text in blocks(source, path, progress))
+    if not data.strip():
+        raise ValueError(f"{path}: line 1: the file is empty; a row with names was expected.")
+    if data.startswith(PARQUET):
+        return _read_parquet(io.BytesIO(data), path, names)
+    return _read_csv(data, path, names)
 
 
 def _refuse_missing(path, place, names, known):
@@ -78,13 +90,13 @@ def _columns(table, names):
 
 # Parquet -----------------------------------------------------------------------------------------
 
-def _read_parquet(data, path, names):
+def _read_parquet(source, path, names):
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
     try:
         # Arrow's own threads and buffers may abort the process when it ends (apache/arrow#34314).
-        file = ParquetFile(io.BytesIO(data), pre_buffer=False)
+        file = ParquetFile(source, pre_buffer=False)
         _refuse_missing(path, "", names, file.schema_arrow.names)
         table = file.read(names.all, use_threads=False)
         frame = table.to_pandas(use_threads=False, ignore_metadata=True)  # an index is a column
