@@ -22,8 +22,6 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py"]
 templates_path = ["_templates"]
-suppress_warnings = ["config.cache"]  # of the gallery's settings, which hold functions
-nitpicky = False
 
 # Pages ------------------------------------------------------------------------------------------
 
@@ -48,7 +46,6 @@ autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say more
 numpydoc_show_class_members = False  # the template lists them
-numpydoc_validation_checks = set()
 
 # The gallery ------------------------------------------------------------------------------------
 
@@ -59,9 +56,6 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"(?:^|[/\\])(?!plot_)[^/\\]*\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
-    "show_memory": False,
-    "min_reported_time": 0,
-    "remove_config_comments": True,
     "write_computation_times": False,  # its page fetches scripts from elsewhere
     "download_all_examples": False,
     "reference_url": {"skgraded": None},
@@ -155,6 +149,10 @@ def _add_messages(app, document, source):
 
 def setup(app):
     """Register what stands above."""
+    from sphinx.ext import autosummary
+
+    # First lines of docstrings that a full stop does not end.
+    autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "ref.")
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("source-read", _link_to_pages)
     app.connect("source-read", _add_messages)
