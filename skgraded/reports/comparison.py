@@ -105,8 +105,9 @@ class Comparison(QueryComparison):
             ``ci_low``, ``ci_high``: the interval by t of level 1 - 2 (1 - level), 90 % by default,
             which lies between -margin and margin where systems are shown to be equivalent;
             ``p_value`` and ``p_adjusted``, by the comparison's correction (Holm's in place of
-            HSD), to which the intervals are widened as those of `compare` are; ``n_queries``,
-            ``baseline``, ``mean``, ``baseline_mean``.
+            HSD), to which the intervals are widened as those of `compare` are; ``n_queries`` and
+            how many of them have no value of their own in both, ``n_undefined``, whose difference
+            is 0; ``baseline``, ``mean``, ``baseline_mean``.
 
         Raises
         ------

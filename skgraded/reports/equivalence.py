@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "system", "measure", "margin", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
-    "n_queries", "baseline", "mean", "baseline_mean",
+    "n_queries", "n_undefined", "baseline", "mean", "baseline_mean",
 )
 
 

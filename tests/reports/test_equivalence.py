@@ -154,3 +154,15 @@ def test_weights_and_low_levels_are_refused():
         sg.compare(weighted, test=None).equivalence(0.1)
     with pytest.raises(ValueError, match="The comparison's level is 0.5, but intervals of 1 - 2"):
         sg.compare(systems(["a", "b"], 20), level=0.5).equivalence(0.1)
+
+
+def test_queries_undefined_in_both_are_counted():
+    values = np.random.default_rng(0).beta(2, 2, (2, 8))
+    values[:, 5] = 0
+    flags = {"AP": np.arange(8) == 5}
+    found = sg.compare(
+        {name: evaluation({"AP": one}, undefined=flags) for name, one in
+         zip("ab", values, strict=True)}
+    ).equivalence(0.2)
+    assert found.table["n_queries"] == [8] and found.table["n_undefined"] == [1]
+    assert found.sentences()[0].endswith("of 8 queries. 1 query, undefined for both, is a tie.")

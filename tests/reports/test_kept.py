@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pytest
@@ -167,6 +168,20 @@ def test_files_that_are_no_reports(content, message, tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         sg.Evaluation.from_json(path)
+
+
+@pytest.mark.parametrize("dtype, message", [
+    ("<U2000000000", "query_ids['dtype'] is '<U2000000000', which no ids have"),
+    ("<U1", "query_ids has 'q0', but its dtype is '<U1'"),
+    ("|i1", "query_ids has 'q0', but its dtype is '|i1'"),
+    ("i4,i4", "query_ids['dtype'] is 'i4,i4', which no ids have"),
+    ("no dtype", "query_ids['dtype'] is 'no dtype', which no ids have"),
+])
+def test_ids_that_are_not_of_their_dtype_are_refused(dtype, message):
+    written = json.loads(REPORTS["Evaluation"].to_json())
+    written["query_ids"]["dtype"] = dtype
+    with pytest.raises(ValueError, match=re.escape(message)):
+        sg.Evaluation.from_json(json.dumps(written))
 
 
 SUMMARY_CHANGES = [

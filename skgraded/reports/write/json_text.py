@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -100,17 +101,20 @@ def ids_to_json(ids: np.ndarray, what: str = "query id") -> dict[str, Any]:
 
 def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
     """Ids that `ids_to_json` gave; a ValueError if they are not of their dtype."""
-    try:
-        dtype = np.dtype(written["dtype"])
-    except TypeError:
-        dtype = None
-    if dtype is None or dtype.kind not in "biufUOmM":
-        raise ValueError(f"{name}['dtype'] is {written['dtype']!r}, which no ids have.")
     values = [_id_of_json(value, name) for value in written["values"]]
-    plain = np.empty(len(values), dtype=np.int64 if dtype.kind in "mM" else dtype)
-    for i, value in enumerate(values):
-        if not _holds(plain, i, value):
-            raise ValueError(f"{name} has {value!r}, but its dtype is {written['dtype']!r}.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy 1 wraps numbers that are too large, and says so
+        try:
+            dtype = np.dtype(written["dtype"])
+        except TypeError:
+            dtype = None
+        longest = max((len(value) for value in values if isinstance(value, str)), default=0)
+        if dtype is None or dtype.kind not in "biufUOmM" or dtype.itemsize > 4 * longest + 4000:
+            raise ValueError(f"{name}['dtype'] is {written['dtype']!r}, which no ids have.")
+        plain = np.empty(len(values), dtype=np.int64 if dtype.kind in "mM" else dtype)
+        for i, value in enumerate(values):
+            if not _holds(plain, i, value):
+                raise ValueError(f"{name} has {value!r}, but its dtype is {written['dtype']!r}.")
     return plain.view(dtype)
 
 

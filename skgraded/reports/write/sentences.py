@@ -156,7 +156,7 @@ def margin_sentence(row: dict, question: str, level: float, corrected: str) -> s
         f"{system} {verdict}{row['margin']:g}: {row['mean']:.4f} against "
         f"{row['baseline_mean']:.4f}, {row['difference']:+.4f}"
         f"{_interval(row, 2 * level - 1, 4)}, {_p(row['p_adjusted'])}{corrected}, of "
-        f"{_queries(row['n_queries'])}.{few}"
+        f"{_queries(row['n_queries'])}.{few}{_undefined(row)}"
     )
 
 
