@@ -165,7 +165,7 @@ def test_tables_and_pages_name_the_segments(three):
     assert frame.columns.tolist()[:3] == ["segment", "system", "measure"]
     assert frame["segment"].tolist() == ["head", "tail"] * 4
     assert found.to_markdown().splitlines()[0].startswith("| segment   | system   | measure")
-    assert found.to_latex().splitlines()[2].startswith("segment & system & measure & mean &")
+    assert "segment & system & measure & mean &" in found.to_latex()
     board = found.leaderboard()
     assert board.measures == [
         "NDCNG@10 in head", "NDCNG@10 in tail", "MuAP in head", "MuAP in tail"
