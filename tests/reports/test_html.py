@@ -4,6 +4,7 @@ import json
 import math
 import re
 import sys
+import time
 from html.parser import HTMLParser
 
 import numpy as np
@@ -435,6 +436,17 @@ def test_the_page_of_four_systems_and_a_thousand_queries_is_under_a_megabyte():
     names = ["bm25", "lgbm", "lgbm-tuned", "catboost"]
     cmp = compared(names, 1_000, baseline="bm25", measures=["NDCNG@10", "MuAP", "RR"], test="t")
     assert len(cmp.to_html().encode()) < 250_000  # so that more measures find room
+
+
+@pytest.mark.parametrize("n_systems", [1, 2])
+def test_the_page_of_a_hundred_thousand_queries_is_small_and_written_within_three_seconds(n_systems):
+    names = ["bm25", "lgbm"][:n_systems]
+    evaluations = systems(names, 100_000, ["NDCNG@10", "MuAP", "RR"])
+    report = evaluations["bm25"] if n_systems == 1 else sg.compare(evaluations, test="t")
+    start = time.process_time()  # not the time in which others worked
+    html = report.to_html()
+    assert time.process_time() - start < 3
+    assert len(html) < 400_000
 
 
 # Names -------------------------------------------------------------------------------------------
