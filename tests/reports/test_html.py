@@ -439,7 +439,7 @@ def test_the_page_of_four_systems_and_a_thousand_queries_is_under_a_megabyte():
 
 
 @pytest.mark.parametrize("n_systems", [1, 2])
-def test_the_page_of_a_hundred_thousand_queries_is_small_and_written_within_three_seconds(n_systems):
+def test_a_page_of_a_hundred_thousand_queries_is_small_and_written_in_three_seconds(n_systems):
     names = ["bm25", "lgbm"][:n_systems]
     evaluations = systems(names, 100_000, ["NDCNG@10", "MuAP", "RR"])
     report = evaluations["bm25"] if n_systems == 1 else sg.compare(evaluations, test="t")
