@@ -11,8 +11,10 @@ from skgraded.display._base import Display, named, need_matplotlib, wrapped
 from skgraded.display._docs import documented
 from skgraded.display._systems import as_names, check_made_by
 from skgraded.measures import Measure
-from skgraded.reports.comparison_table import ComparisonTable, matrices_of
+from skgraded.reports.comparison import Comparison
+from skgraded.reports.comparison_table import matrices_of
 from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.summaries import SummaryComparison
 from skgraded.reports.write.text import signed
 
 MOST = 40  # systems that are drawn
@@ -96,7 +98,7 @@ class DifferenceHeatmapDisplay(Display):
     @documented
     def from_comparison(
         cls,
-        comparison: ComparisonTable,
+        comparison: Comparison | SummaryComparison,
         *,
         measure: str | Measure | None = None,
         ax: Any = None,
@@ -112,7 +114,8 @@ class DifferenceHeatmapDisplay(Display):
             As `compare` makes it.
         """
         need_matplotlib(f"{cls.__name__}.from_comparison")
-        check_made_by("compare", comparison, ComparisonTable, "comparison", "Comparison")
+        if not isinstance(comparison, SummaryComparison):
+            check_made_by("compare", comparison, Comparison, "comparison")
         shown = evaluated_name(measure, comparison.measures)
         systems, differences, told_apart = matrices_of(comparison, shown)
         display = cls(differences, told_apart, name=systems, measure=shown)

@@ -83,11 +83,11 @@ def systems_first(values, argument, shape):
 
 # Reports -----------------------------------------------------------------------------------------
 
-def check_made_by(function, given, cls, argument, name=None):
+def check_made_by(function, given, cls, argument):
     """Raise a TypeError unless what was given is of the class that the function makes."""
     if not isinstance(given, cls):
         raise TypeError(
-            f"{argument} must be of type {name or cls.__name__}, made by {function}; got "
+            f"{argument} must be of type {cls.__name__}, made by {function}; got "
             f"{type(given).__name__}."
         )
 

@@ -25,7 +25,6 @@ SECTIONS = {
 COMPARED = {  # heading: kind of the column, its name in the frame
     "System": ("name", "system"),
     "Baseline": ("name", "baseline"),
-    "Segment": ("text", "segment"),
     "Measure": ("text", "measure"),
     "Mean": ("value", "mean"),
     "Baseline mean": ("value", "baseline_mean"),
@@ -57,7 +56,7 @@ def comparison_page(
     """
     kept = _kept(per_query[measures[0]], baseline, len(measures))
     quarter = f"{len(kept) // 4:,}"
-    groups = _groups(rows)
+    groups = _by_measure(rows)
     shown = {name: charted(of_group) for name, of_group in groups.items()}
     return render(
         "comparison.html.j2",
@@ -116,7 +115,7 @@ def comparison_fragment(*, title, lead, leaderboard, rows, left_out, level) -> s
 
 def _parts(title, lead, leaderboard, rows, left_out, level, matrices, sentences):
     """What the pages with and without values by query have in common."""
-    groups = _groups(rows)
+    groups = _by_measure(rows)
     left_out_sections = [] if len(leaderboard.systems) > 2 and matrices else ["pairs"]
     return {
         "title": title,
@@ -136,8 +135,7 @@ def _parts(title, lead, leaderboard, rows, left_out, level, matrices, sentences)
     }
 
 
-def _groups(rows):
-    """Rows by measure, or by measure in a segment."""
+def _by_measure(rows):
     groups: dict = {}
     for row in rows:
         groups.setdefault(row["measure"], []).append(row)
@@ -190,8 +188,7 @@ def _sentences(groups, rows, sentences, systems):
 
 def _comparison_table(rows, left_out, level):
     columns = {
-        heading: column for heading, column in COMPARED.items()
-        if column[1] not in left_out and (column[1] != "segment" or "segment" in rows[0])
+        heading: column for heading, column in COMPARED.items() if column[1] not in left_out
     }
     methods = " or ".join(sorted({INTERVALS[row["ci_method"]] for row in rows}))
     return {
@@ -203,8 +200,6 @@ def _comparison_table(rows, left_out, level):
 
 
 def _take(row, key):
-    if key == "segment":
-        return "" if row[key] is None else label(row[key])
     return row[key] if isinstance(key, str) else [row[one] for one in key]
 
 
