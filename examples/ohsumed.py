@@ -21,6 +21,7 @@ matplotlib.use("Agg")  # a picture in a file needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
+from saving import save
 
 import skgraded as sg
 
@@ -161,7 +162,7 @@ def draw(figures, output):
         *axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4,
         title="strategy (OHSUMED id)", handlelength=3.5, frameon=False,
     )
-    grid.savefig(output, dpi=110)
+    save(grid, output, dpi=110)
     plt.close(grid)
 
 

@@ -12,6 +12,7 @@ import argparse
 
 from lightgbm import LGBMRanker
 from matplotlib.figure import Figure
+from saving import save
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
@@ -38,7 +39,7 @@ def draw(comparison, path):
     left, right = figure.subplots(1, 2)
     sg.IntervalDisplay.from_comparison(comparison, ax=left)
     sg.QueryDifferenceDisplay.from_comparison(comparison, system="trees", ax=right)
-    figure.savefig(path, dpi=110)
+    save(figure, path, dpi=110)
 
 
 def main():

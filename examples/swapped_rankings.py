@@ -20,6 +20,7 @@ matplotlib.use("Agg")  # a picture in a file needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
+from saving import save
 
 import skgraded as sg
 from skgraded.datasets import make_swapped_rankings
@@ -166,7 +167,7 @@ def draw(figures, output):
     draw_table_1(left)
     draw_table_2(right)
     draw_figures(below, figures)
-    grid.savefig(output, dpi=120)
+    save(grid, output, dpi=120)
     plt.close(grid)
 
 

@@ -22,6 +22,7 @@ from skgraded.cli._systems import (
     Settings,
     evaluate_files,
     is_large,
+    read_files,
     summarize_files,
     system_names,
 )
@@ -140,12 +141,11 @@ def _report_of_large(args):
 
 
 def _refuse_overwriting(args):
-    """Refuse an output that is one of the files to read, before any is."""
-    if args.output is None:
+    """Refuse an output that is one of the files to read, by whatever name, before any is."""
+    if args.output is None or not os.path.isfile(args.output):
         return
-    for path in args.files:
-        both_are = os.path.exists(path) and os.path.exists(args.output)
-        if both_are and os.path.samefile(path, args.output):
+    for path in read_files(args.files):
+        if os.path.samestat(os.stat(path), os.stat(args.output)):
             raise ValueError(f"--output {args.output} is a file to read: give another name.")
 
 

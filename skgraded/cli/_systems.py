@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,19 @@ def is_large(files):
     path, *others = files
     is_pattern = glob.has_magic(path) and not os.path.exists(path)
     return not others and (os.path.isdir(path) or is_pattern)
+
+
+def read_files(given):
+    """The files that are read, as far as they are there: paths, or the number of an open one."""
+    for path in given:
+        if path == "-":
+            with suppress(OSError, AttributeError):  # closed, or none of the system's
+                yield sys.stdin.fileno()
+        elif is_large([path]):
+            within = os.path.join(glob.escape(path), "**") if os.path.isdir(path) else path
+            yield from filter(os.path.isfile, glob.iglob(within, recursive=True))
+        elif os.path.exists(path):
+            yield path
 
 
 def summarize_files(path: str, settings: Settings) -> Summary | Summaries:

@@ -531,10 +531,27 @@ def test_an_output_over_an_input_is_refused(files, capsys):
     table = "query,grade,score\nq,1,2\nq,0,1\n"
     (files / "t.csv").write_text(table)
     (files / "link.csv").symlink_to(files / "t.csv")
-    for output in ("t.csv", "./t.csv", "link.csv"):
+    (files / "hard.csv").hardlink_to(files / "t.csv")
+    for output in ("t.csv", "./t.csv", "link.csv", "hard.csv"):
         said = refused(capsys, "evaluate", "t.csv", "--output", output)
         assert f"--output {output} is a file to read" in said
     assert (files / "t.csv").read_text() == table
+    with open("t.csv", "rb") as file:
+        done = command("evaluate", "-", "--score-column", "score", "--output", "t.csv", stdin=file)
+    assert done.returncode == 2 and b"--output t.csv is a file to read" in done.stderr
+    done = command("evaluate", "t.csv", "--output", "/dev/stdout")
+    assert done.returncode == 0 and b"NDCNG@10" in done.stdout
+
+
+@pytest.mark.parametrize("path", ["[scores]", "[[]scores]/*.parquet"])
+def test_an_output_over_a_file_of_a_folder_is_refused(files, capsys, path):
+    (files / "[scores]").mkdir()
+    frame = pd.DataFrame({"query": [1, 1], "grade": [0, 1], "score": [2.0, 1.0]})
+    frame.to_parquet(files / "[scores]" / "0.parquet")
+    assert "is a file to read" in refused(
+        capsys, "evaluate", path, "--output", "[scores]/0.parquet"
+    )
+    run(capsys, "evaluate", path, "--output", "[scores]/found.txt")
 
 
 def test_measures_are_listed_with_a_line_each_and_the_names_of_trec_eval(capsys):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -74,6 +75,7 @@ def test_quickstart_takes_letor_files(data_dir):
 )
 def test_bad_arguments_are_refused(script, arguments, message, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", [script, *arguments])
+    monkeypatch.syspath_prepend(EXAMPLES)
     with pytest.raises(SystemExit) as stop:
         runpy.run_path(str(EXAMPLES / script), run_name="__main__")
     assert message in f"{capsys.readouterr().err} {stop.value}"
@@ -85,6 +87,20 @@ def test_reports_are_written(tmp_path):
     assert "trees is better than one feature by NDCNG@10" in output
     assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_figure_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    from saving import save
+
+    path = tmp_path / "figure.png"
+    for width in (1, 2):
+        save(Figure(figsize=(width, 1)), path, dpi=50)
+        assert int.from_bytes(path.read_bytes()[16:20], "big") == width * 50
+    kept = path.read_bytes()
+    with pytest.raises(ValueError, match="parameter"):
+        save(Figure(), path, dpi=50, no_such_parameter=1)
+    assert path.read_bytes() == kept and os.listdir(tmp_path) == ["figure.png"]
 
 
 def test_large_data_is_measured_as_in_memory():
