@@ -54,6 +54,7 @@ def served(folder):
     """The address at which the folder is served while this process lives."""
     handler = functools.partial(Quiet, directory=folder)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.handle_error = lambda *args: None  # a browser that has left before it got its answer
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_port}"
 
