@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -108,7 +107,7 @@ class Judgments:
         self.weights = None
         if row_weights is not None:
             self.weights = mean_weights(row_weights, self.query_of_row, self.sizes)
-        self._memory: OrderedDict = OrderedDict()
+        self._memory: dict[Any, Any] = {}
 
     def _lay_out(self, grades):
         """Codes of the documents and levels of the queries, which no bad grade gets."""
@@ -128,7 +127,7 @@ class Judgments:
         self.first_unknown = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_memory": OrderedDict()}
+        return self.__dict__ | {"_memory": {}}
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -192,8 +191,9 @@ class Judgments:
         if kept is None or not still_holds(kept):
             kept = compute()
         self._memory[key] = kept
-        while len(self._memory) > MOST_REMEMBERED:
-            self._memory.popitem(last=False)
+        # Each step is one that no other thread comes into, also where there is no GIL.
+        for old in list(self._memory)[:-MOST_REMEMBERED]:
+            self._memory.pop(old, None)
         return kept
 
 

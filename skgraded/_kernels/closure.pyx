@@ -1,5 +1,6 @@
 # distutils: language = c++
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: freethreading_compatible=True
 # cython: initializedcheck=False
 """Preferences that follow from others: graphs without cycles, closed for a block of items a time.
 

@@ -1,5 +1,6 @@
 # distutils: language = c++
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: freethreading_compatible=True
 """Sorting of keys, of the top k of them, and of the numbers that the keys cannot tell apart.
 
 A key holds a number's upper bits and, below them, its position in the query, so that integers

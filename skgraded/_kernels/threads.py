@@ -42,12 +42,12 @@ def run_chunks(work, starts):
     threads = min(n_threads(), n_rows // ROWS_A_THREAD, n_queries)
     if threads <= 1:
         return [work(0, n_queries)]
-    chunks = iter(_chunks(starts, threads))
+    chunks = [None] * threads + _chunks(starts, threads)[::-1]  # None: there is no more
     results, errors = {}, []
 
     def work_off(done):
         try:
-            for first, last in chunks:  # a list's iterator gives a chunk to one thread only
+            for first, last in iter(chunks.pop, None):  # gives a chunk to one thread only
                 results[first] = work(first, last)
         except BaseException as error:
             errors.append(error)

@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import sysconfig
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -18,6 +19,7 @@ import pytest
 
 import skgraded as sg
 from skgraded._kernels.threads import ROWS_A_THREAD, n_threads, run_chunks
+from skgraded.judgments import MOST_REMEMBERED
 
 
 @cache
@@ -87,6 +89,34 @@ def test_one_judgments_serves_several_threads_at_once():
         with ThreadPoolExecutor(len(measures)) as pool:
             for measure, values in zip(measures, pool.map(score, measures), strict=True):
                 np.testing.assert_array_equal(values, alone[measure])
+
+
+def test_threads_that_make_each_other_forget_get_the_same_values():
+    # More measures than a Judgments remembers, in another order in each thread.
+    y_true, y_score, qid = manyrows.make_rows(n=2 * ROWS_A_THREAD)
+    measures = [sg.NDCG(k=k) for k in range(1, MOST_REMEMBERED // 2 + 5)]
+    alone = {m: m.per_query(y_true, y_score, qid=qid) for m in measures}
+    judgments = sg.Judgments(y_true, qid=qid)
+    start = threading.Barrier(4)
+
+    def score(seed):
+        start.wait(timeout=30)
+        order = np.random.default_rng(seed).permutation(len(measures))
+        return {measures[i]: measures[i].per_query(judgments, y_score) for i in order}
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(score, range(4)):
+            for measure, values in found.items():
+                np.testing.assert_array_equal(values, alone[measure])
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python always has a GIL"
+)
+def test_a_free_threaded_python_stays_so():
+    code = "import sys, skgraded; print(sys._is_gil_enabled())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 # How many threads, and what they do ---------------------------------------------------------------
