@@ -206,7 +206,7 @@ def _queries(qid, group, n):
         raise ValueError("Give the queries by qid or by group, not by both.")
     if qid is not None:
         return queries_of(qid, n)
-    sizes = np.array([n]) if group is None else group_sizes(group, n)
+    sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
     return np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes))
 
 

@@ -8,14 +8,20 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__) && \
-    !defined(__SANITIZE_ADDRESS__)
+// Clang has other words for both, and MSVC none.
+#if defined(__GNUC__) && !defined(__clang__)
+#define IS_GCC 1
+#else
+#define IS_GCC 0
+#endif
+
+#if IS_GCC && defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
 #define FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define FOR_PROCESSORS
 #endif
 
-#ifdef __GNUC__
+#if IS_GCC
 #define VECTORS _Pragma("GCC ivdep") _Pragma("GCC unroll 1")  // not sixteen lines in place of one
 #else
 #define VECTORS
