@@ -1,7 +1,11 @@
 """Versions of what a report was made with."""
 
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError, version
+
+from skgraded._kernels import sort
+from skgraded._kernels.threads import n_threads
 
 LIBRARIES = ("skgraded", "numpy", "scipy", "scikit-learn")
 OPTIONAL = (
@@ -22,12 +26,29 @@ def show_versions() -> None:
     --------
     >>> import skgraded as sg
     >>> sg.show_versions()  # doctest: +ELLIPSIS
-    python ...
+    System:
+        python: ...
     """
-    found = versions() | {"platform": platform.platform()} | _versions_of(OPTIONAL)
-    width = max(map(len, found))
-    for name, text in found.items():
-        print(f"{name.ljust(width)}  {text}")
+    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    sections = {
+        "System": {
+            "python": sys.version.replace("\n", " "),
+            "executable": sys.executable,
+            "machine": platform.platform(),
+        },
+        "Python dependencies": _versions_of((*LIBRARIES, *OPTIONAL)),
+        "Compiled code": {
+            "keys sorted by": sort.fastest(),
+            "threads": n_threads(),
+            "GIL": "yes" if has_gil else "no",
+        },
+    }
+    width = max(len(name) for section in sections.values() for name in section)
+    texts = []
+    for title, section in sections.items():
+        lines = [f"{name.rjust(width)}: {text}" for name, text in section.items()]
+        texts.append("\n".join([f"{title}:", *lines]))
+    print("\n\n".join(texts))
 
 
 def _versions_of(names):
