@@ -1,0 +1,45 @@
+"""What a release says of itself in several files is the same in all of them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import skgraded as sg
+
+ROOT = Path(__file__).parent.parent
+
+
+def text_of(name):
+    path = ROOT / name
+    if not path.exists():
+        pytest.skip(f"{name} is not beside the tests")
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [("CITATION.cff", r"^version: (.*)$"), ("conda-recipe/recipe.yaml", r'^  version: "(.*)"$')],
+)
+def test_the_version_is_that_of_the_package(name, pattern):
+    assert re.findall(pattern, text_of(name), re.MULTILINE) == [sg.__version__]
+
+
+def test_the_conda_recipe_asks_for_what_pip_asks_for():
+    required = re.search(r"install_requires =\n(.*?)\n\n", text_of("setup.cfg"), re.DOTALL)[1]
+    by_pip = {line.strip().replace(">=", " >=") for line in required.splitlines()}
+    run = re.search(r"\n  run:\n(.*?)\n\n", text_of("conda-recipe/recipe.yaml"), re.DOTALL)[1]
+    assert {line.strip(" -") for line in run.splitlines()} - {"python"} == by_pip
+
+
+def test_actions_are_pinned_by_commit():
+    folder = ROOT / ".github" / "workflows"
+    if not folder.exists():
+        pytest.skip("the workflows are not beside the tests")
+    used = [
+        line for path in sorted(folder.glob("*.yml"))
+        for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line
+    ]
+    assert used
+    for line in used:
+        assert re.search(r"uses: \S+@[0-9a-f]{40}  # v\d+\.\d+\.\d+$", line), line
