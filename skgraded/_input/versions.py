@@ -4,7 +4,7 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from skgraded._kernels import sort
+from skgraded._kernels.sort import fastest
 from skgraded._kernels.threads import n_threads
 
 LIBRARIES = ("skgraded", "numpy", "scipy", "scikit-learn")
@@ -38,7 +38,7 @@ def show_versions() -> None:
         },
         "Python dependencies": _versions_of((*LIBRARIES, *OPTIONAL)),
         "Compiled code": {
-            "keys sorted by": sort.fastest(),
+            "keys sorted by": fastest(),
             "threads": n_threads(),
             "GIL": "yes" if has_gil else "no",
         },
