@@ -13,6 +13,7 @@ from skgraded.reports.comparison_table import COLUMNS, pairs_of
 from skgraded.reports.interactions import COLUMNS as BETWEEN
 from skgraded.reports.kept import SEGMENTS, check_comparison, check_segments, filled
 from skgraded.reports.paired_tests import corrected, ranks_contradict, without_hsd
+from skgraded.reports.pairs import fill_pairs
 from skgraded.reports.query_comparison import QueryComparison, differences_of_all
 from skgraded.reports.report import titled
 from skgraded.reports.shapes import check_shape
@@ -130,8 +131,15 @@ n_resamples, seed
         return [self._labelled(row) for row in super()._told_rows()]
 
     def _shown_measures(self):
+        return list(self._of_shown())
+
+    def _of_shown(self):
+        """The measure, and the position of the segment, of each name that is shown."""
         names = [self._label(segment) for segment in self.segments]
-        return [f"{measure} in {name}" for measure in self.measures for name in names]
+        return {
+            f"{measure} in {name}": (measure, i)
+            for measure in self.measures for i, name in enumerate(names)
+        }
 
     def _n_shown(self):
         return f"{super()._n_shown()} in {counted(len(self.segments), 'segment', 'segments')}"
@@ -145,6 +153,13 @@ n_resamples, seed
 
         parts = self._page_parts() | {"sentences": self._sentences_with_between()}
         return comparison_html.summary_comparison_page(**titled(parts, title))
+
+    def _fill_pairs(self, differences, measure, systems):
+        name, i = self._of_shown()[measure]
+        own = self.segment == i
+        places = [self.systems.index(system) for system in systems]
+        weights = None if self.weights is None else self.weights[own]
+        return fill_pairs(differences, self.per_query[name][places][:, own], weights)
 
     def _sentences_with_between(self):
         """The sentence of each row, with those that compare its segment to earlier ones."""
