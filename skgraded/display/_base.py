@@ -273,7 +273,7 @@ def wrapped(text, width=LABEL):
 
 def named(name, width=LABEL):
     """A name in lines of such a width, of which a very long one is shortened."""
-    text = wrapped(shortened(name), width)
+    text = wrapped(shortened(" ".join(str(name).split())), width)
     return f" {text}" if text.startswith("_") else text  # legends leave out what begins with one
 
 

@@ -420,6 +420,13 @@ def test_long_names_are_shortened_and_listed_in_full():
     assert page.data["systems"] == names
 
 
+def test_marks_of_control_and_direction_are_shown_and_never_obeyed():
+    page = Page(compared(["\u202eabc", "\x1b[31mred"], baseline=None, measures=["AP"]).to_html())
+    assert page.data["systems"] == [r"\u202eabc", r"\u001b[31mred"]
+    assert not {"\u202e", "\x1b"} & set(" ".join(text for _, text in page.texts))
+    assert r"\u202eabc" in page.text("td", "th") and r"\u001b[31mred" in page.text("li")
+
+
 def test_segments_have_a_table_of_their_own():
     ev = evaluation({"AP": [0.5, 1.0, 0.25, 0.25]})
     page = Page(ev.to_html(by=["head", "head", "tail", "tail"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skgraded._input.words import plural
+from skgraded._input.words import plural, printable
 from skgraded.reports.write.charts import (
     MAX_CHARTS,
     MAX_SHADED,
@@ -169,7 +169,7 @@ def _sentences(groups, rows, sentences, systems):
         sentence = of_row[id(row)]
         for name, short in long_names.items():
             sentence = sentence.replace(name, short)
-        return sentence
+        return printable(sentence)
 
     found = []
     for name, of_group in groups.items():

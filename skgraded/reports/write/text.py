@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.words import plain
+from skgraded._input.words import plain, printable
 
 NAME = 48  # letters of a name that are shown
 
@@ -26,7 +26,7 @@ def label(name: Any) -> str:
     """The text of a query id, a system or a measure."""
     if isinstance(name, tuple):  # without NumPy's names of the types of its parts
         name = tuple(map(plain, name))
-    return utf8(str(name))
+    return printable(str(name))
 
 
 def shortened(name, width=NAME):
