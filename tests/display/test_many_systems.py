@@ -13,7 +13,9 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-HOSTILE = ["$x$ & $", "_hidden", "\x1b[31m\u202ered", "two\nlines", "x" * 300, "a {b} \\\\ c%", "مرتب"]
+HOSTILE = [
+    "$x$ & $", "_hidden", "\x1b[31m\u202ered", "two\nlines", "x" * 300, "a {b} \\\\ c%", "مرتب",
+]
 NAMES = [*HOSTILE, *(f"run-{i}" for i in range(13))]
 MEASURES = ["NDCNG@10", "MuAP"]
 
