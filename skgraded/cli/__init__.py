@@ -186,7 +186,8 @@ def _refuse_differing_queries(evaluations):
 def _write(text, args):
     """Write to the file that was asked for, or to standard output."""
     text = text.rstrip("\n") + "\n"
-    if getattr(args, "format", "table") in ("csv", "html"):
+    on_terminal = args.output is None and sys.stdout is not None and sys.stdout.isatty()
+    if getattr(args, "format", "table") in ("csv", "html") and not on_terminal:
         text = text.encode("utf-8", "backslashreplace").decode()  # ids as they are
     else:
         text = printable(text)
@@ -218,6 +219,7 @@ def _drop_output():
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message):
+        message = printable(" ".join(message.split()))
         self.exit(2, f"{self.prog}: {message} ({self.prog} --help says more)\n")
 
 

@@ -4,6 +4,7 @@ import json
 import math
 
 from skgraded._input.words import plain, plain_list, plural
+from skgraded.cli._verdicts import MOST_ROWS, of_pairs
 from skgraded.measures.base import ALIASES, MEASURES, fields_of
 from skgraded.reports.comparison import compare
 from skgraded.reports.write import tables
@@ -48,8 +49,9 @@ def of_comparison(evaluations, comparison, form, per_query):
     write = {"table": str, "markdown": type(board).to_markdown, "latex": type(board).to_latex}
     parts = [WRITERS[form](_side_by_side(comparison))] if per_query else []
     parts.append(write[form](board))
+    differences = _differences(comparison)
     if form == "table":
-        parts.append(tables.aligned(_differences(comparison)))
+        parts += [tables.aligned(differences)] if len(differences) <= MOST_ROWS else []
     else:
         parts.append(comparison.to_markdown() if form == "markdown" else comparison.to_latex())
     return _text(parts, _said(comparison, evaluations), form)
@@ -64,8 +66,7 @@ def _said(comparison, evaluations):
         f"{comparison.correction or 'nothing'} over all rows.",
         _undefined(evaluations),
     ]
-    sentences = [f"- {sentence}" for sentence in comparison.sentences()]
-    return "\n".join([*lines, "", *sentences])
+    return "\n".join([*lines, *of_pairs(comparison)])
 
 
 def _text(parts, below, form):

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from skgraded._input.progress import progress_bar
-from skgraded._input.words import plain
+from skgraded._input.words import plain, printable
 
 BLOCK = 1 << 22  # bytes that are parsed at a time
 BOM = b"\xef\xbb\xbf"
@@ -193,7 +193,8 @@ def _bar(raw, path, progress):
     size = raw.seek(0, os.SEEK_END)
     raw.seek(start)
     with progress_bar(
-        desc=os.path.basename(path), total=size, unit="B", unit_scale=True, leave=False, delay=0.5
+        desc=printable(os.path.basename(path)), total=size, unit="B", unit_scale=True,
+        leave=False, delay=0.5,
     ) as bar:
         yield lambda: bar.update(raw.tell() - bar.n)
 

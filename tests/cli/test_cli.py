@@ -312,6 +312,47 @@ def test_compare_in_other_formats(files, capsys):
     assert "p_value" not in untested and "test: none" in untested
 
 
+@pytest.fixture
+def many(files):
+    """Six systems in columns of a table: the first three put the relevant documents first."""
+    rows = [
+        {"query": query, "grade": grade, **{
+            f"s{i}": float(grade if i < 3 else -grade) + 1e-9 * i for i in range(6)
+        }}
+        for query in range(40) for grade in (0, 1)
+    ]
+    pd.DataFrame(rows).to_csv(files / "many.csv", index=False)
+    return ["compare", "many.csv", "-m", "rr", "-m", "ap", *(
+        word for i in range(6) for word in ("--score-column", f"s{i}")
+    )]
+
+
+def test_many_pairs_are_lists_of_who_beats_whom(many, capsys):
+    out = run(capsys, *many).out
+    for measure in ("RR", "AP"):
+        below = out.split(f"By {measure}:\n")[1].splitlines()
+        assert below[0] == "- 9 of 15 pairs told apart."
+        assert below[1:4] == [f"- s{i} is better than s3, s4, s5." for i in range(3)]
+        assert not below[4].startswith("-")
+    assert "p_adjusted" in out and max(map(len, out.splitlines())) < 120
+    assert "A sentence a pair: --format html" in out
+
+
+def test_the_lists_are_against_the_baseline(many, capsys):
+    out = run(capsys, *many, "--baseline", "s3", "-m", "ndcg").out
+    below = out.split("By RR:\n")[1].splitlines()
+    assert below[:4] == [
+        "- 3 of 5 pairs told apart.", *(f"- s{i} is better than s3." for i in range(3))
+    ]
+
+
+def test_the_table_of_very_many_pairs_is_left_to_files(many, capsys):
+    out = run(capsys, *many, "-m", "ndcg").out  # 45 rows
+    assert "p_adjusted" not in out and "all numbers: --format csv or json" in out
+    assert "p_adjusted" in run(capsys, *many, "-m", "ndcg", "--format", "csv").out
+    assert "- 15 pairs, not tested." in run(capsys, *many, "--test", "none").out
+
+
 def test_the_baseline_may_be_given_as_a_path(files, capsys):
     (files / "sub").mkdir()
     (files / "sub" / "c.run").write_text(OTHER)
@@ -593,7 +634,19 @@ def test_what_a_terminal_would_obey_is_shown(files, capsys, form):
     assert "u202e" in printed and "u001b" in printed
 
 
+@pytest.mark.parametrize("form", ["csv", "html"])
+def test_ids_are_shown_to_a_terminal_and_written_as_they_are(files, capsys, form, monkeypatch):
+    rows = "".join(f"{HOSTILE},{grade},{grade}\n" for grade in (0, 1))
+    (files / "t.csv").write_text(f"query,grade,score\n{rows}", encoding="utf-8")
+    command = ("evaluate", "t.csv", "--per-query", "--format", form, "-m", "rr")
+    if form == "csv":
+        assert HOSTILE in run(capsys, *command).out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert not set("\x1b\u202e\x9b") & set(run(capsys, *command).out)
+
+
 def test_errors_show_what_a_terminal_would_obey(files, capsys):
+    assert "--no=\\u001b\\u202e" in refused(capsys, "evaluate", "q", "r", "--no=\x1b\u202e")
     said = refused(capsys, "evaluate", "no\x1b[2Jthing\udc80.csv")
     assert "\\u001b[2J" in said and "\\udc80" in said and "\x1b" not in said
 
