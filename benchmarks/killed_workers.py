@@ -26,26 +26,41 @@ MEASURES = ["mu_map", "rr", "p@5"]
 N_FILES = 24
 
 
-def make(folder, n_queries):
-    """Write mixed and clustered rows, and return the Summary of all."""
+def table(n_queries):
+    """Rows query by query; a third of the queries have no relevant document."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 40, n_queries)
     query = np.repeat(np.arange(n_queries), sizes)
     n = len(query)
-    frame = pd.DataFrame({
+    return pd.DataFrame({
         "grade": rng.integers(0, 4, n) * (rng.random(n) < 0.2),
         "score": np.round(rng.normal(size=n), 1),
         "query": np.char.add("query ", query.astype(str)).astype(object),
         "weight": np.repeat(rng.integers(0, 4, n_queries), sizes) / 2,
     })
-    for kind, rows in (("clustered", frame), ("mixed", frame.sample(frac=1, random_state=0))):
-        (folder / kind).mkdir()
-        for i, part in enumerate(np.array_split(np.arange(n), N_FILES)):
-            rows.iloc[part].to_parquet(folder / kind / f"{i:03}.parquet", index=False)
+
+
+def write(frame, folder, cuts):
+    """Write a file for the rows between two cuts."""
+    folder.mkdir()
+    for i, (start, end) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+        frame[start:end].to_parquet(folder / f"{i:03}.parquet", index=False)
+
+
+def in_memory(frame):
     return sg.Summary.of(sg.evaluate(
         frame["grade"], frame["score"], qid=frame["query"], measures=MEASURES,
         sample_weight=frame["weight"],
     ))
+
+
+def make(folder, n_queries):
+    """Write mixed and clustered rows, and return the Summary of all."""
+    frame = table(n_queries)
+    cuts = np.linspace(0, len(frame), N_FILES + 1).astype(int)
+    write(frame, folder / "clustered", cuts)
+    write(frame.sample(frac=1, random_state=0), folder / "mixed", cuts)
+    return in_memory(frame)
 
 
 def with_kill(what, expected, measure, victims, after):

@@ -1,0 +1,161 @@
+"""The same Summary, ==, of every engine, however rows lie and on however many threads.
+
+    python benchmarks/same_bits.py            # a few minutes; needs skgraded[dask,spark] and Java
+
+A million documents with ties, weights and ids of text; some queries have no relevant one, some no
+weight. Each engine and number of threads has a process of its own, with OMP_NUM_THREADS; Dask has
+so many threads a worker too, and Spark so many Python workers.
+"""
+
+import argparse
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from killed_workers import COLUMNS, MEASURES, N_FILES, in_memory, table, write
+
+import skgraded as sg
+
+PARTITIONING = {"clustered": "whole", "torn": "clustered", "mixed": "shuffle"}  # by how rows lie
+
+
+def make(folder, n_queries):
+    """Write the rows in three ways, and return the Summary of all."""
+    frame = table(n_queries)
+    cuts = np.linspace(0, len(frame), N_FILES + 1).astype(int)
+    heads = np.flatnonzero(frame["query"] != frame["query"].shift())
+    between = np.append(heads[np.searchsorted(heads, cuts[:-1])], len(frame))
+    write(frame, folder / "clustered", between)
+    write(frame, folder / "torn", cuts)
+    write(frame.sample(frac=1, random_state=0), folder / "mixed", cuts)
+    torn = sum(frame["query"][cut] == frame["query"][cut - 1] for cut in cuts[1:-1])
+    expected = in_memory(frame)
+    counts = ", ".join(f"{name} {n}" for name, n in expected.n_undefined.items())
+    print(
+        f"{len(frame):,} rows, {expected.n_queries:,} queries; without a value: {counts}; "
+        f"{torn} of {N_FILES - 1} cuts are inside a query", flush=True,
+    )
+    return expected
+
+
+# One engine on so many threads, in a process of its own ------------------------------------------
+
+def by_memory(threads, measured):
+    def measure(folder, partitioning):
+        files = sorted(folder.iterdir())
+        return in_memory(pd.concat(map(pd.read_parquet, files), ignore_index=True))
+
+    measured(measure)
+
+
+def by_batches(threads, measured):
+    measured(lambda folder, partitioning: sg.evaluate_batches(
+        folder, measures=MEASURES, partitioning=partitioning, **COLUMNS
+    ))
+
+
+def by_dask(threads, measured):
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    import skgraded.dask
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=threads, dashboard_address=":0", silence_logs="CRITICAL"
+    ) as cluster, Client(cluster):
+        measured(lambda folder, partitioning: skgraded.dask.evaluate(
+            dd.read_parquet(str(folder), split_row_groups=False), measures=MEASURES,
+            partitioning=partitioning, **COLUMNS,
+        ))
+
+
+def by_spark(threads, measured):
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    from pyspark.sql import SparkSession
+
+    import skgraded.spark
+
+    spark = (
+        SparkSession.builder.master(f"local[{threads}]").config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.files.openCostInBytes", str(2**30))  # a file a partition
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    measured(lambda folder, partitioning: skgraded.spark.evaluate(
+        spark.read.parquet(str(folder)), measures=MEASURES, partitioning=partitioning,
+        n_partitions=N_FILES, **COLUMNS,
+    ))
+    spark.stop()
+
+
+ENGINES = {
+    "in memory": by_memory, "evaluate_batches": by_batches, "Dask": by_dask, "Spark": by_spark,
+}
+
+
+def run(engine, threads, folder):
+    """Measure the rows as they lie in each way, and leave the Summaries in files."""
+    def measured(measure):
+        for kind, partitioning in PARTITIONING.items():
+            found = measure(folder / kind, partitioning)
+            (folder / f"{kind}.pickle").write_bytes(pickle.dumps(found))
+
+    ENGINES[engine](threads, measured)
+
+
+# All ---------------------------------------------------------------------------------------------
+
+def compared(engine, threads, folder, expected):
+    """How rows lie, and whether the Summary is the expected one."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--run", engine, str(threads), str(folder)],
+        env=os.environ | {
+            "OMP_NUM_THREADS": str(threads),
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }, capture_output=True, text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{engine} on {threads} threads failed:\n{done.stderr}")
+    found = {}
+    for kind in PARTITIONING:
+        file = folder / f"{kind}.pickle"
+        found[kind] = pickle.loads(file.read_bytes()) == expected
+        file.unlink()
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 8])
+    parser.add_argument("--queries", type=int, default=50_000)
+    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.run:
+        engine, threads, folder = args.run
+        run(engine, int(threads), Path(folder))
+        return
+    is_good = True
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        expected = make(folder, args.queries)
+        print("| | threads | " + " | ".join(PARTITIONING) + " |")
+        print("| --- | ---: | " + " | ".join("---" for _ in PARTITIONING) + " |")
+        for engine in args.engines:
+            for threads in args.threads:
+                found = compared(engine, threads, folder, expected)
+                is_good &= all(found.values())
+                shown = " | ".join("==" if equal else "DIFFERENT" for equal in found.values())
+                print(f"| {engine} | {threads} | {shown} |", flush=True)
+    sys.exit(not is_good)
+
+
+if __name__ == "__main__":
+    main()
