@@ -13,15 +13,7 @@ from sklearn.utils import Bunch
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import query_codes
 from skgraded._input.words import object_array
-from skgraded.datasets._files import (
-    PARQUET,
-    blocks,
-    check_path,
-    number_in,
-    repeats,
-    shown,
-    unpacked,
-)
+from skgraded.datasets._files import PARQUET, blocks, check_path, number_in, repeats, shown
 
 
 @dataclass(frozen=True)
@@ -57,9 +49,10 @@ def read_columns(source, names: Names, progress=False) -> Bunch:
     for name in names.all:
         if names.all.count(name) > 1:
             raise ValueError(f"{path}: column {name!r} is asked for twice.")
-    with unpacked(source) as (file, raw):
-        if file is raw and file.peek(4)[:4] == PARQUET and raw.seekable():
-            return _read_parquet(raw, path, names)  # whose parts are read where they are
+    if not hasattr(source, "read"):
+        with open(source, "rb") as file:
+            if file.peek(len(PARQUET)).startswith(PARQUET) and file.seekable():
+                return _read_parquet(file, path, names)  # whose parts are read where they are
     data = b"".join(text for _, text in blocks(source, path, progress))
     if not data.strip():
         raise ValueError(f"{path}: line 1: the file is empty; a row with names was expected.")
