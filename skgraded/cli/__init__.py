@@ -117,7 +117,7 @@ def _report(args, note):
     comparison = compare(
         evaluations, baseline=_baseline(args), test=_none(args.test),
         correction=_none(args.correction), level=args.level,
-        n_resamples=args.resamples, rng=args.seed,
+        n_resamples=args.resamples, rng=args.seed, progress=not args.quiet,
     )
     return _printing.of_comparison(evaluations, comparison, args.format, args.per_query)
 

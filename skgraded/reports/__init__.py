@@ -3,6 +3,7 @@
 from skgraded.reports.batches import evaluate_batches
 from skgraded.reports.comparison import Comparison, compare
 from skgraded.reports.cross_evaluation import CrossEvaluation
+from skgraded.reports.equivalence import MarginTests
 from skgraded.reports.evaluation import Evaluation, evaluate
 from skgraded.reports.power import required_queries
 from skgraded.reports.segment_comparison import SegmentComparison
@@ -11,7 +12,7 @@ from skgraded.reports.summaries import Summaries, SummaryComparison
 from skgraded.reports.summary import Summary
 
 __all__ = [
-    "Comparison", "CrossEvaluation", "Evaluation", "SegmentComparison", "Summaries", "Summary",
-    "SummaryComparison", "compare", "evaluate", "evaluate_batches", "required_queries",
-    "standardize",
+    "Comparison", "CrossEvaluation", "Evaluation", "MarginTests", "SegmentComparison",
+    "Summaries", "Summary", "SummaryComparison", "compare", "evaluate", "evaluate_batches",
+    "required_queries", "standardize",
 ]
