@@ -1,6 +1,7 @@
 """What a release says of itself in several files is the same in all of them."""
 
 import re
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,10 @@ def test_the_version_is_that_of_the_package(name, pattern):
 
 
 def test_the_conda_recipe_asks_for_what_pip_asks_for():
-    required = re.search(r"install_requires =\n(.*?)\n\n", text_of("setup.cfg"), re.DOTALL)[1]
-    by_pip = {line.strip().replace(">=", " >=") for line in required.splitlines()}
+    settings = ConfigParser()
+    settings.read_string(text_of("setup.cfg"))
+    required = settings["options"]["install_requires"].split()
+    by_pip = {line.replace(">=", " >=") for line in required}
     run = re.search(r"\n  run:\n(.*?)\n\n", text_of("conda-recipe/recipe.yaml"), re.DOTALL)[1]
     assert {line.strip(" -") for line in run.splitlines()} - {"python"} == by_pip
 

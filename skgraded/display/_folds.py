@@ -204,6 +204,8 @@ class FoldDisplay(Display):
 
     def _draw_model(self, i, color, settings):
         """Draw the boxes of a model and the means of its folds; without a colour it is alone."""
+        from matplotlib.colors import to_rgba
+
         n = len(self._models)
         width = 0.8 / n if self._several else 0.6
         by_fold = self._by_fold(i)
@@ -212,7 +214,9 @@ class FoldDisplay(Display):
         style = {
             "positions": places, "whis": (5, 95), "showfliers": False, "patch_artist": True,
             "widths": 0.9 * width if self._several else width, "manage_ticks": False,
-            "boxprops": {"facecolor": (line, 0.1 if color is None else 0.3), "edgecolor": line},
+            "boxprops": {
+                "facecolor": to_rgba(line, 0.1 if color is None else 0.3), "edgecolor": line,
+            },
             "medianprops": {"color": line},
         }
         if color is not None:

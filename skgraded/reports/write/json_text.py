@@ -14,6 +14,7 @@ from skgraded._input.writing import write_text
 
 # 2: files have a number, with versions, the seed and n_undefined; 3: min_detectable
 FORMAT = 3
+MOST_DIGITS = 300  # of whole numbers; floats have 309, and older pandas no table of more
 
 
 def write(report: dict[str, Any], path: str | Path | None) -> str | None:
@@ -31,7 +32,7 @@ def read(text_or_path: str | Path) -> dict[str, Any]:
     source = "The text" if is_text else str(text_or_path)
     try:
         text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
-        report = json.loads(text, parse_constant=_refuse_constant)
+        report = json.loads(text, parse_constant=_refuse_constant, parse_int=_whole)
     except ValueError as error:  # of UTF-8 too
         raise ValueError(f"{source} is not JSON: {error}") from None
     except RecursionError:
@@ -49,6 +50,12 @@ def read(text_or_path: str | Path) -> dict[str, Any]:
 
 def _refuse_constant(text):
     raise ValueError(f"it has {text}, which JSON does not know")
+
+
+def _whole(text):
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"it has a whole number of {len(text)} digits, which no table holds")
+    return int(text)
 
 
 def columns_to_json(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -109,7 +116,8 @@ def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
         except TypeError:
             dtype = None
         longest = max((len(value) for value in values if isinstance(value, str)), default=0)
-        if dtype is None or dtype.kind not in "biufUOmM" or dtype.itemsize > 4 * longest + 4000:
+        sizes = range(4 * longest + 4001)  # NumPy 1 has negative ones of what is too long
+        if dtype is None or dtype.kind not in "biufUOmM" or dtype.itemsize not in sizes:
             raise ValueError(f"{name}['dtype'] is {written['dtype']!r}, which no ids have.")
         plain = np.empty(len(values), dtype=np.int64 if dtype.kind in "mM" else dtype)
         for i, value in enumerate(values):
