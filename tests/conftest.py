@@ -25,6 +25,15 @@ def pytest_cmdline_main(config):
     if whole and has_xdist and config.option.numprocesses is None:
         config.option.numprocesses, config.option.maxprocesses = "auto", 8
         config.option.dist = "loadfile"  # fixtures of a file, a browser among them, are made once
+        config.option.loadscopereorder = False  # many tests do not take long
+
+
+LONGEST = ("test_spark", "test_dask", "test_hostile_streams", "test_html_axe", "test_examples")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the files that take longest, so that no processor waits for one at the end."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 @pytest.fixture(scope="session")

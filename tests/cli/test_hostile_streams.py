@@ -45,8 +45,9 @@ def refused_in_one_line(done):
 
 # Bounds ------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-@pytest.mark.parametrize("line", [b"\n", b"q1 Q0 b 1 2 s\n"])
+@pytest.mark.parametrize("pack, line", [
+    (gzip.compress, b"q1 Q0 b 1 2 s\n"), (lzma.compress, b"\n"),
+])
 def test_what_unpacks_to_a_hundredfold_is_refused(files, pack, line):
     (files / "bomb").write_bytes(pack(line * (100_000_000 // len(line))))
     said = refused_in_one_line(shell("SKGRADED evaluate qrels bomb"))
@@ -71,7 +72,7 @@ def test_an_endless_standard_input_is_refused(files, first):
 
 
 @pytest.mark.parametrize("kind, pack", [
-    ("trec", ""), ("letor", ""), ("trec", "| gzip"), ("letor", "| bzip2"), ("letor", "| xz"),
+    ("trec", ""), ("letor", "| gzip"), ("trec", "| xz"),
 ])
 def test_the_first_file_may_come_through_a_pipe(files, kind, pack):
     (files / "letor").write_text(LETOR)
@@ -145,7 +146,7 @@ def test_interrupts_at_random_moments_are_quiet(files):
     with open(files / "long", "w") as file:
         file.writelines(f"q1 Q0 d{i} 1 {i} s\n" for i in range(300_000))
     rng = random.Random(0)
-    for _ in range(4):  # 50 by hand; before the first import Python's own start may speak
+    for _ in range(2):  # 50 by hand; before the first import Python's own start may speak
         process = subprocess.Popen(
             [sys.executable, "-m", "skgraded", "evaluate", "qrels", "long", "--quiet"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
