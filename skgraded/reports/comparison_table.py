@@ -42,7 +42,7 @@ def pairs_of(systems: list[str], baseline: str | None) -> list[tuple[str, str]]:
     return [(baseline, system) for system in systems if system != baseline]
 
 
-def matrices_of(comparison, measure):
+def matrices_of(comparison: Any, measure):
     """Systems, the best first, and matrices of their mean differences and of what is told apart."""
     systems = comparison.leaderboard().systems
     return systems, *comparison._pairwise(measure, systems, comparison._told_rows())

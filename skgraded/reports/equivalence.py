@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class MarginTests:
     question: str
     correction: str | None
     level: float
-    table: dict[str, list]
+    table: dict[str, list[Any]]
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the tests, a row a pair of systems and measure.
@@ -98,7 +98,7 @@ class MarginTests:
         """
         return tables.latex(self.to_frame()[list(COLUMNS[:8])])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rows = "; ".join(
             f"{row['system']} - {row['baseline']}, {row['measure']}: "
             f"{row['difference']:+.4f}, margin {row['margin']:g}, p={row['p_value']:.3g}"
@@ -107,7 +107,7 @@ class MarginTests:
         return f"{self.question}({rows})"
 
 
-def margin_tests(comparison, margin, question):
+def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
     """Test the differences of a Comparison against margins; its methods say how."""
     margins = _margins(margin, comparison.measures)
     level, correction = comparison.level, without_hsd(comparison.correction)

@@ -13,20 +13,20 @@ from skgraded.reports.interactions import COLUMNS as BETWEEN
 from skgraded.reports.paired_tests import CORRECTIONS, TESTS
 from skgraded.reports.shapes import Maybe
 
-IDS = {"dtype": str, "values": list}  # what the values are `ids_of_json` checks
+IDS: dict[str, Any] = {"dtype": str, "values": list}  # what the values are `ids_of_json` checks
 BY_MEASURE = {str: [Maybe(float)]}
-EVALUATION = {
+EVALUATION: dict[str, Any] = {
     "query_ids": IDS, "per_query": BY_MEASURE, "undefined": {str: [int]},
     "weights": Maybe([float]),
 }
-CROSS_EVALUATION = EVALUATION | {
+CROSS_EVALUATION: dict[str, Any] = EVALUATION | {
     "fold": [int], "fit_time": [Maybe(float)], "score_time": [Maybe(float)],
     "errors": [Maybe(str)], "train_scores": Maybe(BY_MEASURE),
     "tests": Maybe({"query": [int], "fold": [int], "values": BY_MEASURE}),
 }
 TEXTS = ("system", "measure", "baseline", "ci_method")
 COUNTS = ("n_queries", "wins", "ties", "losses", "n_undefined")
-TABLE = {
+TABLE: dict[str, Any] = {
     "systems": [str], "measures": [str], "baseline": Maybe(str), "test": Maybe(str),
     "correction": Maybe(str), "level": float,
     "table": {name: [str] if name in TEXTS else [Maybe(float)] for name in COLUMNS},
@@ -35,7 +35,7 @@ COMPARISON: dict[str, Any] = TABLE | {
     "n_resamples": int, "seed": Maybe(int), "query_ids": IDS, "weights": Maybe([float]),
     "per_query": {str: [[Maybe(float)]]},
 }
-SEGMENTS = COMPARISON | {
+SEGMENTS: dict[str, Any] = COMPARISON | {
     "segments": IDS, "segment": [int],
     "table": {**COMPARISON["table"], "segment": [int]},
     "between": {
@@ -104,7 +104,7 @@ def filled(report: dict[str, Any]) -> dict[str, Any]:
     return {"seed": None, **report} if written < 2 else report
 
 
-def check_comparison(parts: Mapping[str, Any], keys: list[tuple] | None = None) -> None:
+def check_comparison(parts: Mapping[str, Any], keys: list[tuple[Any, ...]] | None = None) -> None:
     """Refuse parts of a comparison by query that do not belong together; ValueError says which."""
     ids, systems = plain_list(parts["query_ids"]), parts["systems"]
     refuse_twice("query_ids", ids)
@@ -126,7 +126,7 @@ def check_comparison(parts: Mapping[str, Any], keys: list[tuple] | None = None) 
 
 
 def check_table(
-    parts: Mapping[str, Any], n_queries: int, keys: list[tuple] | None = None
+    parts: Mapping[str, Any], n_queries: int, keys: list[tuple[Any, ...]] | None = None
 ) -> None:
     """Refuse settings and a table that do not belong together.
 
@@ -204,7 +204,7 @@ def _is_count(cell, most):
     return type(cell) is int and 0 <= cell <= most
 
 
-def check_segments(parts: Mapping[str, Any], keys: list[tuple]) -> None:
+def check_segments(parts: Mapping[str, Any], keys: list[tuple[Any, ...]]) -> None:
     """Refuse segments, and what is between them, that do not belong to a comparison.
 
     `keys` are what the rows between segments are of.

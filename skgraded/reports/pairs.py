@@ -1,11 +1,15 @@
 """Mean differences of all pairs of systems, as matrices."""
 
+from typing import Any
+
 import numpy as np
 
 from skgraded.measures import mean_over_queries
 
 
-def pairwise(rows, systems):
+def pairwise(
+    rows: list[dict[str, Any]], systems: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
     """Mean differences of the pairs of a comparison, and which are told apart.
 
     Parameters
@@ -34,7 +38,9 @@ def pairwise(rows, systems):
     return differences, told_apart
 
 
-def fill_pairs(differences, values, weights):
+def fill_pairs(
+    differences: np.ndarray, values: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray:
     """Fill the pairs that are not compared with their mean differences, of the queries of both.
 
     `values` are of shape (n_systems, n_queries), in the order of the matrix.

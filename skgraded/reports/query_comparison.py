@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class QueryComparison(ComparisonTable):
     correction: str | None
     level: float
     n_resamples: int
-    table: dict[str, list]
+    table: dict[str, list[Any]]
     seed: int | None = None
 
     @property
@@ -77,7 +78,9 @@ def _numbers_or_none(written):
     return None if written is None else json_text.numbers_of_json(written)
 
 
-def differences_of_all(comparison, system, baseline, measure):
+def differences_of_all(
+    comparison: QueryComparison, system: str, baseline: str, measure: str
+) -> np.ndarray:
     """Differences of all queries, in their order: nan of those that do not count."""
     at, other = (comparison.systems.index(name) for name in (system, baseline))
     values = comparison.per_query[measure]

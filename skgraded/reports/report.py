@@ -156,7 +156,7 @@ class Report:
             return None
 
 
-def written_page(page, path):
+def written_page(page: str, path: str | Path | None) -> str | None:
     """Write a page to a file; or give it back where there is none."""
     if path is None:
         return page
@@ -164,7 +164,7 @@ def written_page(page, path):
     return None
 
 
-def titled(parts, title):
+def titled(parts: dict[str, Any], title: str | None) -> dict[str, Any]:
     """The parts of a page with another title, if there is one."""
     return parts if title is None else parts | {"title": title}
 

@@ -49,7 +49,7 @@ n_resamples, seed
 
     segments: list[Any]
     segment: np.ndarray
-    between: dict[str, list]
+    between: dict[str, list[Any]]
 
     def differences(
         self, system: str, baseline: str, measure: str, segment: Any
@@ -206,7 +206,7 @@ n_resamples, seed
             "between": _mapped(parts["between"], BETWEEN, segments),
         }
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self._n_shown()}: {', '.join(self.systems)} by "
             f"{', '.join(self.measures)})"

@@ -43,7 +43,7 @@ def level_chart(name, values, mean, n_queries=None):
     }
 
 
-def difference_charts(records, differences):
+def difference_charts(records: Any, differences: Any) -> Any:
     """Chart the differences of pairs of systems by one measure, all on one scale."""
     ordered = [-np.sort(-values) for values in differences]
     peak = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0)
@@ -122,7 +122,7 @@ def interval_mark(value: float, ends: Iterable[float], low: float, high: float) 
     return {"at": at, "low": left, "high": right, "zero": zero, "open": False, "value": value}
 
 
-def interval_axis(low, high):
+def interval_axis(low: float, high: float) -> list[str]:
     """The numbers below the ends and the middle of a line."""
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
 
@@ -152,7 +152,7 @@ def forest(measure, records, note=""):
     }
 
 
-def charted(records):
+def charted(records: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
     """Of the records of one measure those that charts show, and a note unless they are all.
 
     Of very many pairs they are those of the system with the highest mean, of which each record
@@ -186,7 +186,7 @@ def _rank(mean):
     return mean if mean == mean else -math.inf
 
 
-def turned(record):
+def turned(record: dict[str, Any]) -> dict[str, Any]:
     """The record of the same pair with the other system first."""
     changed = {
         one: record[other] for one, other in (
@@ -202,7 +202,7 @@ def turned(record):
     return record | changed | negative
 
 
-def pair_name(record):
+def pair_name(record: dict[str, Any]) -> str:
     """Name a pair of systems, each shortened."""
     return f"{shortened(record['system'])} − {shortened(record['baseline'])}"
 

@@ -107,7 +107,7 @@ def _would_show(row):
     )
 
 
-def between_sentence(row: dict, level: float, corrected: str) -> str:
+def between_sentence(row: dict[str, Any], level: float, corrected: str) -> str:
     """Say how the difference of two systems differs between two segments.
 
     The row has the columns of `SegmentComparison.between_segments` and "told_apart".
@@ -135,7 +135,7 @@ def between_sentence(row: dict, level: float, corrected: str) -> str:
     )
 
 
-def margin_sentence(row: dict, question: str, level: float, corrected: str) -> str:
+def margin_sentence(row: dict[str, Any], question: str, level: float, corrected: str) -> str:
     """Say whether two systems differ by less than a margin, or one is worse by less.
 
     The row has the columns of `MarginTests` and whether that is "shown"; `question` is

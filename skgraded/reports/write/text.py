@@ -29,7 +29,7 @@ def label(name: Any) -> str:
     return printable(str(name))
 
 
-def shortened(name, width=NAME):
+def shortened(name: object, width: int = NAME) -> str:
     """A name of at most `width` letters: the middle of a longer one is left out."""
     text = label(name)
     if len(text) <= width:
@@ -37,7 +37,7 @@ def shortened(name, width=NAME):
     return f"{text[: width - width // 3 - 1]}…{text[-(width // 3) :]}"
 
 
-def utf8(text):
+def utf8(text: str) -> str:
     """The text, with half surrogate pairs, which no UTF-8 file can hold, spelt out."""
     return text.encode("utf-8", "backslashreplace").decode()
 
