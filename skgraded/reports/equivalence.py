@@ -21,6 +21,7 @@ from skgraded.reports.paired_tests import (
     level_of_each,
     without_hsd,
 )
+from skgraded.reports.report import Table
 from skgraded.reports.write import tables
 from skgraded.reports.write.sentences import margin_sentence
 
@@ -34,7 +35,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MarginTests:
+class MarginTests(Table):
     """Tests of differences against margins, made by `Comparison.equivalence` and `.noninferiority`.
 
     Attributes
@@ -80,17 +81,10 @@ class MarginTests:
             for row in tables.rows_of(self.table)
         ]
 
-    def to_markdown(self) -> str:
-        """Write the table in Markdown, with 4 decimals.
-
-        Returns
-        -------
-        str
-        """
-        return tables.markdown(self.to_frame())
-
     def to_latex(self) -> str:
-        r"""Write the table in LaTeX, with 4 decimals; it needs ``\\usepackage{booktabs}``.
+        r"""Write the columns up to `p_adjusted` in LaTeX.
+
+        It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
 
         Returns
         -------

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
+from skgraded.reports.report import Table
 from skgraded.reports.write import tables
 from skgraded.reports.write.tables import Marked
 
@@ -17,8 +18,10 @@ BETTER, WORSE = "▲", "▼"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Leaderboard:
+class Leaderboard(Table):
     """Means of systems by measure, made by `Comparison.leaderboard`; printed as a table.
+
+    In Markdown and LaTeX the best of each measure is bold.
 
     Attributes
     ----------
@@ -53,27 +56,6 @@ class Leaderboard:
         means = zip(*([cell.value for cell in row] for row in self.cells), strict=True)
         by_measure = dict(zip(self.measures, map(list, means), strict=True))
         return pd.DataFrame({"system": self.systems, **by_measure})
-
-    def to_markdown(self) -> str:
-        """Write a table in Markdown, the best of each measure in bold.
-
-        Returns
-        -------
-        str
-        """
-        return tables.markdown(self._shown())
-
-    def to_latex(self) -> str:
-        r"""Write a table in LaTeX, the best in bold.
-
-        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
-        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
-
-        Returns
-        -------
-        str
-        """
-        return tables.latex(self._shown())
 
     def _shown(self):
         import pandas as pd

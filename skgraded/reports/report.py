@@ -13,12 +13,41 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Report:
-    """A report with a frame and a page."""
+class Table:
+    """A frame that is written as text too."""
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the report."""
+        """Tabulate it."""
         raise NotImplementedError
+
+    def _shown(self):
+        """The frame that is written."""
+        return self.to_frame()
+
+    def to_markdown(self) -> str:
+        """Write the table in Markdown, with 4 decimals.
+
+        Returns
+        -------
+        str
+        """
+        return tables.markdown(self._shown())
+
+    def to_latex(self) -> str:
+        r"""Write the table in LaTeX.
+
+        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
+        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
+
+        Returns
+        -------
+        str
+        """
+        return tables.latex(self._shown())
+
+
+class Report(Table):
+    """A report with a frame and a page."""
 
     def _to_json(self):
         raise NotImplementedError
@@ -33,27 +62,6 @@ class Report:
 
     def _fragment(self):
         raise NotImplementedError
-
-    def to_markdown(self) -> str:
-        """Write the table of `to_frame` in Markdown, with 4 decimals.
-
-        Returns
-        -------
-        str
-        """
-        return tables.markdown(self.to_frame())
-
-    def to_latex(self) -> str:
-        r"""Write the table of `to_frame` in LaTeX.
-
-        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
-        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
-
-        Returns
-        -------
-        str
-        """
-        return tables.latex(self.to_frame())
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan as "nan".

@@ -27,7 +27,7 @@ from skgraded.reports.paired_tests import FEWEST, TIE, adjust, level_of_each
 from skgraded.reports.pairing import check_evaluations, paired
 from skgraded.reports.report import Report, titled
 from skgraded.reports.shapes import check_shape
-from skgraded.reports.summary import Summary, moments_to_json
+from skgraded.reports.summary import Summary, merged, moments_to_json
 from skgraded.reports.write import json_text
 
 if TYPE_CHECKING:
@@ -195,14 +195,7 @@ class Summaries(Report):
         -------
         Summaries
         """
-        merged = None
-        for i, part in enumerate(parts):
-            if not isinstance(part, Summaries):
-                raise TypeError(f"merge takes Summaries; part {i} is a {type(part).__name__}.")
-            merged = part if merged is None else merged._merged_with(part, i)
-        if merged is None:
-            raise ValueError("merge got no part: give at least one Summaries.")
-        return merged
+        return merged(Summaries, parts)
 
     def _merged_with(self, other, i):
         if list(self.systems) != list(other.systems):

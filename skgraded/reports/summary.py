@@ -227,14 +227,7 @@ class Summary(Report):
         ValueError
             If a part has other measures than the first.
         """
-        merged = None
-        for i, part in enumerate(parts):
-            if not isinstance(part, Summary):
-                raise TypeError(f"merge takes Summaries; part {i} is a {type(part).__name__}.")
-            merged = part if merged is None else merged._merged_with(part, i)
-        if merged is None:
-            raise ValueError("merge got no part: give at least one Summary.")
-        return merged
+        return merged(Summary, parts)
 
     def _merged_with(self, other, i):
         if list(self.tallies) != list(other.tallies):
@@ -423,6 +416,18 @@ class Summary(Report):
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
         return f"Summary({self.n_queries} queries: {means})"
+
+
+def merged(cls: Any, parts: Iterable[Any]) -> Any:
+    """All parts together, which must be of the class."""
+    found = None
+    for i, part in enumerate(parts):
+        if not isinstance(part, cls):
+            raise TypeError(f"merge takes Summaries; part {i} is a {type(part).__name__}.")
+        found = part if found is None else found._merged_with(part, i)
+    if found is None:
+        raise ValueError(f"merge got no part: give at least one {cls.__name__}.")
+    return found
 
 
 def moments_to_json(moments: Moments) -> list[Any]:
