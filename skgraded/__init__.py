@@ -5,9 +5,11 @@ from skgraded._input.interrupts import end_quietly
 
 end_quietly()
 
-from skgraded import datasets, display, reports
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from skgraded import datasets, reports
 from skgraded._input.versions import show_versions
-from skgraded.display import *
 from skgraded.judgments import Judgments
 from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure
 
@@ -16,28 +18,55 @@ from skgraded.measures.correlation import *
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *
 from skgraded.measures.user_models import *
-from skgraded.model_selection import (
-    QueryRanker,
-    TornQueryWarning,
-    cross_evaluate,
-    make_ranking_scorer,
-)
 from skgraded.reports import *
+
+if TYPE_CHECKING:
+    from skgraded import display, model_selection
+    from skgraded.display import *
+    from skgraded.model_selection import (
+        QueryRanker,
+        TornQueryWarning,
+        cross_evaluate,
+        make_ranking_scorer,
+    )
 
 __version__ = "0.1.0"
 
+# The rooms that need scikit-learn, which takes most of a second to import, and what of them is
+# public here: imported when first asked for, so that the command starts at once.
+LATER = {
+    "display": (
+        "CutoffCurveDisplay",
+        "DifferenceHeatmapDisplay",
+        "FoldDisplay",
+        "IntervalDisplay",
+        "QueryDifferenceDisplay",
+        "ThresholdCurveDisplay",
+    ),
+    "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
+}
+
 __all__ = sorted([
     "Judgments",
-    "QueryRanker",
-    "TornQueryWarning",
-    "cross_evaluate",
     "datasets",
     "edrc_per_query",
     "edrc_score",
-    "make_ranking_scorer",
     "measure",
     "show_versions",
     *MEASURES,
-    *display.__all__,
+    *(name for names in LATER.values() for name in names),
     *reports.__all__,
 ])
+
+
+def __getattr__(name: str) -> Any:
+    for room, names in LATER.items():
+        if name == room or name in names:
+            module = import_module(f"skgraded.{room}")
+            globals().update({public: getattr(module, public) for public in names})
+            return module if name == room else globals()[name]
+    raise AttributeError(f"module 'skgraded' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *LATER})

@@ -55,6 +55,17 @@ def test_a_step_loads_no_heavy_module_but_what_it_draws_with(loaded, step):
     assert set(loaded[step]) & HEAVY == STEPS[step]
 
 
+def test_scikit_learn_comes_with_what_needs_it_and_not_before(loaded):
+    slow = {"sklearn", "scipy", "pandas"}
+    assert not slow & set(loaded["sg.measure('ndcng@10')([1, 0], [2, 1], qid=['a', 'a'])"])
+    assert "sklearn" in loaded["import skgraded.model_selection, skgraded.inspection, skgraded.cli"]
+
+
+def test_the_command_starts_without_it():
+    code = "import sys, skgraded.cli; print(*{'sklearn', 'scipy', 'pandas'} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "\n"
+
+
 def test_the_doors_to_the_boosting_libraries_are_opened_by_those_who_train_only(loaded):
     assert "skgraded.lightgbm" not in loaded["import skgraded as sg"]
     assert "skgraded.lightgbm" in loaded["import skgraded.lightgbm"]
@@ -111,3 +122,14 @@ def test_all_names_of_the_package_exist():
     assert skgraded.__all__
     for name in skgraded.__all__:
         assert getattr(skgraded, name) is not None
+
+
+def test_what_comes_later_is_all_that_its_room_makes_public():
+    import skgraded
+
+    assert list(skgraded.LATER["display"]) == skgraded.display.__all__
+    for room, names in skgraded.LATER.items():
+        assert set(names) <= set(getattr(skgraded, room).__all__)
+        assert {room, *names} <= set(dir(skgraded))
+    with pytest.raises(AttributeError, match="module 'skgraded' has no attribute 'ndcg'"):
+        skgraded.ndcg  # noqa: B018

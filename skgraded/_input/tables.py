@@ -3,14 +3,13 @@
 import sys
 
 import numpy as np
-from scipy import sparse
 
 HASHED_COLUMNS = 16
 
 
 def as_table(X):
     """`X` as a table; no copy unless it is another kind of sparse matrix or a list."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return X.tocsr()  # itself if it is one; rows taken from CSC come unsorted
     if not (is_pandas_frame(X) or is_polars_frame(X)):
         X = np.asarray(X)
@@ -38,7 +37,7 @@ def take_column(table, position):
         return table.iloc[:, position]
     if is_polars_frame(table):
         return table.to_series(position)
-    if sparse.issparse(table):
+    if is_sparse(table):
         return table[:, [position]].toarray().ravel()
     return table[:, position]
 
@@ -64,8 +63,8 @@ def stack_rows(table, other):
         return sys.modules["pandas"].concat([table, other], ignore_index=True)
     if is_polars_frame(table):
         return sys.modules["polars"].concat([table, other])
-    if sparse.issparse(table):
-        return sparse.vstack([table, other], format="csr")
+    if is_sparse(table):
+        return sys.modules["scipy.sparse"].vstack([table, other], format="csr")
     return np.concatenate([table, other])
 
 
@@ -85,7 +84,7 @@ def hash_rows(table):
     numbers = np.arange(n_columns, dtype=np.uint64)
     factors = mix_bits(numbers + np.uint64(1))  # any numbers do
     factors |= np.uint64(1)  # odd, so that no bit is lost
-    if sparse.issparse(table):
+    if is_sparse(table):
         bits = mix_bits(_bits(table.data)) * factors[table.indices]
         upto = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(bits, dtype=np.uint64)))
         return upto[table.indptr[1:]] - upto[table.indptr[:-1]]
@@ -112,6 +111,12 @@ def mix_bits(bits):
 def is_pandas_frame(X):
     """Whether X is a frame of pandas; does not import pandas."""
     return hasattr(X, "iloc") and getattr(X, "ndim", None) == 2
+
+
+def is_sparse(X):
+    """Whether X is a sparse matrix or array; does not import scipy.sparse."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and sparse.issparse(X)
 
 
 def is_polars_frame(X):

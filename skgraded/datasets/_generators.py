@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from skgraded._input.columns import whole_number
 
@@ -69,6 +68,8 @@ def make_ranking(
     >>> X.shape[1], len(np.unique(qid)), np.unique(y)
     (10, 50, array([0, 1, 2, 3, 4]))
     """
+    from sklearn.utils import check_random_state
+
     n_queries = whole_number(n_queries, "n_queries", 1)
     n_documents = whole_number(n_documents, "n_documents", 1)
     n_features = whole_number(n_features, "n_features", 1)
@@ -169,6 +170,8 @@ def make_swapped_rankings(
     10 swaps: 0.88
     50 swaps: 0.65
     """
+    from sklearn.utils import check_random_state
+
     n_documents = whole_number(n_documents, "n_documents", 2)
     n_levels = whole_number(n_levels, "n_levels", 2)
     n_swaps = whole_number(n_swaps, "n_swaps", 0)

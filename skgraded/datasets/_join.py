@@ -1,19 +1,23 @@
 """The join of a run with its judgments: rows that can be measured."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from skgraded._input.columns import check_grades, check_scores, one_of
 from skgraded._input.queries import query_codes, rows_by_query
 from skgraded._input.words import did_you_mean, object_array, plain, plain_list
-from skgraded.datasets._files import refuse_contradicting, repeats, sharing
+from skgraded.datasets._files import bunch, refuse_contradicting, repeats, sharing
 from skgraded.datasets._texts import ROWS, Texts, taken
 from skgraded.datasets._words import mixed
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 
 def join_run(
@@ -100,7 +104,7 @@ def join_run(
     judgments, ranked = _rows(qrels, "qrels", "grade"), _rows(run, "run", "score")
     joined = Judged(judgments).join(ranked, missing == "count", unjudged == "raise", ties)
     document = np.concatenate([ranked.document, judgments.document])
-    return Bunch(
+    return bunch(
         y_true=joined.grade,
         y_score=joined.score,
         qid=np.repeat(judgments.query_ids, joined.sizes),
@@ -172,6 +176,18 @@ def _column(table, side, name):
 
 # The join, by numbers of queries -----------------------------------------------------------------
 
+@dataclass(frozen=True)
+class Joined:
+    """Rows of a run and, behind them, of judgments, by their positions; what was left out."""
+
+    rows: np.ndarray
+    grade: np.ndarray
+    score: np.ndarray
+    sizes: np.ndarray
+    missing: np.ndarray
+    unjudged: np.ndarray
+
+
 class Judged:
     """Judgments, laid out once for all the runs that are joined with them; both are like `Rows`."""
 
@@ -231,7 +247,7 @@ class Judged:
         own = np.concatenate([judgment, np.arange(len(self._grade), dtype=np.int32)])[rows]
         scores = score.take(rows, mode="clip")
         scores[rows >= len(score)] = -np.inf
-        return Bunch(
+        return Joined(
             rows=rows, grade=np.append(self._grade, 0.0)[own], score=scores,
             sizes=np.diff(starts), missing=missing, unjudged=unjudged,
         )

@@ -1,17 +1,21 @@
 """Readers of LETOR files, and of the scores of their rows."""
 
+from __future__ import annotations
+
 import io
 import os
 import re
 from array import array
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from skgraded._input.columns import whole_number
-from skgraded.datasets._files import check_path, number_in, parsed, parsed_blocks, shown
+from skgraded.datasets._files import bunch, check_path, number_in, parsed, parsed_blocks, shown
 from skgraded.datasets._words import numbers
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 REPEAT = "sizes in memory become ids by np.repeat(np.arange(len(sizes)), sizes)"
@@ -120,7 +124,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
     columns = np.frombuffer(indices, np.int32)
     indptr = np.append(0, np.cumsum(row_sizes))
     shape = (len(doc_id), n_features or int(columns.max(initial=-1)) + 1)
-    return Bunch(
+    return bunch(
         X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
         y=np.frombuffer(grades),
         qid=np.array(qid, dtype=object) if group is None else _repeated(group, len(doc_id), path),

@@ -1,15 +1,19 @@
 """Reader of TREC's files of preference judgments."""
 
+from __future__ import annotations
+
 import itertools
 import math
 import os
 import re
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
-from sklearn.utils import Bunch
 
-from skgraded.datasets._files import BOM, check_path, number_in, parsed, parsed_blocks, shown
+from skgraded.datasets._files import BOM, bunch, check_path, number_in, parsed, parsed_blocks, shown
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 COLUMNS = {
     3: "query preferred other",
@@ -112,7 +116,7 @@ def read_preferences(
     else:
         found = [_pair(words) for _, words in rows]
     query, preferred, other = np.array(found, dtype=object).T.copy()
-    return Bunch(query=query, preferred=preferred, other=other)
+    return bunch(query=query, preferred=preferred, other=other)
 
 
 def _words(line):

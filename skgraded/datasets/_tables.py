@@ -1,5 +1,7 @@
 """Reader of CSV and Parquet tables whose columns are named by the user."""
 
+from __future__ import annotations
+
 import csv
 import io
 import math
@@ -8,7 +10,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import query_codes
@@ -39,11 +40,20 @@ class Names:
         return [*self.texts, *self.numbers]
 
 
-def read_columns(source, names: Names, progress=False) -> Bunch:
+@dataclass(frozen=True)
+class Columns:
+    """What the named columns hold."""
+
+    query: np.ndarray
+    grade: np.ndarray
+    scores: dict[str, np.ndarray]
+    document: np.ndarray | None
+
+
+def read_columns(source, names: Names, progress=False) -> Columns:
     """Read the named columns of a CSV or Parquet file, plain or compressed.
 
-    They are `query`, `grade`, `document`, which may be None, and `scores`, a dict. A ValueError
-    names the file, and the line of a CSV file, or the row of a Parquet file.
+    A ValueError names the file, and the line of a CSV file, or the row of a Parquet file.
     """
     path = check_path(source)
     for name in names.all:
@@ -73,7 +83,7 @@ def _refuse_missing(path, place, names, known):
 
 
 def _columns(table, names):
-    return Bunch(
+    return Columns(
         query=np.asarray(table[names.query]),
         grade=check_grades(table[names.grade], f"column {names.grade!r}"),
         scores={name: column(table[name], f"column {name!r}") for name in names.scores},

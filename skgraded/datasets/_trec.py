@@ -1,17 +1,19 @@
 """Readers of TREC files: judgments (qrels) and runs."""
 
+from __future__ import annotations
+
 import math
 import os
 import re
 import warnings
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from skgraded._input.words import object_array
 from skgraded.datasets._files import (
+    bunch,
     check_path,
     number_in,
     parsed,
@@ -24,6 +26,9 @@ from skgraded.datasets._files import (
 from skgraded.datasets._lines import columns, tidied
 from skgraded.datasets._texts import Growing, GrowingTexts, Texts, taken
 from skgraded.datasets._words import mixed
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     (['301', '301'], ['FT911-3', 'FT911-4'], [2.0, 0.0])
     """
     table = read_judgments(path, progress)
-    return Bunch(query=table.query, document=table.document, grade=table.numbers)
+    return bunch(query=table.query, document=table.document, grade=table.numbers)
 
 
 def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
@@ -126,7 +131,7 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
     """
     table = read_table(path, RUN, progress)
-    return Bunch(
+    return bunch(
         query=table.query, document=table.document, score=table.numbers, name=table.name
     )
 

@@ -7,8 +7,6 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from skgraded._input.columns import one_of
 
@@ -48,6 +46,9 @@ def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
 
 def _strong_components(pairs):
     """The strongly connected component of each item, as a number."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     number = {item: i for i, item in enumerate(dict.fromkeys(chain.from_iterable(pairs)))}
     ends = np.array([(number[v], number[w]) for v, w in pairs], dtype=np.int32).reshape(-1, 2)
     graph = sparse.csr_array((np.ones(len(ends), bool), ends.T), shape=(len(number),) * 2)
