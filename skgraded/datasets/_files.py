@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 BLOCK = 1 << 22  # bytes that are parsed at a time
+MOST_BLOCKS = 16  # that are read at a time where a line has no end yet
 BOM = b"\xef\xbb\xbf"
 MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes of a line
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
@@ -156,8 +157,9 @@ def blocks(source, path, progress=False):
     with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
         while True:
             pieces, size = [rest], 0
+            wanted = max(BLOCK, min(len(rest), MOST_BLOCKS * BLOCK))  # or long lines take squares
             try:
-                while size < BLOCK and (piece := file.read1(BLOCK)):
+                while size < wanted and (piece := file.read1(BLOCK)):
                     pieces.append(piece)
                     size += len(piece)
             except DAMAGED as error:
@@ -169,14 +171,14 @@ def blocks(source, path, progress=False):
             show()
             text = b"".join(pieces)
             _refuse_endless(text, path, first)
-            end = text.rfind(b"\n") + 1 if size >= BLOCK else len(text)
+            end = text.rfind(b"\n") + 1 if size >= wanted else len(text)
             text, rest = text[:end], text[end:]
             if first == 1:
                 text = text.removeprefix(BOM)
             if text:
                 yield first, text
                 first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
-            if size < BLOCK:
+            if size < wanted:
                 return
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -46,10 +47,11 @@ def refused_in_one_line(done):
 # Bounds ------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("pack, line", [
-    (gzip.compress, b"q1 Q0 b 1 2 s\n"), (lzma.compress, b"\n"),
-])
+    (partial(gzip.compress, compresslevel=1), b"q1 Q0 b 1 2 s\n"),
+    (partial(lzma.compress, preset=0), b"\n"),
+], ids=["gzip", "xz"])
 def test_what_unpacks_to_a_hundredfold_is_refused(files, pack, line):
-    (files / "bomb").write_bytes(pack(line * (100_000_000 // len(line))))
+    (files / "bomb").write_bytes(pack(line * (_files.MANY * 5 // 4 // len(line))))
     said = refused_in_one_line(shell("SKGRADED evaluate qrels bomb"))
     assert "unpack to more than 100 times their size" in said and "into a pipe" in said
 
@@ -77,11 +79,12 @@ def test_an_endless_standard_input_is_refused(files, first):
 def test_the_first_file_may_come_through_a_pipe(files, kind, pack):
     (files / "letor").write_text(LETOR)
     first, second = {"trec": ("qrels", "run"), "letor": ("letor", "scores")}[kind]
-    for line in (
+    lines = [
         f"cat {first} {pack} | SKGRADED evaluate - {second} -m rr --format json",
         f"SKGRADED evaluate <(cat {first} {pack}) {second} -m rr --format json",
         f"cat {second} {pack} | SKGRADED evaluate {first} - -m rr --format json",
-    ):
+    ]
+    for line in lines[:1] if pack else lines:
         (found,) = json.loads(shell(line).stdout).values()
         assert found["mean"] == {"RR": 0.5}
 
@@ -151,7 +154,7 @@ def test_interrupts_at_random_moments_are_quiet(files):
             [sys.executable, "-m", "skgraded", "evaluate", "qrels", "long", "--quiet"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
-        time.sleep(rng.uniform(0.4, 3))
+        time.sleep(rng.uniform(0.3, 1.5))
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
         assert error == "" and process.returncode in (0, -signal.SIGINT, 130)

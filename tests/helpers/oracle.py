@@ -20,8 +20,11 @@ def tie_blocks(grades, scores, unretrieved_last=False):
 
     With ``unretrieved_last`` the others are one more block, at the end.
     """
-    levels = sorted({s for s in scores if s > -inf or unretrieved_last}, reverse=True)
-    return [[g for g, s in zip(grades, scores, strict=True) if s == level] for level in levels]
+    blocks: dict = {}
+    for grade, score in zip(grades, scores, strict=True):
+        if score > -inf or unretrieved_last:
+            blocks.setdefault(score, []).append(grade)
+    return [blocks[score] for score in sorted(blocks, reverse=True)]
 
 
 def orders(grades, scores, unretrieved_last=False):

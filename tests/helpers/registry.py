@@ -70,11 +70,12 @@ class Entry:
     def tie_rules(self):
         return TIES if self.of_orders else (None,)
 
-    def by_orders(self, orders, grades, scores, ties, **setting):
-        """Value from the values of all the orders, or from the scores where there is no rule."""
-        if ties is None:
-            return self.on_average(grades, scores, **setting)
-        return over_ties(self.of_orders(orders, grades, **setting), ties)
+    def by_orders(self, orders, grades, scores, **setting):
+        """Values by tie rule from those of all the orders, or from the scores if there is none."""
+        if self.of_orders is None:
+            return {None: self.on_average(grades, scores, **setting)}
+        values = self.of_orders(orders, grades, **setting)
+        return {ties: over_ties(values, ties) for ties in self.tie_rules}
 
 
 REGISTRY: dict[str, Entry] = {}

@@ -121,8 +121,8 @@ def test_any_field_that_lacks_is_an_error(name):
 def test_any_field_of_another_kind_is_an_error_or_means_what_it_says(name):
     written = json.loads(REPORTS[name].to_json())
     n_refused = n_read = 0
-    for path in places(written):
-        for value in INSTEAD:
+    for i, path in enumerate(places(written)):
+        for value in INSTEAD[i % 2 :: 2]:
             other = changed(written, path, lambda holder, key: holder.update({key: value})  # noqa: B023
                             if isinstance(holder, dict) else holder.__setitem__(key, value))  # noqa: B023
             found = read(name, other)
