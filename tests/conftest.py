@@ -1,5 +1,6 @@
 """Fixtures that every test may use: the folder of real data, and the kinds of columns."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -34,6 +35,15 @@ LONGEST = ("test_spark", "test_dask", "test_hostile_streams", "test_html_axe", "
 def pytest_collection_modifyitems(items):
     """Begin with the files that take longest, so that no processor waits for one at the end."""
     items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+def pytest_collection_finish():
+    """Leave what the collection made out of the rounds of the garbage collector.
+
+    Tests that ask it what is still alive wait for these rounds.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -59,11 +59,6 @@ def test_quickstart_takes_files_with_group_sizes(data_dir):
     assert rows["grid search"] > rows["all scores equal"]
 
 
-def test_quickstart_takes_letor_files(data_dir):
-    output = run("quickstart.py", "--train", data_dir / "ohsumed" / "OHSUMED.txt.gz")
-    assert "16,140 documents, 106 queries, grades 0 to 2" in output
-
-
 @pytest.mark.parametrize(
     ("script", "arguments", "message"),
     [

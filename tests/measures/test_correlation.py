@@ -142,9 +142,9 @@ class TestEDRC:
         ("discount", "prior"), [("linear", 0), ("log2", 0.3), ("exp2", 0.5), (rank_less_1, 1)]
     )
     @pytest.mark.parametrize("n_levels", [2, 5, 15, 16, 17, 64, 1000])
-    def test_its_definition_on_300_documents(self, discount, prior, n_levels):
+    def test_its_definition_on_200_documents(self, discount, prior, n_levels):
         for n_scores, unknown in ((None, 0.0), (20, 0.2)):
-            grades, scores, _ = edrc_queries(n_levels, [300], n_levels, n_scores, unknown)
+            grades, scores, _ = edrc_queries(n_levels, [200], n_levels, n_scores, unknown)
             value = sg.EDRC(discount=discount, prior=prior)(grades, scores)
             expected = edrc(grades, scores, discount, prior)
             assert value == pytest.approx(expected, abs=1e-11)

@@ -81,8 +81,7 @@ def interleaved(columns, rng):
     return Queries(*(column[order] for column in columns))
 
 
-@pytest.mark.parametrize("n_levels", LEVELS)
-@pytest.mark.parametrize("k", [None, 40])
+@pytest.mark.parametrize("n_levels, k", [(n, None) for n in LEVELS] + [(5, 40), (17, 40), (65, 40)])
 def test_mu_ap_of_many_levels(n_levels, k):
     check("MuAP", {"k": k}, queries_with_levels(n_levels))
 
