@@ -9,6 +9,9 @@ from skgraded._input.words import nearest
 from skgraded.measures.base import ALIASES, MEASURES, Measure, fields_of
 
 _FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
+_OF_TREC_EVAL = {  # its names with a cut-off, `P_10` and others
+    "p": "P@{}", "recall": "R@{}", "map_cut": "AP@{}", "ndcg_cut": "\"NDCG(gain='linear')@{}\"",
+}
 
 
 def measure(text: str | Measure) -> Measure:
@@ -86,6 +89,9 @@ def _class_named(name):
         return known[plain]
     near = nearest(plain, known)
     hint = "" if near is None else f" Did you mean {known[near][0].__name__}?"
+    stem, _, k = name.lower().rpartition("_")
+    if stem in _OF_TREC_EVAL and k.isdecimal():
+        hint = f" trec_eval's {name} is {_OF_TREC_EVAL[stem].format(k)}."
     raise ValueError(f"Unknown measure {name!r}.{hint} Known: {', '.join(MEASURES)}.")
 
 

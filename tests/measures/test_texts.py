@@ -235,3 +235,14 @@ def test_the_docstring_says_of_each_parameter_what_it_is(cls):
 def test_a_docstring_keeps_what_a_measure_says_itself_of_a_parameter():
     assert "C(n-i, r-1)" in sg.RR.__doc__ and "C(n-i, r-1)" not in sg.AP.__doc__
     assert "exact expectation over all their orders" in sg.AP.__doc__
+
+
+@pytest.mark.parametrize("name, meant", [
+    ("P_10", sg.Precision(k=10)), ("recall_5", sg.Recall(k=5)), ("map_cut_20", sg.AP(k=20)),
+    ("ndcg_cut_10", sg.NDCG(k=10, gain="linear")),
+])
+def test_trec_evals_names_with_a_cut_off_are_told_what_they_are(name, meant):
+    with pytest.raises(ValueError, match=f"Unknown measure '{name}'. trec_eval's") as caught:
+        sg.measure(name)
+    shown = str(caught.value).split(f"{name} is ")[1].split(". Known")[0]
+    assert sg.measure(shown.strip('"')) == meant
