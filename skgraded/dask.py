@@ -43,6 +43,7 @@ with needs("skgraded.dask", "dask"):
 __all__ = ["evaluate", "evaluate_per_query"]
 
 AT_ONCE = 16  # results of partitions that are merged in one task
+NO_PIECE = np.empty(0, dtype=np.int64), pa.array([], pa.large_binary())
 NAMES = ["ddf", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning"]
 
 
@@ -153,7 +154,7 @@ def _measured(parts, job, partitioning):
             for i, part in enumerate(parts)
         ]
     rows = [delayed(_packed)(part, job, f"partition {i}", n) for i, part in enumerate(parts)]
-    pieces = dd.from_delayed(rows, meta=_pieces([], []), verify_meta=False)
+    pieces = dd.from_delayed(rows, meta=_pieces(*NO_PIECE), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
 
@@ -161,19 +162,15 @@ def _measured(parts, job, partitioning):
 def _packed(part, job, place, n):
     """The rows of a partition as a frame that has a row a piece."""
     table = clean(part, job, place)
-    return _pieces(*(([], []) if table is None else packed(table, n)))
+    return _pieces(*(NO_PIECE if table is None else packed(table, n)))
 
 
 def _pieces(numbers, rows):
-    kinds = {"piece": np.int64, "rows": pd.ArrowDtype(pa.large_binary())}
-    return pd.DataFrame({
-        name: pd.Series(values, dtype=kinds[name])
-        for name, values in zip(kinds, (numbers, rows), strict=True)
-    })
+    return pd.DataFrame({"piece": numbers, "rows": pd.arrays.ArrowExtensionArray(rows)})
 
 
 def _measured_pieces(part, job):
-    return measure_together(unpacked(part["rows"]), job)
+    return measure_together(unpacked(pa.chunked_array(pa.array(part["rows"]))), job)
 
 
 evaluate.__doc__ = with_parameters(

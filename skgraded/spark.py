@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import warnings
 from collections.abc import Iterable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def _mapped(frame, function, schema):
     with warnings.catch_warnings():
         # Of pandas 3, which has no part in this.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
-        return frame.mapInArrow(function, schema)
+        return frame.mapInArrow(partial(_task, function=function), schema)
 
 
 def _collected(frame, job, partitioning):
@@ -210,6 +211,22 @@ def _signed(marks):
 
 # On the executors --------------------------------------------------------------------------------
 
+def _task(batches, function):
+    """What a function makes of the batches of a partition."""
+    yield from function(batches)
+    _settle()
+
+
+@cache
+def _settle():
+    """Leave what a worker has loaded out of the rounds of the garbage collector.
+
+    PySpark has it look at everything after each task, which takes longer than a small partition.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def _table(batches):
     """The rows of a partition, which come in several batches, and its number."""
     batches = list(batches)
@@ -229,7 +246,7 @@ def _cut(batches, job, labels):
             table = clean(given, job, place)
         except (ValueError, TypeError) as error:
             is_good = False
-            yield _pieces([0], [None], [pickle.dumps(error)])
+            yield _pieces([0], pa.nulls(1), [pickle.dumps(error)])
         else:
             if table is not None:
                 held, rows = packed(table, len(labels))
@@ -250,7 +267,7 @@ def _gathered(batches):
 
 def _pieces(numbers, rows, errors):
     return pa.RecordBatch.from_pydict({
-        "piece": pa.array(numbers, pa.int32()), "rows": pa.array(rows, pa.binary()),
+        "piece": pa.array(numbers, pa.int32()), "rows": rows.cast(pa.binary()),
         "error": pa.array(errors, pa.binary()),
     })
 
@@ -261,7 +278,7 @@ def _measured(table, part, job, partitioning):
         return measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
     for error in table["error"].drop_null().to_pylist():
         raise pickle.loads(error)
-    return measure_together(unpacked([piece.as_buffer() for piece in table["rows"]]), job)
+    return measure_together(unpacked(table["rows"]), job)
 
 
 def _summarized(batches, job, partitioning):

@@ -159,18 +159,32 @@ def one_batch(table, schema):
     return table.combine_chunks().to_batches()[0]
 
 
-def to_bytes(batch):
-    """A batch with its schema as bytes."""
-    stream = pa.BufferOutputStream()
-    with pa.ipc.new_stream(stream, batch.schema) as writer:
-        writer.write_batch(batch)
-    return stream.getvalue().to_pybytes()
+def to_bytes(batches):
+    """An array that holds each batch, its schema with it, as bytes."""
+    stream, ends = pa.BufferOutputStream(), [0]
+    for batch in batches:
+        with pa.ipc.new_stream(stream, batch.schema) as writer:
+            writer.write_batch(batch)
+        ends.append(stream.tell())
+    places = pa.py_buffer(np.array(ends, dtype=np.int64))
+    return pa.Array.from_buffers(
+        pa.large_binary(), len(ends) - 1, [None, places, stream.getvalue()]
+    )
 
 
-def of_bytes(given):
-    """The table that `to_bytes` made bytes of, which it shares."""
-    with pa.ipc.open_stream(pa.py_buffer(given)) as reader:
-        return reader.read_all()
+def of_bytes(column):
+    """The tables that `to_bytes` made bytes of, which they share."""
+    for given in column:
+        with pa.ipc.open_stream(given.as_buffer()) as reader:
+            yield reader.read_all()
+
+
+def narrowed(column):
+    """A column of numbers, as small whole numbers if all are."""
+    given = column.to_numpy()
+    with np.errstate(invalid="ignore"):
+        small = given.astype(np.uint8)
+    return pa.array(small) if (small == given).all() else column
 
 
 def _plain(column):

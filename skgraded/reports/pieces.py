@@ -2,43 +2,43 @@
 
 import numpy as np
 
-from skgraded._input.tables import mix_bits
-from skgraded.reports.partitions import QUERY, joined
+from skgraded._kernels.layout import order_by_hash
+from skgraded.reports.partitions import GRADE, QUERY, joined
 
 
 def cut(table, n):
     """The rows of a clean table piece by piece, and how many there are in each of the n pieces."""
     from skgraded._input import arrow
 
-    marks = arrow.marks_of_rows(table[QUERY]).copy()
-    piece = (mix_bits(marks) % np.uint64(n)).astype(np.min_scalar_type(n - 1))
-    order = np.argsort(piece, kind="stable")  # of 16 bits in a time that grows with the rows only
-    return table.combine_chunks().take(order), np.bincount(piece, minlength=n)
+    order, sizes = order_by_hash(np.ascontiguousarray(arrow.marks_of_rows(table[QUERY])), n)
+    return arrow.compute.take(table.combine_chunks(), order, boundscheck=False), sizes
 
 
 def packed(table, n):
-    """Pieces of a clean table that have rows: their numbers, and each as bytes.
+    """Pieces of a clean table that have rows: their numbers, and each as bytes, in an array.
 
     An engine that moves rows looks at each of them on the way; so there is one to look at for
     thousands.
     """
     from skgraded._input import arrow
 
+    position = table.column_names.index(GRADE)
+    table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))
     table, sizes = cut(table, n)
     batch = arrow.one_batch(table, table.schema)
     held = np.flatnonzero(sizes)
     starts = (np.cumsum(sizes) - sizes)[held]
-    return held, [
-        arrow.to_bytes(batch.slice(start, size))
+    return held, arrow.to_bytes(
+        batch.slice(start, size)
         for start, size in zip(starts.tolist(), sizes[held].tolist(), strict=True)
-    ]
+    )
 
 
 def unpacked(pieces):
-    """One clean table of the bytes of pieces, None of none."""
+    """One clean table of a column of pieces as bytes, None of none."""
     from skgraded._input import arrow
 
-    tables = [arrow.of_bytes(piece) for piece in pieces]
+    tables = list(arrow.of_bytes(pieces))
     kinds = {str(table.schema.field(QUERY).type) for table in tables}
     if len(kinds) > 1:
         raise TypeError(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import skgraded as sg
+from skgraded._kernels import layout
 
 
 @pytest.mark.parametrize("top", [62, 63, 64, 65])  # whole grades below 64 are coded by a table
@@ -80,3 +81,21 @@ def test_many_levels_sum_as_all_pairs(n):
     expected = (mu_ap_of(ranked) + mu_ap_of(swapped)) / 2
     assert sg.MuAP()(ranked, tied) == pytest.approx(expected, rel=1e-14)
     assert sg.MuAP()(ranked, tied) != sg.MuAP()(ranked, scores)
+
+
+@pytest.mark.parametrize("n_rows, n", [(0, 3), (1, 1), (1000, 1), (1000, 7), (50, 5000)])
+def test_rows_are_cut_into_pieces_of_whole_values(n_rows, n):
+    values = np.random.default_rng(n).integers(0, 2**63, 20, dtype=np.uint64)
+    values = values[np.random.default_rng(1).integers(0, 20, n_rows)]
+    order, sizes = layout.order_by_hash(values, n)
+    assert sorted(order.tolist()) == list(range(n_rows)) and len(sizes) == n
+    pieces = np.split(order, np.cumsum(sizes)[:-1])
+    assert all((np.diff(rows) > 0).all() for rows in pieces)  # in the order of the rows
+    held = [set(values[rows].tolist()) for rows in pieces]
+    assert sum(map(len, held)) == len(set(values.tolist()))  # each value in one piece
+
+
+def test_pieces_are_of_about_one_size():
+    for values in (np.arange(100_000), np.arange(100_000) << 32, -np.arange(100_000)):
+        _, sizes = layout.order_by_hash(values.astype(np.int64).view(np.uint64), 64)
+        assert abs(sizes / (100_000 / 64) - 1).max() < 0.15
