@@ -3,8 +3,9 @@
     python benchmarks/scale.py --rows 20 40 --folder /some/disk     # millions; half an hour
 
 Each measurement has a process of its own, with all that it begins: what is counted is what they
-use between its start and its end, without the start of Python, of a Dask cluster or of a JVM, which
-have measured four million rows before.
+use between its start and its end. Left out is the start of Python, of a Dask cluster, which has
+measured four million rows before, and of a JVM, which has measured all of them before and has
+compiled what it runs. What is printed is the median of some rounds, in which each has its turn.
 """
 
 import argparse
@@ -117,10 +118,8 @@ def on_spark(folder, settings):
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
-    warm_up = spark.read.parquet(*first_files(folder))
-    for _ in range(2):
-        skgraded.spark.evaluate(warm_up, n_partitions=4, **settings)
     df = spark.read.parquet(folder)
+    skgraded.spark.evaluate(df, n_partitions=40, **settings)
     said(lambda: skgraded.spark.evaluate(df, n_partitions=40, **settings).mean())
     spark.stop()
 
@@ -186,6 +185,7 @@ def main():
     parser.add_argument("--rows", type=int, nargs="+", default=[20, 40], help="millions")
     parser.add_argument("--folder", default="scale-data", help="for the data, which stay there")
     parser.add_argument("--only", nargs="+", default=list(RUNS), choices=list(RUNS))
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.run:
@@ -195,13 +195,17 @@ def main():
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for millions in args.rows:
         make(args, millions)
-        for name in args.only:
-            engine, kind = RUNS[name]
-            seconds, wall, peak, means = measured(engine, kind, folder_of(args, millions, kind))
+        found: dict = {name: [] for name in args.only}
+        for _ in range(args.rounds):
+            for name in args.only:
+                engine, kind = RUNS[name]
+                *costs, means = measured(engine, kind, folder_of(args, millions, kind))
+                found[name].append([*costs, next(iter(means.values()))])
+        for name, rounds in found.items():
+            seconds, wall, peak, mean = np.median(rounds, axis=0)
             print(
                 f"| {name} | {millions} | {1000 * seconds / millions:.0f} | "
-                f"{1000 * wall / millions:.0f} | {peak / 1e6:.0f} | "
-                f"{next(iter(means.values())):.12f} |", flush=True,
+                f"{1000 * wall / millions:.0f} | {peak / 1e6:.0f} | {mean:.12f} |", flush=True,
             )
 
 

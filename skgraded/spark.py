@@ -190,8 +190,8 @@ def _refuse_torn(results, frame, at_ends, job):
     own = [(AT_ENDS, mark) for mark in _signed(marks_of(at_ends)).tolist()]
     if own:
         queries = queries.union(frame.sparkSession.createDataFrame(own, "part int, mark bigint"))
-    twice = queries.groupBy("mark").agg(F.collect_list("part").alias("parts"))
-    twice = twice.where(F.size("parts") > 1).orderBy("mark").limit(MOST_NAMED).collect()
+    counted = queries.groupBy("mark").count()
+    twice = counted.where(F.col("count") > 1).orderBy("mark").limit(MOST_NAMED).collect()
     if not twice:
         return
     wanted = [row.mark for row in twice]

@@ -102,13 +102,22 @@ def as_given(column):
 
 
 def first_of_last(column):
-    """The first row of the run of equal ids that ends a column, and the end of the first run."""
-    differs = compute.not_equal(column, column[len(column) - 1])
-    from_first = compute.not_equal(column, column[0])
-    others = np.flatnonzero(differs.to_numpy())
-    start = int(others[-1]) + 1 if len(others) else 0
-    end = from_first.index(True).as_py()
-    return (len(column) if end < 0 else end), start
+    """The end of the run of equal ids that begins a column, and the start of the one that ends it."""
+    n = len(column)
+    return _others(column, column[0], 0, 1), n - _others(column, column[n - 1], n, -1)
+
+
+def _others(column, own, begin, step):
+    """How many rows from one end of a column on hold an id, until another one comes."""
+    n, length = len(column), 1024
+    while True:
+        part = column.slice(begin, length) if step > 0 else column.slice(max(begin - length, 0))
+        differs = compute.not_equal(part, own).to_numpy()[::step]
+        if differs.any():
+            return int(differs.argmax())
+        if length >= n:
+            return n
+        length *= 8
 
 
 def is_one_of(column, one, other):
