@@ -102,7 +102,7 @@ def as_given(column):
 
 
 def first_of_last(column):
-    """The end of the run of equal ids that begins a column, and the start of the one that ends it."""
+    """Where the run of equal ids that begins a column ends, and where the one at its end starts."""
     n = len(column)
     return _others(column, column[0], 0, 1), n - _others(column, column[n - 1], n, -1)
 
