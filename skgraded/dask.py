@@ -170,7 +170,7 @@ def _pieces(numbers, rows):
 
 
 def _measured_pieces(part, job):
-    return measure_together(unpacked(pa.chunked_array(pa.array(part["rows"]))), job)
+    return measure_together(unpacked(pa.array(part["rows"])), job)
 
 
 evaluate.__doc__ = with_parameters(
