@@ -103,15 +103,15 @@ def as_given(column):
 
 def first_of_last(column):
     """Where the run of equal ids that begins a column ends, and where the one at its end starts."""
-    n = len(column)
-    return _others(column, column[0], 0, 1), n - _others(column, column[n - 1], n, -1)
+    return _run(column, 1), len(column) - _run(column, -1)
 
 
-def _others(column, own, begin, step):
-    """How many rows from one end of a column on hold an id, until another one comes."""
+def _run(column, step):
+    """How many rows at the start of a column (step 1) or at its end (-1) hold the same id."""
     n, length = len(column), 1024
     while True:
-        part = column.slice(begin, length) if step > 0 else column.slice(max(begin - length, 0))
+        part = column.slice(0 if step > 0 else max(n - length, 0), length)
+        own = part[0 if step > 0 else len(part) - 1]
         differs = compute.not_equal(part, own).to_numpy()[::step]
         if differs.any():
             return int(differs.argmax())

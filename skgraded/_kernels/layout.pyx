@@ -126,26 +126,15 @@ cdef inline uint64_t mixed_bits(uint64_t bits) noexcept nogil:
 
 def order_by_hash(const uint64_t[::1] values, Py_ssize_t n):
     """Rows piece by piece, and how many each of n pieces has; of equal values all are in one."""
-    cdef Py_ssize_t row, piece, before = 0, n_rows = values.shape[0]
-    cdef vector[int32_t] piece_of
-    cdef vector[Py_ssize_t] at
-    order_array = np.empty(n_rows, dtype=np.intp)
+    cdef Py_ssize_t row
+    pieces_array = np.empty(values.shape[0], dtype=np.intp)
     sizes_array = np.zeros(n, dtype=np.intp)
-    cdef Py_ssize_t[::1] order = order_array, sizes = sizes_array
+    cdef Py_ssize_t[::1] pieces = pieces_array, sizes = sizes_array
     with nogil:
-        piece_of.resize(n_rows)
-        for row in range(n_rows):
-            piece = ((mixed_bits(values[row]) >> 32) * <uint64_t>n) >> 32
-            piece_of[row] = <int32_t>piece
-            sizes[piece] += 1
-        at.resize(n)
-        for piece in range(n):
-            at[piece] = before
-            before += sizes[piece]
-        for row in range(n_rows):
-            order[at[piece_of[row]]] = row
-            at[piece_of[row]] += 1
-    return order_array, sizes_array
+        for row in range(values.shape[0]):
+            pieces[row] = ((mixed_bits(values[row]) >> 32) * <uint64_t>n) >> 32
+            sizes[pieces[row]] += 1
+    return order_by_code(pieces_array, np.cumsum(sizes_array) - sizes_array), sizes_array
 
 
 def heads_of_runs(values):
