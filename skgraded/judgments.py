@@ -82,6 +82,7 @@ class Judgments:
     counts: np.ndarray
     n_levels: np.ndarray
     level_starts: np.ndarray
+    top_grades: np.ndarray  # of each query
     grade_type: np.dtype[Any]
     n_unknown: int
     first_unknown: int
@@ -123,6 +124,7 @@ class Judgments:
             refuse_bad_grades(grades, "y_true", allow_nan=True)
         self.levels, self.counts, self.n_levels = map(_joined, (levels, counts, n_levels))
         self.level_starts = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
+        self.top_grades = self.levels[self.level_starts[1:] - 1]
         self.n_unknown = sum(n_unknown)
         self.first_unknown = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
 
@@ -165,11 +167,6 @@ class Judgments:
     def max_size(self) -> int:
         """Rows of the largest query."""
         return int(self.sizes.max())
-
-    @property
-    def top_grades(self) -> np.ndarray:
-        """The top grade of each query, shape (n_queries,)."""
-        return self.levels[self.level_starts[1:] - 1]
 
     def by_level(self, per_query: np.ndarray) -> np.ndarray:
         """Repeat a value of each query for each of its levels, shape (n_levels,)."""

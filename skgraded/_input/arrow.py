@@ -1,5 +1,7 @@
 """Parts of a large table, whatever they come as, as Arrow tables; imported by who has pyarrow."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute
@@ -183,9 +185,16 @@ def to_bytes(batches):
 
 def of_bytes(column):
     """The tables that `to_bytes` made bytes of, which they share."""
-    for given in column:
-        with pa.ipc.open_stream(given.as_buffer()) as reader:
-            yield reader.read_all()
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        _, places, stream = chunk.buffers()
+        kind = np.int64 if pa.types.is_large_binary(chunk.type) else np.int32
+        ends = np.frombuffer(places, kind)[chunk.offset : chunk.offset + len(chunk) + 1].tolist()
+        for start, end in pairwise(ends):
+            given = stream.slice(start, end - start)
+            if given.address % 8:  # of bytes that came from elsewhere
+                given = pa.py_buffer(given.to_pybytes())
+            with pa.ipc.open_stream(given) as reader:
+                yield reader.read_all()
 
 
 def narrowed(column):

@@ -150,6 +150,8 @@ def grade_column(y, name, n=None, expected="X"):
 
 def refuse_bad_grades(grades, name, allow_nan):
     """Raise a ValueError that names the first row whose grade is no finite number ≥ 0."""
+    if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:
+        return  # as nearly always, without an array; a NaN is neither
     good = (grades >= 0) & (grades < np.inf)
     good |= np.isnan(grades) & allow_nan
     if not good.all():
@@ -266,8 +268,8 @@ def _exact(value):
 
 def refuse_nan_scores(scores, name="y_score"):
     """Raise a ValueError that names the first row whose score is NaN."""
-    missing = np.isnan(scores)
-    if missing.any():
+    if np.isnan(scores.max(initial=-np.inf)):
+        missing = np.isnan(scores)
         raise ValueError(
             f"{name} must not be NaN: row {int(np.argmax(missing))} is nan. Give documents that "
             "were not retrieved the score -inf."

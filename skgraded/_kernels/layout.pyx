@@ -24,8 +24,14 @@ cnp.import_array()
 
 cdef enum:
     MANY = 1000  # rows that tell whether ids come in runs
+    AHEAD = 16  # rows that a place in a large table takes to come near
 
 cdef extern from "loops.h" nogil:
+    void have_near(const void* place)
+    void gather(
+        const double* numbers, const Py_ssize_t* order, Py_ssize_t n, Py_ssize_t n_all,
+        double* gathered
+    )
     uint64_t bits_of_grades(const double* grades, Py_ssize_t n)
     void whole_grades_to_codes(const double* grades, int32_t* codes, Py_ssize_t n)
     void recode(int32_t* codes, const int32_t* code_of, Py_ssize_t n)
@@ -38,25 +44,29 @@ cdef extern from "loops.h" nogil:
 ctypedef pair[size_t, Py_ssize_t] numbered
 
 
-cdef size_t place_of(const vector[numbered]& table, size_t value) noexcept nogil:
-    """Where the value stands in a table of 2^i places that are not all taken, or is to stand."""
-    cdef size_t mask = table.size() - 1
+cdef inline size_t home_of(const vector[numbered]& table, size_t value) noexcept nogil:
+    """Where the value stands in a table of 2^i places, unless another stands there."""
     cdef size_t place = value * <size_t>0x9E3779B97F4A7C15
-    place = (place ^ (place >> 32)) & mask
+    return (place ^ (place >> 32)) & (table.size() - 1)
+
+
+cdef inline size_t place_of(const vector[numbered]& table, size_t value) noexcept nogil:
+    """Where the value stands in a table that is not all taken, or is to stand."""
+    cdef size_t place = home_of(table, value)
     while table[place].second >= 0 and table[place].first != value:
-        place = (place + 1) & mask
+        place = (place + 1) & (table.size() - 1)
     return place
 
 
-cdef vector[numbered] widened(const vector[numbered]& table) noexcept nogil:
-    cdef vector[numbered] wider = vector[numbered](
-        max(<size_t>1024, 4 * table.size()), numbered(0, -1)
-    )
+cdef void widen(vector[numbered]& table) noexcept nogil:
+    """Give a table twice as many places."""
+    cdef vector[numbered] wider
     cdef size_t i
+    wider.assign(max(<size_t>1024, 2 * table.size()), numbered(0, -1))
     for i in range(table.size()):
         if table[i].second >= 0:
             wider[place_of(wider, table[i].first)] = table[i]
-    return wider
+    table.swap(wider)
 
 
 def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_t span):
@@ -87,7 +97,9 @@ def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_
                 number = last
             else:
                 if 2 * rows.size() >= table.size():
-                    table = widened(table)
+                    widen(table)
+                if row + AHEAD < n:
+                    have_near(&table[home_of(table, <size_t>values[row + AHEAD])])
                 place = place_of(table, <size_t>values[row])
                 number = table[place].second
                 if number < 0:
@@ -100,7 +112,7 @@ def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_
             counts[number] += 1
             in_order &= number >= last
             last = number
-    return codes_array, np.array(rows, dtype=np.intp), np.array(counts, dtype=np.intp), in_order
+    return codes_array, array_of_rows(rows), array_of_rows(counts), in_order
 
 
 def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
@@ -112,6 +124,8 @@ def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
     with nogil:
         at.assign(&starts[0], &starts[0] + starts.shape[0])
         for row in range(codes.shape[0]):
+            if row + AHEAD < codes.shape[0]:
+                have_near(&order[at[codes[row + AHEAD]]])
             order[at[codes[row]]] = row
             at[codes[row]] += 1
     return order_array
@@ -155,7 +169,15 @@ def heads_of_runs(values):
                 if 2 * <Py_ssize_t>heads.size() > row + MANY:
                     has_runs = False
                     break
-    return np.array(heads, dtype=np.intp) if has_runs else None
+    return array_of_rows(heads) if has_runs else None
+
+
+cdef array_of_rows(vector[Py_ssize_t]& numbers):
+    array = np.empty(numbers.size(), dtype=np.intp)
+    cdef Py_ssize_t[::1] out = array
+    if numbers.size():
+        memcpy(&out[0], numbers.data(), numbers.size() * sizeof(Py_ssize_t))
+    return array
 
 
 # Coding the grades -----------------------------------------------------------------------------
@@ -264,6 +286,9 @@ def lay_out(
         n = max(n, starts[q + 1] - starts[q])
     cdef cnp.ndarray room_array = np.empty(2 * n, dtype=np.uint64)  # not touched unless needed
     cdef uint64_t* room = <uint64_t*>cnp.PyArray_DATA(room_array)
+    # Some levels a query: what is not used is not touched, and less is moved where there are more.
+    levels.reserve(min(8 * (last_query - first_query), starts[last_query] - starts[first_query]))
+    counts.reserve(levels.capacity())
     with nogil:
         for q in range(first_query, last_query):
             n = starts[q + 1] - starts[q]
@@ -271,8 +296,10 @@ def lay_out(
             own = &codes[starts[q]]
             if order is not None:
                 gathered.resize(max(n, <Py_ssize_t>gathered.size()))
-                for i in range(n):
-                    gathered[i] = grades[order[starts[q] + i]]
+                gather(
+                    &grades[0], &order[starts[q]], n, starts[last_query] - starts[q],
+                    gathered.data(),
+                )
                 query = gathered.data()
             base = counts.size()
             top = code_grades(query, own, n, room, &levels, &counts)

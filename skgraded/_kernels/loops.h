@@ -27,6 +27,27 @@
 #define VECTORS
 #endif
 
+// Have what will be read soon brought into the processor's caches.
+[[maybe_unused]] static inline void have_near(const void* place) {
+#ifdef __GNUC__
+    __builtin_prefetch(place);
+#else
+    (void)place;
+#endif
+}
+
+// The first n of numbers in another order; those that come later, n_all together, are brought near.
+[[maybe_unused]] static void gather(
+    const double* numbers, const ptrdiff_t* order, ptrdiff_t n, ptrdiff_t n_all, double* gathered
+) {
+    const ptrdiff_t ahead = 32;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (i + ahead < n_all)
+            have_near(&numbers[order[i + ahead]]);
+        gathered[i] = numbers[order[i]];
+    }
+}
+
 // Bits whose order as integers is the order of the numbers; 0.0 and -0.0 are the same.
 static inline uint64_t ordered_bits(double x) {
     uint64_t bits;
@@ -168,12 +189,10 @@ struct WideTree {
 
 // Have what `wide_tree_above` will read at the bottom brought near.
 [[maybe_unused]] static inline void wide_tree_expect(const WideTree* tree, int32_t code) {
-#ifdef __GNUC__
     ptrdiff_t first = code / 16 * 16;
-    __builtin_prefetch(tree->counts + first);
-    __builtin_prefetch(tree->weights + first);
-    __builtin_prefetch(tree->weights + first + 8);
-#endif
+    have_near(tree->counts + first);
+    have_near(tree->weights + first);
+    have_near(tree->weights + first + 8);
 }
 
 // Of 16 groups those after the i-th.

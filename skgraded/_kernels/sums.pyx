@@ -40,6 +40,10 @@ from skgraded._kernels.sort cimport (
 cnp.import_array()
 
 cdef extern from "loops.h" nogil:
+    void gather(
+        const double* numbers, const Py_ssize_t* order, Py_ssize_t n, Py_ssize_t n_all,
+        double* gathered
+    )
     bint make_keys(const double* scores, uint64_t* keys, Py_ssize_t n, uint64_t mask)
     enum: NO_TIES, TIES_BY_SCORES
     int kind_of_ties(const uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* scores)
@@ -868,8 +872,7 @@ def sum_queries(
             if order is None:
                 query = &scores[row]
             else:
-                for i in range(n):
-                    gathered[i] = scores[order[row + i]]
+                gather(&scores[0], &order[row], n, starts[last_query] - row, gathered.data())
                 query = gathered.data()
             has_nan |= rank_query(query, &codes[row], n, depth, &ranking)
             for i in range(<Py_ssize_t>sums.size()):

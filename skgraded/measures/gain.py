@@ -71,6 +71,8 @@ class _CumulatedGain(Ranked):
         return Plan(LINEAR, gains, ties, depth, discount)
 
     def _undefined(self, judgments):
+        if not callable(self.gain):  # without a look at the levels
+            return judgments.top_grades <= 0
         return without_gain(self.gain, self._gained_grades(judgments), judgments)
 
 

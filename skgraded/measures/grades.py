@@ -66,10 +66,12 @@ def relative_gains(gain: str | Function, grades: np.ndarray, judgments: Judgment
             grades, tops = grades * judgments.by_level(scale), tops * scale
         # (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2), true for grades of
         # 900 as for 1e-300; step by step, since levels may be as many as rows
-        gains = np.expm1(-LN2 * grades)
-        gains /= judgments.by_level(np.expm1(-LN2 * tops))
-        below_top = judgments.by_level(tops)
-        np.subtract(grades, below_top, out=below_top)
+        gains = -LN2 * grades
+        np.expm1(gains, out=gains)
+        if (tops == tops[0]).all():  # one number in place of many
+            tops = tops[:1]
+        gains /= _of_levels(np.expm1(-LN2 * tops), judgments)
+        below_top = grades - _of_levels(tops, judgments)
         gains *= np.exp2(below_top, out=below_top)
         return gains
     if gain == "linear":
@@ -84,6 +86,11 @@ def relative_gains(gain: str | Function, grades: np.ndarray, judgments: Judgment
             f"grade {grades[i + 1]:g} has {gains[i + 1]:g}."
         )
     return gains / judgments.by_level(divisors(gains[judgments.level_starts[1:] - 1]))
+
+
+def _of_levels(per_query, judgments):
+    """A number of each query for each of its levels; one number of all queries as it is."""
+    return per_query if len(per_query) == 1 else judgments.by_level(per_query)
 
 
 def top_gains(gain: str | Function, judgments: Judgments) -> np.ndarray:

@@ -12,15 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from skgraded._kernels.exact import whole_dot, whole_sum
 from skgraded.reports.intervals import ROUNDING, ConfidenceInterval, t_reach
-
-# Numbers at once, which stay in the cache and below the size from which malloc maps new memory for
-# each array, on Dask's workers always; of up to 2^26 of BITS a float holds the sum.
-AT_ONCE = 2**13
-BITS = 26  # of a number that one step takes
-LARGEST = 2.0**960  # beyond, the float that rounds to BITS is infinite
-FAR = 2.0**450  # beyond, and below its inverse, a product's error may leave the range of floats
-SPLIT = 2.0**27 + 1  # Veltkamp's, of a float into two halves
 
 
 @dataclass(frozen=True)
@@ -118,58 +111,18 @@ def _ends(values):
 
 
 def exact_sum(values: np.ndarray) -> Fraction:
-    """Σ v of finite floats, without rounding.
-
-    Step by step the upper bits of all numbers are taken off: whole multiples of one power of 2 that
-    are few enough for a float to hold their sum.
-    """
-    total = Fraction(0)
-    for rest in _blocks(values):
-        large = np.abs(rest) > LARGEST
-        if large.any():
-            total += sum(map(Fraction, rest[large].tolist()))
-            rest = rest[~large]
-        while rest.any():
-            top = np.frexp(np.abs(rest).max())[1]
-            rounds = np.ldexp(1.5, top + 52 - BITS)  # what is added to it loses its lower bits
-            upper = rest + rounds
-            upper -= rounds
-            total += Fraction(float(upper.sum()))
-            rest = rest - upper
-    return total
+    """Σ v of finite floats, without rounding."""
+    return _fraction(whole_sum(np.ascontiguousarray(values, dtype=float)), 1074)
 
 
 def exact_dot(x: np.ndarray, y: np.ndarray) -> Fraction:
-    """Σ x y of finite floats, without rounding: of each product with what it is rounded by."""
-    total = Fraction(0)
-    for a, b in zip(_blocks(x), _blocks(y), strict=True):
-        usual = _is_usual(a) & _is_usual(b)
-        if not usual.all():  # one by one, which is slow, and met in small gains only
-            far = zip(a[~usual].tolist(), b[~usual].tolist(), strict=True)
-            total += sum(Fraction(one) * Fraction(other) for one, other in far)
-            a, b = a[usual], b[usual]
-        product = a * b
-        total += exact_sum(product) + exact_sum(_error_of(product, a, b))
-    return total
+    """Σ x y of finite floats, without rounding."""
+    x, y = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(y, dtype=float)
+    return _fraction(whole_dot(x, y), 2148)
 
 
-def _blocks(values):
-    return (values[first : first + AT_ONCE] for first in range(0, len(values), AT_ONCE))
-
-
-def _error_of(product, x, y):
-    """What the product of two floats is rounded by (Dekker 1971)."""
-    (a, b), (c, d) = _halves(x), _halves(y)
-    return ((a * c - product) + a * d + b * c) + b * d
-
-
-def _is_usual(values):
-    size = np.abs(values)
-    return (size == 0) | ((size > 1 / FAR) & (size < FAR))
-
-
-def _halves(values):
-    """Two floats of 26 bits each whose sum a float is."""
-    shifted = SPLIT * values
-    upper = shifted - (shifted - values)
-    return upper, values - upper
+def _fraction(whole, exponent):
+    """The fraction whole / 2^exponent, most of which cancels, which Fraction is slow to find."""
+    n_zeros = (whole & -whole).bit_length() - 1 if whole else exponent
+    shift = min(n_zeros, exponent)
+    return Fraction(whole >> shift, 1 << (exponent - shift))

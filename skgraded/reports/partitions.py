@@ -155,9 +155,9 @@ def clean(part: Any, job: Job, place: str) -> Any:
 
 def _checked_grades(values, measures):
     grades = check_grades(values, "y_true", allow_nan=True)
-    highest, has_unknown = np.fmax.reduce(grades), np.isnan(grades).any()
+    highest = grades.max()  # NaN if one is unknown
     for measure in measures:
-        if has_unknown or highest > (getattr(measure, "max_grade", None) or highest):
+        if np.isnan(highest) or highest > (getattr(measure, "max_grade", None) or highest):
             measure.n_undefined(Judgments(grades))  # raises unless it takes unknown grades
     return grades
 

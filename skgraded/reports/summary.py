@@ -62,10 +62,13 @@ class Tally:
         if weights is not None:
             counting &= weights > 0
             weights = np.asarray(weights, dtype=float)[counting]
-        moments = Moments.of(values[counting], weights)
-        nearest = np.rint(values[counting].clip(-1, 1) * STEPS).astype(np.intp) + STEPS
+        values = values[counting]
+        nearest = values.clip(-1, 1)
+        nearest *= STEPS
+        nearest = np.rint(nearest, out=nearest).astype(np.intp)
+        nearest += STEPS
         return cls(
-            moments, int(evaluation.undefined[name].sum()),
+            Moments.of(values, weights), int(evaluation.undefined[name].sum()),
             np.bincount(nearest, minlength=2 * STEPS + 1),
             _worst_of(evaluation, name), list(evaluation.per_query).index(name),
         )
@@ -112,11 +115,16 @@ class Tally:
 def _worst_of(evaluation, name):
     """The queries with the lowest values; of equal values those with the lower ids."""
     values = evaluation.per_query[name]
-    own = np.flatnonzero(~evaluation.undefined[name] & ~np.isnan(values))
-    if len(own) > N_KEPT:
-        last = np.partition(values[own], N_KEPT - 1)[N_KEPT - 1]
-        below, equal = own[values[own] < last], own[values[own] == last]
+    is_own = ~(evaluation.undefined[name] | np.isnan(values))
+    if np.count_nonzero(is_own) > N_KEPT:
+        ranked = np.where(is_own, values, np.inf)
+        ranked.partition(N_KEPT - 1)
+        last = ranked[N_KEPT - 1]
+        below = np.flatnonzero(is_own & (values < last))
+        equal = np.flatnonzero(is_own & (values == last))
         own = np.append(below, _lowest_ids(evaluation.query_ids, equal, N_KEPT - len(below)))
+    else:
+        own = np.flatnonzero(is_own)
     ids = plain_list(evaluation.query_ids[own])
     rows = zip(*(evaluation.per_query[one][own].tolist() for one in evaluation.per_query),
                strict=True)

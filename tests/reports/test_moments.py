@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 
 from skgraded.reports.intervals import mean_interval
-from skgraded.reports.moments import AT_ONCE, Moments, exact_dot, exact_sum
+from skgraded.reports.moments import Moments, exact_dot, exact_sum
 
 RNG = np.random.default_rng(0)
 NUMBERS = {
     "none": np.empty(0),
     "zeros": np.zeros(3),
     "values": RNG.random(1000),
-    "more than one block": RNG.random(2 * AT_ONCE + 1),
     "both signs": RNG.normal(size=1000),
     "all sizes": RNG.normal(size=1000) * 10.0 ** RNG.integers(-300, 300, 1000),
     "the largest and the smallest": np.array([1.7e308, 1.7e308, -1.7e308, 5e-324, -1e-310]),
+    "the largest of all": np.full(1000, np.finfo(float).max),
+    "the smallest of all": np.full(1000, -5e-324),
+    "every power of 2": np.ldexp(1.0, np.arange(-1074, 1024)),
+    "every bit": -np.ldexp(2.0**53 - 1, np.arange(-1074, 971)),
     "what rounding loses": np.array([1.0, 1e-20, -1.0]),
 }
 
@@ -36,6 +39,15 @@ def test_a_sum_of_products_is_that_of_the_fractions(name):
     x, y = NUMBERS[name], NUMBERS[name][::-1]
     pairs = zip(x.tolist(), y.tolist(), strict=True)
     assert exact_dot(x, y) == sum(Fraction(a) * Fraction(b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_has_no_sum(bad):
+    numbers = np.array([1.0, bad])
+    with pytest.raises(OverflowError, match="not finite"):
+        exact_sum(numbers)
+    with pytest.raises(OverflowError, match="not finite"):
+        exact_dot(np.ones(2), numbers)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
