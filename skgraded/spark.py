@@ -6,6 +6,7 @@ import gc
 import pickle
 import warnings
 from collections.abc import Iterable
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
@@ -55,7 +56,10 @@ with needs("skgraded.spark", "spark"):
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
 PIECES = "piece int, rows binary, error binary"  # a row a piece
-ROWS = 2**20  # that are cut into pieces at once
+ROWS = 2**18  # that are cut into pieces at once
+PIECE = 2**16  # bytes
+IN_BATCH = 4000  # rows of a frame, or pieces: of 262 MB at most
+USUAL_IN_BATCH = 10_000  # where nobody says another number
 RESULT = "part int, found binary, mark bigint"  # a row a partition with `found`, and one a query
 NAMES = [
     "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
@@ -158,17 +162,46 @@ def _mapped(frame, function, schema):
 def _collected(frame, job, partitioning):
     """The Summary of what is inside the partitions, and the Evaluation of what is at their ends."""
     results = _mapped(frame, partial(_summarized, job=job, partitioning=partitioning), RESULT)
-    if partitioning == "shuffle":
-        found, _ = _of_parts(results, job)
-        return found, nothing(job)
-    results = results.persist(StorageLevel.MEMORY_AND_DISK)
+    with _batches_by_rows(frame.sparkSession):
+        if partitioning == "shuffle":
+            found, _ = _of_parts(results, job)
+            return found, nothing(job)
+        results = results.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            found, edges = _of_parts(results, job)
+            at_ends = measure_edges(edges, job, IN_ORDER)
+            _refuse_torn(results, frame, at_ends, job)
+        finally:
+            results.unpersist()
+        return found, at_ends
+
+
+@contextmanager
+def _batches_by_rows(session):
+    """Let Arrow's batches end by their number of rows, and not also by their bytes.
+
+    Spark measures a batch after every row that it adds, which takes it twice as long as all else
+    on the way to Python. It does not where there is no limit, which may be as long as no row, and
+    so no piece, is large. Local properties hold for the jobs of this thread, and only where the
+    session's settings say nothing.
+    """
+    wanted = {
+        "spark.sql.execution.arrow.maxBytesPerBatch": 2**31 - 1,
+        "spark.sql.execution.arrow.maxRecordsPerBatch": IN_BATCH,
+    }
+    context = getattr(session, "sparkContext", None)  # there is none on Spark Connect
+    set_by_others = int(session.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
+    if context is None or not 0 < set_by_others <= USUAL_IN_BATCH:
+        yield
+        return
+    before = {name: context.getLocalProperty(name) for name in wanted}
     try:
-        found, edges = _of_parts(results, job)
-        at_ends = measure_edges(edges, job, IN_ORDER)
-        _refuse_torn(results, frame, at_ends, job)
+        for name, value in wanted.items():
+            context.setLocalProperty(name, str(value))
+        yield
     finally:
-        results.unpersist()
-    return found, at_ends
+        for name, value in before.items():
+            context.setLocalProperty(name, value)
 
 
 def _of_parts(results, job):
@@ -249,18 +282,20 @@ def _cut(batches, job, labels):
             yield _pieces([0], pa.nulls(1), [pickle.dumps(error)])
         else:
             if table is not None:
-                held, rows = packed(table, len(labels))
+                held, rows = packed(table, len(labels), PIECE)
                 yield _pieces(labels[held], rows, [None] * len(rows))
 
 
 def _gathered(batches):
     """Batches together, in tables of ROWS rows or a few more."""
     waiting: list = []
+    n_rows = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= ROWS:
+        n_rows += batch.num_rows
+        if n_rows >= ROWS:
             yield pa.Table.from_batches(waiting)
-            waiting = []
+            waiting, n_rows = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting)
 

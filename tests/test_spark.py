@@ -95,6 +95,34 @@ def test_a_partition_comes_in_several_batches(spark, measured):
     assert found == sg.Summary.of(in_memory(frame))
 
 
+def sizes_of_batches(batches):
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
+
+
+def test_batches_end_by_their_rows_alone_where_the_session_says_nothing(spark, measured):
+    rows = spark.range(0, 10_000, numPartitions=1)
+    limit = "spark.sql.execution.arrow.maxBytesPerBatch"
+    spark.sparkContext.setLocalProperty(limit, "8000")
+    try:
+        with engine._batches_by_rows(spark):
+            found = engine._mapped(rows, sizes_of_batches, "n long").collect()
+        assert [row.n for row in found] == [4000, 4000, 2000]
+        with pytest.raises(ValueError, match="y_true is empty"):
+            measured([table(3)[:0]])
+        assert spark.sparkContext.getLocalProperty(limit) == "8000"  # as it was before
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 300)
+        with engine._batches_by_rows(spark):
+            found = engine._mapped(rows, sizes_of_batches, "n long").collect()
+        assert {row.n for row in found} == {100, 300}
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 0)  # any number
+        with engine._batches_by_rows(spark):
+            assert spark.sparkContext.getLocalProperty(limit) == "8000"
+    finally:
+        spark.sparkContext.setLocalProperty(limit, None)
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+
 def test_partitions_without_rows(measured):
     frame = table(2)
     assert measured([frame], n_partitions=8) == sg.Summary.of(in_memory(frame))

@@ -9,6 +9,7 @@ from pyarrow import compute
 from skgraded._input.needs import needs
 from skgraded._input.tables import is_pandas_frame
 from skgraded._input.words import did_you_mean, object_array
+from skgraded._kernels.layout import heads_of_runs
 
 WHOLE = 2**53  # up to here every whole number is a float
 
@@ -103,6 +104,19 @@ def as_given(column):
     return column.to_pylist()
 
 
+def runs(column):
+    """The ids of the runs of equal neighbours in a column that `ids` gave, and the runs' sizes."""
+    given = as_given(column)
+    is_array = isinstance(given, np.ndarray)
+    # of floats, 0.0 and -0.0 are one id and have other bytes
+    heads = heads_of_runs(given) if is_array and given.dtype in (np.int64, np.uint64) else None
+    if heads is None:
+        differs = compute.not_equal(column.slice(1), column.slice(0, len(column) - 1))
+        heads = np.append(0, np.flatnonzero(differs.to_numpy()) + 1)
+    found = given[heads] if is_array else object_array(column.take(heads).to_pylist())
+    return found, np.diff(heads, append=len(column))
+
+
 def first_of_last(column):
     """Where the run of equal ids that begins a column ends, and where the one at its end starts."""
     return _run(column, 1), len(column) - _run(column, -1)
@@ -186,6 +200,8 @@ def to_bytes(batches):
 def of_bytes(column):
     """The tables that `to_bytes` made bytes of, which they share."""
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        if not len(chunk):  # and may have no buffers
+            continue
         _, places, stream = chunk.buffers()
         kind = np.int64 if pa.types.is_large_binary(chunk.type) else np.int32
         ends = np.frombuffer(places, kind)[chunk.offset : chunk.offset + len(chunk) + 1].tolist()

@@ -215,14 +215,16 @@ def _cleaned(batches, job, show):
 def _gathered(batches, job, show):
     """The same in tables of ROWS rows or more."""
     waiting: list = []
+    n_rows = 0
     first = place = ""
     for place, table in _cleaned(batches, job, show):
         if not waiting:
             first = place
         waiting.append(table)
-        if sum(one.num_rows for one in waiting) >= ROWS:
+        n_rows += table.num_rows
+        if n_rows >= ROWS:
             yield _from_to(first, place), joined(waiting)
-            waiting = []
+            waiting, n_rows = [], 0
     if waiting:
         yield _from_to(first, place), joined(waiting)
 

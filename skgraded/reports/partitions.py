@@ -170,28 +170,36 @@ def evaluate_table(
 
     weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
     has_weight = weights is None or weights.any()
+    query_ids, group = arrow.runs(table[QUERY]) if in_runs else (None, None)
+    if in_runs:
+        _refuse_two_runs(query_ids, place)
     with errors_in(place):
         judgments = Judgments(
-            table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
-            sample_weight=weights if has_weight else None,
+            table[GRADE].to_numpy(), qid=None if in_runs else arrow.as_given(table[QUERY]),
+            group=group, sample_weight=weights if has_weight else None,
         )
-    if in_runs and judgments.order is not None:
-        raise torn(_in_two_runs(judgments), place)
-    with errors_in(place):
         found = [
             values_by_query(list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]))
             for i in range(len(job.y_score))
         ]
+    if in_runs:
+        found = [one | {"query_ids": query_ids} for one in found]
     if not has_weight:
         found = [one | {"weights": np.zeros(judgments.n_queries)} for one in found]
     return {name: Evaluation(**one) for name, one in zip(job.y_score, found, strict=True)}
 
 
-def _in_two_runs(judgments):
-    """The id of a query whose rows do not follow each other."""
-    codes = judgments.query_of_row
-    runs = codes[np.append(True, codes[1:] != codes[:-1])]
-    return plain_list(judgments.query_ids[np.flatnonzero(np.bincount(runs) > 1)])[0]
+def _refuse_two_runs(ids, place):
+    """Refuse ids of runs of which two are the same."""
+    from skgraded._input import arrow
+
+    marks = np.sort(arrow.marks(ids))
+    if not (marks[1:] == marks[:-1]).any():
+        return
+    codes, queries = query_codes(ids)
+    twice = np.flatnonzero(np.bincount(codes) > 1)
+    if len(twice):  # else two texts share their mark
+        raise torn(plain_list(queries[twice[:1]])[0], place)
 
 
 def torn(query: Any, *places: str) -> ValueError:
@@ -220,8 +228,9 @@ def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
         return table.filter(arrow.compute.invert(at_edges)), table.filter(at_edges)
     if queries[0] == queries[-1]:
         raise torn(queries[0].as_py(), place)
-    edges = arrow.pa.concat_tables([table.slice(0, end), table.slice(start)])
-    return table.slice(end, start - end), edges
+    at_edges = np.concatenate([np.arange(end), np.arange(start, table.num_rows)])
+    # copied: a slice holds the whole table, and is sent with all of it
+    return table.slice(end, start - end), table.take(at_edges)
 
 
 def query_ids_of(evaluations: Mapping[str, Evaluation]) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Rows brought together by query: tables cut into pieces, a query's rows always into the same."""
 
+import math
+
 import numpy as np
 
 from skgraded._kernels.layout import order_by_hash
@@ -14,11 +16,11 @@ def cut(table, n):
     return arrow.compute.take(table.combine_chunks(), order, boundscheck=False), sizes
 
 
-def packed(table, n):
+def packed(table, n, largest=math.inf):
     """Pieces of a clean table that have rows: their numbers, and each as bytes, in an array.
 
     An engine that moves rows looks at each of them on the way; so there is one to look at for
-    thousands.
+    thousands. A piece of more than `largest` bytes, on the average row, comes in several.
     """
     from skgraded._input import arrow
 
@@ -26,11 +28,16 @@ def packed(table, n):
     table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))
     table, sizes = cut(table, n)
     batch = arrow.one_batch(table, table.schema)
-    held = np.flatnonzero(sizes)
-    starts = (np.cumsum(sizes) - sizes)[held]
-    return held, arrow.to_bytes(
-        batch.slice(start, size)
-        for start, size in zip(starts.tolist(), sizes[held].tolist(), strict=True)
+    step = max(int(min(largest / batch.nbytes, 1) * len(batch)), 1)
+    starts: list[int] = []
+    numbers: list[int] = []
+    for number, end in enumerate(np.cumsum(sizes).tolist()):
+        own = range(end - int(sizes[number]), end, step)
+        starts += own
+        numbers += [number] * len(own)
+    ends = [*starts[1:], len(batch)]
+    return np.array(numbers), arrow.to_bytes(
+        batch.slice(start, end - start) for start, end in zip(starts, ends, strict=True)
     )
 
 
