@@ -5,7 +5,8 @@
 Each measurement has a process of its own, with all that it begins: what is counted is what they
 use between its start and its end. Left out is the start of Python, of a Dask cluster, which has
 measured four million rows before, and of a JVM, which has measured all of them twice before and
-has compiled most of what it runs. What is printed is the median of some rounds, in which each has its turn.
+has compiled most of what it runs. What is printed is the median of some rounds, in which each has
+its turn.
 """
 
 import argparse
