@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
+import re
 import warnings
 from collections.abc import Iterable
 from contextlib import contextmanager
@@ -57,9 +59,10 @@ __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
 PIECES = "piece int, rows binary, error binary"  # a row a piece
 ROWS = 2**18  # that are cut into pieces at once
-PIECE = 2**16  # bytes
-IN_BATCH = 4000  # rows of a frame, or pieces: of 262 MB at most
+PIECE = 2**16  # bytes, or so
+IN_BATCH = 4000  # rows of our columns, or pieces, which take 262 MB or so at most
 USUAL_IN_BATCH = 10_000  # where nobody says another number
+BY_PYTHON = re.compile("Python|InPandas|InArrow")  # in the names of such steps of a plan
 RESULT = "part int, found binary, mark bigint"  # a row a partition with `found`, and one a query
 NAMES = [
     "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
@@ -84,7 +87,8 @@ def evaluate(
     """See below."""
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     frame = _partitioned(df, job, check_partitioning(partitioning), n_partitions)
-    found, at_ends = _collected(frame, job, partitioning)
+    with _batches_by_rows(df):
+        found, at_ends = _collected(frame, job, partitioning)
     return refuse_nothing(job.merged([found, job.summed(at_ends)]), job)
 
 
@@ -113,7 +117,8 @@ def evaluate_per_query(
     )
     if partitioning == "shuffle":
         return found
-    _, at_ends = _collected(frame, job, partitioning)
+    with _batches_by_rows(df):
+        _, at_ends = _collected(frame, job, partitioning)
     rows = at_ends[y_score].to_frame().astype(object).values.tolist()
     return found.union(df.sparkSession.createDataFrame(rows, schema))
 
@@ -162,38 +167,35 @@ def _mapped(frame, function, schema):
 def _collected(frame, job, partitioning):
     """The Summary of what is inside the partitions, and the Evaluation of what is at their ends."""
     results = _mapped(frame, partial(_summarized, job=job, partitioning=partitioning), RESULT)
-    with _batches_by_rows(frame.sparkSession):
-        if partitioning == "shuffle":
-            found, _ = _of_parts(results, job)
-            return found, nothing(job)
-        results = results.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            found, edges = _of_parts(results, job)
-            at_ends = measure_edges(edges, job, IN_ORDER)
-            _refuse_torn(results, frame, at_ends, job)
-        finally:
-            results.unpersist()
-        return found, at_ends
+    if partitioning == "shuffle":
+        found, _ = _of_parts(results, job)
+        return found, nothing(job)
+    results = results.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        found, edges = _of_parts(results, job)
+        at_ends = measure_edges(edges, job, IN_ORDER)
+        _refuse_torn(results, frame, at_ends, job)
+    finally:
+        results.unpersist()
+    return found, at_ends
 
 
 @contextmanager
-def _batches_by_rows(session):
-    """Let Arrow's batches end by their number of rows, and not also by their bytes.
+def _batches_by_rows(df):
+    """Let Arrow's batches of a frame end by their number of rows, and not also by their bytes.
 
-    Spark measures a batch after every row that it adds, which takes it twice as long as all else
-    on the way to Python. It does not where there is no limit, which may be as long as no row, and
-    so no piece, is large. Local properties hold for the jobs of this thread, and only where the
-    session's settings say nothing.
+    Spark adds up the bytes of a batch after each row, which takes it twice as long as all else on
+    the way to Python; without a limit it does not. Local properties hold for the jobs of this
+    thread, where the session's settings say nothing.
     """
     wanted = {
         "spark.sql.execution.arrow.maxBytesPerBatch": 2**31 - 1,
         "spark.sql.execution.arrow.maxRecordsPerBatch": IN_BATCH,
     }
-    context = getattr(session, "sparkContext", None)  # there is none on Spark Connect
-    set_by_others = int(session.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
-    if context is None or not 0 < set_by_others <= USUAL_IN_BATCH:
+    if not _has_small_rows(df):
         yield
         return
+    context = df.sparkSession.sparkContext
     before = {name: context.getLocalProperty(name) for name in wanted}
     try:
         for name, value in wanted.items():
@@ -202,6 +204,20 @@ def _batches_by_rows(session):
     finally:
         for name, value in before.items():
             context.setLocalProperty(name, value)
+
+
+def _has_small_rows(df):
+    """Whether all that jobs on a frame send to Python are rows of our columns, or pieces.
+
+    Not so if Python makes the frame itself, of rows that may be of any size.
+    """
+    if getattr(df, "_jdf", None) is None:  # on Spark Connect
+        return False
+    if os.environ.get("PYSPARK_PIN_THREAD", "true").lower() != "true":
+        return False  # where jobs are begun by other threads than properties are set
+    in_batch = int(df.sparkSession.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
+    plan = df._jdf.queryExecution().optimizedPlan().toString()
+    return 0 < in_batch <= USUAL_IN_BATCH and not BY_PYTHON.search(plan)
 
 
 def _of_parts(results, job):

@@ -100,27 +100,47 @@ def sizes_of_batches(batches):
         yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
 
 
-def test_batches_end_by_their_rows_alone_where_the_session_says_nothing(spark, measured):
-    rows = spark.range(0, 10_000, numPartitions=1)
-    limit = "spark.sql.execution.arrow.maxBytesPerBatch"
-    spark.sparkContext.setLocalProperty(limit, "8000")
-    try:
-        with engine._batches_by_rows(spark):
-            found = engine._mapped(rows, sizes_of_batches, "n long").collect()
-        assert [row.n for row in found] == [4000, 4000, 2000]
-        with pytest.raises(ValueError, match="y_true is empty"):
-            measured([table(3)[:0]])
-        assert spark.sparkContext.getLocalProperty(limit) == "8000"  # as it was before
-        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 300)
-        with engine._batches_by_rows(spark):
-            found = engine._mapped(rows, sizes_of_batches, "n long").collect()
-        assert {row.n for row in found} == {100, 300}
-        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 0)  # any number
-        with engine._batches_by_rows(spark):
-            assert spark.sparkContext.getLocalProperty(limit) == "8000"
-    finally:
-        spark.sparkContext.setLocalProperty(limit, None)
-        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
+IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def sizes_in_batches(rows, limited=None):
+    """The sizes of the batches in which rows come to Python, as they do for our own jobs."""
+    def own_sizes(batches):
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
+
+    with engine._batches_by_rows(rows if limited is None else limited):
+        return [row.n for row in engine._mapped(rows, own_sizes, "n long").collect()]
+
+
+@pytest.fixture
+def limited(spark):
+    """Batches of at most 1,000 bytes."""
+    spark.sparkContext.setLocalProperty(LIMIT, "1000")
+    yield spark.range(0, 10_000, numPartitions=1)
+    spark.sparkContext.setLocalProperty(LIMIT, None)
+    spark.conf.unset(IN_BATCH)
+
+
+def test_batches_end_by_their_rows_alone(spark, limited, measured):
+    assert sizes_in_batches(limited) == [4000, 4000, 2000]
+    with pytest.raises(ValueError, match="y_true is empty"):
+        measured([table(3)[:0]])
+    assert spark.sparkContext.getLocalProperty(LIMIT) == "1000"  # as it was before
+
+
+def test_the_settings_of_a_session_go_before(spark, limited):
+    spark.conf.set(IN_BATCH, 300)
+    assert set(sizes_in_batches(limited)) == {100, 300}
+    spark.conf.set(IN_BATCH, 0)  # any number
+    assert max(sizes_in_batches(limited)) < 300
+
+
+def test_rows_that_python_makes_may_be_large(limited):
+    made = engine._mapped(limited, iter, limited.schema)  # the same rows
+    assert max(sizes_in_batches(limited, limited=made)) < 300
+    assert max(sizes_in_batches(limited, limited=made.select("id").where("id > 1"))) < 300
 
 
 def test_partitions_without_rows(measured):

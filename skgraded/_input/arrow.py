@@ -150,7 +150,7 @@ def marks(ids):
     if kind in "mM" or ids.dtype == np.uint64:
         return ids.view(np.uint64)
     if kind in "iub":
-        return ids.astype(np.int64).view(np.uint64)
+        return ids.astype(np.int64, copy=False).view(np.uint64)
     if kind == "f":
         whole = (ids == np.rint(ids)) & (np.abs(ids) < 2.0**62)
         bits = ids.astype(np.float64).view(np.uint64)

@@ -77,6 +77,8 @@ def whole_dot(const double[::1] x, const double[::1] y):
     cdef int position
     cdef Py_ssize_t i, first, n = x.shape[0]
     cdef bint is_finite = True
+    if y.shape[0] != n:
+        raise ValueError(f"there are {n} and {y.shape[0]} numbers")
     found = 0
     for first in range(0, n, AT_ONCE):
         with nogil:

@@ -58,15 +58,16 @@ cdef inline size_t place_of(const vector[numbered]& table, size_t value) noexcep
     return place
 
 
-cdef void widen(vector[numbered]& table) noexcept nogil:
+cdef int widen(vector[numbered]& table) except -1 nogil:
     """Give a table twice as many places."""
     cdef vector[numbered] wider
     cdef size_t i
-    wider.assign(max(<size_t>1024, 2 * table.size()), numbered(0, -1))
+    wider.resize(max(<size_t>1024, 2 * table.size()), numbered(0, -1))
     for i in range(table.size()):
         if table[i].second >= 0:
             wider[place_of(wider, table[i].first)] = table[i]
     table.swap(wider)
+    return 0
 
 
 def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_t span):

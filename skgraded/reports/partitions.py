@@ -198,7 +198,7 @@ def _refuse_two_runs(ids, place):
         return
     codes, queries = query_codes(ids)
     twice = np.flatnonzero(np.bincount(codes) > 1)
-    if len(twice):  # else two texts share their mark
+    if len(twice):  # else two ids share their mark
         raise torn(plain_list(queries[twice[:1]])[0], place)
 
 
@@ -215,22 +215,21 @@ def torn(query: Any, *places: str) -> ValueError:
 def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
     """A table without its first and its last query, None if there are no more, and these.
 
-    Of rows in order, those of a query follow each other.
+    Of rows in order, those of a query follow each other. What is at the edges is copied: a slice
+    would hold the whole table, and be sent with all of it.
     """
     from skgraded._input import arrow
 
     queries = table[QUERY]
     end, start = arrow.first_of_last(queries)
-    if end >= start:
-        return None, table
-    if not in_order:
+    if end < start and not in_order:
         at_edges = arrow.is_one_of(queries, queries[0], queries[-1])
         return table.filter(arrow.compute.invert(at_edges)), table.filter(at_edges)
-    if queries[0] == queries[-1]:
+    if end < start and queries[0] == queries[-1]:
         raise torn(queries[0].as_py(), place)
-    at_edges = np.concatenate([np.arange(end), np.arange(start, table.num_rows)])
-    # copied: a slice holds the whole table, and is sent with all of it
-    return table.slice(end, start - end), table.take(at_edges)
+    inside = table.slice(end, start - end) if end < start else None
+    after = np.arange(max(end, start), table.num_rows)
+    return inside, table.take(np.concatenate([np.arange(end), after]))
 
 
 def query_ids_of(evaluations: Mapping[str, Evaluation]) -> np.ndarray:

@@ -1,5 +1,8 @@
 """Grades by level, and the sums over an ideal order: what the edges of the tables hold."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -99,3 +102,29 @@ def test_pieces_are_of_about_one_size():
     for values in (np.arange(100_000), np.arange(100_000) << 32, -np.arange(100_000)):
         _, sizes = layout.order_by_hash(values.astype(np.int64).view(np.uint64), 64)
         assert abs(sizes / (100_000 / 64) - 1).max() < 0.15
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is set as on Linux")
+def test_no_memory_for_a_table_of_ids_is_a_memory_error():
+    found = subprocess.run([sys.executable, "-c", IDS_WITHOUT_ROOM], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+IDS_WITHOUT_ROOM = """
+import resource
+import subprocess
+import sys
+
+import numpy as np
+from skgraded._kernels.layout import number_by_appearance
+
+ids = np.arange(3_000_000) * 2**40
+with open("/proc/self/statm") as file:
+    held = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + 100 * 2**20,) * 2)
+try:
+    number_by_appearance(ids, 0, 0)
+except MemoryError:
+    raise SystemExit(0)
+raise SystemExit("there was room")
+"""

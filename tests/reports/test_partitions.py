@@ -33,6 +33,19 @@ def test_what_goes_on_is_no_more_than_the_first_and_the_last_query(in_order):
     assert len(pickle.dumps(edges)) < 2 * edges.nbytes  # and does not hold the rows between
 
 
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("n_queries", [1, 2])
+def test_a_part_of_one_or_two_queries_is_all_edges_and_no_more(n_queries, text):
+    part = pa.Table.from_pandas(part_of(1000, 100))
+    if text:
+        part = part.set_column(2, "query", part["query"].cast(pa.string()))
+    part = part.slice(500, 100 * n_queries - 50)
+    measured = measure_part(part, JOB, "part 0", "clustered")
+    assert len(measured.evaluations["score"].query_ids) == 0
+    assert measured.edges["query"].to_pylist() == part["query"].to_pylist()
+    assert len(pickle.dumps(measured.edges)) < 2 * measured.edges.nbytes
+
+
 IDS = {
     "whole": [7, 7, -3, 7],
     "unsigned": np.array([2**64 - 1, 2**64 - 1, 0, 2**64 - 1], dtype=np.uint64),
