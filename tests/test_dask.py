@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, whole_pieces
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
 
 import skgraded as sg
 
@@ -80,8 +80,7 @@ def test_values_by_query_are_lazy_and_those_of_the_evaluation(partitioning, text
 
 def torn_parts(text):
     frame = table(60, text)
-    query = frame["query"].value_counts().index.tolist()[0]
-    lost = frame.index[frame["query"] == query][:1]
+    query, lost = torn_off(frame)
     rest = frame.drop(index=lost)
     return [*whole_pieces(rest, 2), frame.loc[lost]], query
 

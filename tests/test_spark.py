@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, whole_pieces
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
 
 import skgraded as sg
 
@@ -165,8 +165,7 @@ def test_values_by_query_are_those_of_the_evaluation(frame_of, partitioning):
 @pytest.mark.parametrize("partitioning", ["clustered", "whole"])
 def test_a_torn_query_is_named(frame_of, partitioning):
     frame = table(60, text=True)
-    query = frame["query"].value_counts().index.tolist()[0]
-    lost = frame.index[frame["query"] == query][:1]
+    query, lost = torn_off(frame)
     rest = frame.drop(index=lost)
     first, second, third = whole_pieces(rest, 3)
     parts = [first, pd.concat([second, frame.loc[lost], third])]

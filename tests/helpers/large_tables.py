@@ -42,6 +42,13 @@ def whole_pieces(frame, n):
     return [frame[start:end] for start, end in zip(cuts[:-1], cuts[1:], strict=True)]
 
 
+def torn_off(frame):
+    """A query of some rows near the beginning of the frame, and the label of its first row."""
+    sizes = frame.groupby("query", sort=False).size()
+    query = sizes.index[sizes > 2].tolist()[1]
+    return query, frame.index[frame["query"] == query][:1]
+
+
 def in_memory(frame, measures=MEASURES, weighted=True):
     """The Evaluation of all rows at once."""
     return sg.evaluate(

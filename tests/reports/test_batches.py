@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, whole_pieces
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
 
 import skgraded as sg
 from skgraded.reports import batches as module
@@ -225,8 +225,7 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path, capsys):
 
 def torn_table(text):
     frame = table(40, text)
-    query = frame["query"].value_counts().index.tolist()[0]
-    lost = frame.index[frame["query"] == query][:1]
+    query, lost = torn_off(frame)
     return pd.concat([frame.drop(index=lost), frame.loc[lost]]), query
 
 
