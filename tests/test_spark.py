@@ -95,11 +95,6 @@ def test_a_partition_comes_in_several_batches(spark, measured):
     assert found == sg.Summary.of(in_memory(frame))
 
 
-def sizes_of_batches(batches):
-    for batch in batches:
-        yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
-
-
 LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
 IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 

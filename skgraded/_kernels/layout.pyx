@@ -113,7 +113,10 @@ def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_
             counts[number] += 1
             in_order &= number >= last
             last = number
-    return codes_array, array_of_rows(rows), array_of_rows(counts), in_order
+    return (
+        codes_array, array_of(rows.data(), rows.size(), np.intp),
+        array_of(counts.data(), counts.size(), np.intp), in_order,
+    )
 
 
 def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
@@ -170,14 +173,14 @@ def heads_of_runs(values):
                 if 2 * <Py_ssize_t>heads.size() > row + MANY:
                     has_runs = False
                     break
-    return array_of_rows(heads) if has_runs else None
+    return array_of(heads.data(), heads.size(), np.intp) if has_runs else None
 
 
-cdef array_of_rows(vector[Py_ssize_t]& numbers):
-    array = np.empty(numbers.size(), dtype=np.intp)
-    cdef Py_ssize_t[::1] out = array
-    if numbers.size():
-        memcpy(&out[0], numbers.data(), numbers.size() * sizeof(Py_ssize_t))
+cdef array_of(const void* numbers, size_t n, dtype):
+    """A copy of n numbers, which are of the type."""
+    cdef cnp.ndarray array = np.empty(n, dtype=dtype)
+    if n:
+        memcpy(cnp.PyArray_DATA(array), numbers, array.nbytes)
     return array
 
 
@@ -311,23 +314,10 @@ def lay_out(
             n_unknown += n
             for i in range(top + 1):
                 n_unknown -= counts[base + i]
-    return array_of(levels), array_of_counts(counts), n_levels_array, n_unknown, is_good
-
-
-cdef array_of(vector[double]& numbers):
-    array = np.empty(numbers.size())
-    cdef double[::1] out = array
-    if numbers.size():
-        memcpy(&out[0], numbers.data(), numbers.size() * sizeof(double))
-    return array
-
-
-cdef array_of_counts(vector[int32_t]& numbers):
-    array = np.empty(numbers.size(), dtype=np.int32)
-    cdef int32_t[::1] out = array
-    if numbers.size():
-        memcpy(&out[0], numbers.data(), numbers.size() * sizeof(int32_t))
-    return array
+    return (
+        array_of(levels.data(), levels.size(), np.float64),
+        array_of(counts.data(), counts.size(), np.int32), n_levels_array, n_unknown, is_good,
+    )
 
 
 # Tables of one number a level ------------------------------------------------------------------

@@ -112,8 +112,6 @@ def test_no_memory_for_a_table_of_ids_is_a_memory_error():
 
 IDS_WITHOUT_ROOM = """
 import resource
-import subprocess
-import sys
 
 import numpy as np
 from skgraded._kernels.layout import number_by_appearance
