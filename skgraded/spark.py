@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import re
 import warnings
 from collections.abc import Iterable
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,12 +23,8 @@ from skgraded.reports.partitions import (
     PARAMETERS,
     check_job,
     check_partitioning,
-    clean,
-    ids_of_part,
     marks_of,
     measure_edges,
-    measure_part,
-    measure_together,
     nothing,
     query_ids_of,
     refuse_nothing,
@@ -37,37 +32,31 @@ from skgraded.reports.partitions import (
     refuse_several,
     refuse_torn,
 )
-from skgraded.reports.pieces import packed, unpacked
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
 with needs("skgraded.spark", "spark"):
     import pyarrow as pa
-    from pyspark import StorageLevel, TaskContext, keyword_only
+    from pyspark import StorageLevel, keyword_only
     from pyspark.ml.evaluation import Evaluator
     from pyspark.ml.param import Param, Params, TypeConverters
     from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
     from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
-    from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import DoubleType, StructField, StructType
 
     from skgraded._input.arrow import marks, refuse_unknown
+    from skgraded.reports import spark_tasks as tasks
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
-PIECES = "piece int, rows binary, error binary"  # a row a piece
-ROWS = 2**18  # that are cut into pieces at once
-PIECE = 2**16  # bytes, or so
 IN_BATCH = 4000  # rows of our columns, or pieces, which take 262 MB or so at most
 USUAL_IN_BATCH = 10_000  # where nobody says another number
 BY_PYTHON = re.compile("Python|InPandas|InArrow")  # in the names of such steps of a plan
-RESULT = "part int, found binary, mark bigint"  # a row a partition with `found`, and one a query
 NAMES = [
     "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
 ]
-IN_ORDER = False  # files come by size, and several of them may be one partition
 AT_ENDS = -1  # in place of the number of a partition
 MOST_NAMED = 10
 
@@ -111,16 +100,15 @@ def evaluate_per_query(
         StructField("query_id", df.schema[qid].dataType, nullable=False),
         *(StructField(name, DoubleType()) for name in names),
     ])
-    id_type = to_arrow_type(df.schema[qid].dataType)
+    id_type = df.select(_quoted(qid)).limit(0).toArrow().schema.types[0]  # of no rows: no job
     found = _mapped(
-        frame, partial(_values, job=job, partitioning=partitioning, id_type=id_type), schema
+        frame, partial(tasks.values, job=job, partitioning=partitioning, id_type=id_type), schema
     )
     if partitioning == "shuffle":
         return found
     with _batches_by_rows(df):
         _, at_ends = _collected(frame, job, partitioning)
-    rows = at_ends[y_score].to_frame().astype(object).values.tolist()
-    return found.union(df.sparkSession.createDataFrame(rows, schema))
+    return found.union(df.sparkSession.createDataFrame(tasks.table_of(at_ends, id_type), schema))
 
 
 def _partitioned(df, job, partitioning, n_partitions):
@@ -136,7 +124,7 @@ def _partitioned(df, job, partitioning, n_partitions):
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     labels = _labels(df.sparkSession, whole_number(n_partitions, "n_partitions", 1))
-    pieces = _mapped(frame, partial(_cut, job=job, labels=labels), PIECES)
+    pieces = _mapped(frame, partial(tasks.cut, job=job, labels=labels), tasks.PIECES)
     # Without a number adaptive execution would make one partition of many.
     return pieces.repartition(len(labels), F.col("piece"))
 
@@ -146,7 +134,8 @@ def _labels(spark, n):
 
     Were its hash another, pieces would share partitions, and nothing else would change.
     """
-    numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
+    # Of rows that it has at hand already, Spark's planner computes this without a job.
+    numbers = spark.createDataFrame(pa.table({"id": pa.array(range(16 * n), pa.int32())}))
     hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
     label_of = {row.part: row.id for row in reversed(hashed)}
     return np.array([label_of.get(part, part) for part in range(n)])
@@ -161,19 +150,20 @@ def _mapped(frame, function, schema):
     with warnings.catch_warnings():
         # Of pandas 3, which has no part in this.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
-        return frame.mapInArrow(partial(_task, function=function), schema)
+        return frame.mapInArrow(partial(tasks.run, function=function), schema)
 
 
 def _collected(frame, job, partitioning):
     """The Summary of what is inside the partitions, and the Evaluation of what is at their ends."""
-    results = _mapped(frame, partial(_summarized, job=job, partitioning=partitioning), RESULT)
+    summarized = partial(tasks.summarized, job=job, partitioning=partitioning)
+    results = _mapped(frame, summarized, tasks.RESULT)
     if partitioning == "shuffle":
         found, _ = _of_parts(results, job)
         return found, nothing(job)
     results = results.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         found, edges = _of_parts(results, job)
-        at_ends = measure_edges(edges, job, IN_ORDER)
+        at_ends = measure_edges(edges, job, tasks.IN_ORDER)
         _refuse_torn(results, frame, at_ends, job)
     finally:
         results.unpersist()
@@ -236,15 +226,18 @@ def _of_parts(results, job):
 def _refuse_torn(results, frame, at_ends, job):
     """Compare the ids of all partitions, which the engine does; names of some that are torn."""
     queries = results.where("mark is not null").select("part", "mark")
-    own = [(AT_ENDS, mark) for mark in _signed(marks_of(at_ends)).tolist()]
-    if own:
-        queries = queries.union(frame.sparkSession.createDataFrame(own, "part int, mark bigint"))
+    own = tasks.signed(marks_of(at_ends))
+    if len(own):
+        # Of Arrow: for a list Spark would start Python workers of another kind.
+        known = pa.table({"part": pa.array(np.full(len(own), AT_ENDS), pa.int32()), "mark": own})
+        queries = queries.union(frame.sparkSession.createDataFrame(known))
     counted = queries.groupBy("mark").count()
     twice = counted.where(F.col("count") > 1).orderBy("mark").limit(MOST_NAMED).collect()
     if not twice:
         return
     wanted = [row.mark for row in twice]
-    named = _mapped(frame, partial(_ids, job=job, wanted=wanted), RESULT).collect()
+    with_marks = partial(tasks.ids_with_marks, job=job, wanted=wanted)
+    named = _mapped(frame, with_marks, tasks.RESULT).collect()
     ids = {row.part: pickle.loads(row.found) for row in named}
     ids[AT_ENDS] = query_ids_of(at_ends)
     parts = sorted(ids)
@@ -252,134 +245,6 @@ def _refuse_torn(results, frame, at_ends, job):
         [marks(ids[part]) for part in parts], lambda i: ids[parts[i]],
         lambda i: EDGES if parts[i] == AT_ENDS else f"partition {parts[i]}",
     )
-
-
-def _signed(marks):
-    return marks.view(np.int64)
-
-
-# On the executors --------------------------------------------------------------------------------
-
-def _task(batches, function):
-    """What a function makes of the batches of a partition."""
-    yield from function(batches)
-    _settle()
-
-
-@cache
-def _settle():
-    """Leave what a worker has loaded out of the rounds of the garbage collector.
-
-    PySpark has it look at everything after each task, which takes longer than a small partition.
-    """
-    gc.collect()
-    gc.freeze()
-
-
-def _table(batches):
-    """The rows of a partition, which come in several batches, and its number."""
-    batches = list(batches)
-    part = TaskContext.get().partitionId()  # type: ignore[union-attr]  # there is a task here
-    return part, (pa.Table.from_batches(batches) if batches else None)
-
-
-def _cut(batches, job, labels):
-    """Rows as pieces whose numbers are the labels, or a row with the error about them."""
-    part, first, is_good = TaskContext.get().partitionId(), 0, True  # type: ignore[union-attr]
-    for given in _gathered(batches):
-        if not is_good:  # Spark wants all rows to be taken
-            continue
-        place = f"partition {part}" + (f" from row {first}" if first else "")
-        first += given.num_rows
-        try:
-            table = clean(given, job, place)
-        except (ValueError, TypeError) as error:
-            is_good = False
-            yield _pieces([0], pa.nulls(1), [pickle.dumps(error)])
-        else:
-            if table is not None:
-                held, rows = packed(table, len(labels), PIECE)
-                yield _pieces(labels[held], rows, [None] * len(rows))
-
-
-def _gathered(batches):
-    """Batches together, in tables of ROWS rows or a few more."""
-    waiting: list = []
-    n_rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        n_rows += batch.num_rows
-        if n_rows >= ROWS:
-            yield pa.Table.from_batches(waiting)
-            waiting, n_rows = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
-def _pieces(numbers, rows, errors):
-    return pa.RecordBatch.from_pydict({
-        "piece": pa.array(numbers, pa.int32()), "rows": rows.cast(pa.binary()),
-        "error": pa.array(errors, pa.binary()),
-    })
-
-
-def _measured(table, part, job, partitioning):
-    """What comes of a partition; with "shuffle" of the pieces in it."""
-    if partitioning != "shuffle":
-        return measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
-    for error in table["error"].drop_null().to_pylist():
-        raise pickle.loads(error)
-    return measure_together(unpacked(table["rows"]), job)
-
-
-def _summarized(batches, job, partitioning):
-    """A row with the pickled Summary and edges of a partition, or its error; a row a query."""
-    part, table = _table(batches)
-    if table is None:
-        return
-    try:
-        measured = _measured(table, part, job, partitioning)
-    except (ValueError, TypeError) as error:  # as a result, for Spark would try it again
-        yield _result(part, pickle.dumps(error))
-        return
-    found = job.summed(measured.evaluations), measured.edges
-    yield _result(part, pickle.dumps(found))
-    if partitioning != "shuffle":
-        own = _signed(marks_of(measured.evaluations))
-        yield pa.RecordBatch.from_pydict({
-            "part": pa.array(np.full(len(own), part), pa.int32()),
-            "found": pa.nulls(len(own), pa.binary()),
-            "mark": pa.array(own),
-        })
-
-
-def _result(part, found):
-    return pa.RecordBatch.from_pydict({
-        "part": pa.array([part], pa.int32()), "found": pa.array([found], pa.binary()),
-        "mark": pa.array([None], pa.int64()),
-    })
-
-
-def _ids(batches, job, wanted):
-    """A row with the pickled ids that have the wanted marks."""
-    part, table = _table(batches)
-    if table is None or not table.num_rows:
-        return
-    ids = ids_of_part(table, job, f"partition {part}")
-    yield _result(part, pickle.dumps(ids[np.isin(_signed(marks(ids)), wanted)]))
-
-
-def _values(batches, job, partitioning, id_type):
-    """Values by query as batches."""
-    part, table = _table(batches)
-    if table is None or not table.num_rows:
-        return
-    (evaluation,) = _measured(table, part, job, partitioning).evaluations.values()
-    ids = pa.array(evaluation.query_ids.tolist(), id_type)
-    columns = {"query_id": ids, **evaluation.per_query}
-    if evaluation.weights is not None:
-        columns["weight"] = evaluation.weights
-    yield from pa.table(columns).to_batches()
 
 
 # pyspark.ml --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -24,6 +25,7 @@ os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what pyspark warns of when it is imported is its own
     from pyspark.sql import SparkSession
+    from pyspark.sql import functions as F
 
     import skgraded.spark as engine
 
@@ -155,6 +157,20 @@ def test_values_by_query_are_those_of_the_evaluation(frame_of, partitioning):
     assert list(found) == list(expected)
     assert found["query_id"].tolist() == expected["query_id"].tolist()
     assert np.array_equal(found.iloc[:, 1:], expected.iloc[:, 1:], equal_nan=True)
+
+
+@pytest.mark.parametrize("zone", ["", ", UTC"], ids=["no zone", "a zone"])
+def test_times_are_the_same_in_any_zone(frame_of, monkeypatch, zone):
+    """With "clustered" those of the queries at the ends go through the driver, here in New York."""
+    frame = table(12).astype({"query": f"datetime64[us{zone}]"})
+    with monkeypatch.context() as moved:
+        moved.setenv("TZ", "America/New_York")
+        time.tzset()
+        found = engine.evaluate_per_query(
+            frame_of(pieces(frame, 3)[1:]), measures=MEASURES, partitioning="clustered", **COLUMNS
+        ).select(F.unix_micros(F.col("query_id").cast("timestamp")).alias("id")).collect()
+    time.tzset()
+    assert sorted(row.id for row in found) == list(range(12))
 
 
 @pytest.mark.parametrize("partitioning", ["clustered", "whole"])

@@ -1,0 +1,162 @@
+"""What Spark's Python workers do with the Arrow batches of a partition: cut, measure, compare ids.
+
+A worker loads this module, and nothing of pyspark.ml, which takes it longer than all else here.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from skgraded._input.arrow import marks
+from skgraded.reports.partitions import (
+    clean,
+    ids_of_part,
+    marks_of,
+    measure_part,
+    measure_together,
+)
+from skgraded.reports.pieces import packed, unpacked
+
+PIECES = "piece int, rows binary, error binary"  # what `cut` gives: a row a piece
+RESULT = "part int, found binary, mark bigint"  # a row a partition with `found`, and one a query
+ROWS = 2**18  # that are cut into pieces at once
+PIECE = 2**16  # bytes, or so
+IN_ORDER = False  # files come by size, and several of them may be one partition
+
+
+def signed(marks):
+    """The bits of marks as whole numbers of a kind that Spark has."""
+    return marks.view(np.int64)
+
+
+def run(batches, function):
+    """What a function makes of the batches of a partition."""
+    yield from function(batches)
+    _settle()
+
+
+@cache
+def _settle():
+    """Leave what a worker has loaded out of the rounds of the garbage collector.
+
+    PySpark has it look at everything after each task, which takes longer than a small partition.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def _table(batches):
+    """The rows of a partition, which come in several batches, and its number."""
+    batches = list(batches)
+    part = TaskContext.get().partitionId()  # type: ignore[union-attr]  # there is a task here
+    return part, (pa.Table.from_batches(batches) if batches else None)
+
+
+def cut(batches, job, labels):
+    """Rows as pieces whose numbers are the labels, or a row with the error about them."""
+    part, first, is_good = TaskContext.get().partitionId(), 0, True  # type: ignore[union-attr]
+    for given in _gathered(batches):
+        if not is_good:  # Spark wants all rows to be taken
+            continue
+        place = f"partition {part}" + (f" from row {first}" if first else "")
+        first += given.num_rows
+        try:
+            table = clean(given, job, place)
+        except (ValueError, TypeError) as error:
+            is_good = False
+            yield _pieces([0], pa.nulls(1), [pickle.dumps(error)])
+        else:
+            if table is not None:
+                held, rows = packed(table, len(labels), PIECE)
+                yield _pieces(labels[held], rows, [None] * len(rows))
+
+
+def _gathered(batches):
+    """Batches together, in tables of ROWS rows or a few more."""
+    waiting: list = []
+    n_rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        n_rows += batch.num_rows
+        if n_rows >= ROWS:
+            yield pa.Table.from_batches(waiting)
+            waiting, n_rows = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _pieces(numbers, rows, errors):
+    return pa.RecordBatch.from_pydict({
+        "piece": pa.array(numbers, pa.int32()), "rows": rows.cast(pa.binary()),
+        "error": pa.array(errors, pa.binary()),
+    })
+
+
+def _measured(table, part, job, partitioning):
+    """What comes of a partition; with "shuffle" of the pieces in it."""
+    if partitioning != "shuffle":
+        return measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
+    for error in table["error"].drop_null().to_pylist():
+        raise pickle.loads(error)
+    return measure_together(unpacked(table["rows"]), job)
+
+
+def summarized(batches, job, partitioning):
+    """A row with the pickled Summary and edges of a partition, or its error; a row a query."""
+    part, table = _table(batches)
+    if table is None:
+        return
+    try:
+        measured = _measured(table, part, job, partitioning)
+    except (ValueError, TypeError) as error:  # as a result, for Spark would try it again
+        yield _result(part, pickle.dumps(error))
+        return
+    found = job.summed(measured.evaluations), measured.edges
+    yield _result(part, pickle.dumps(found))
+    if partitioning != "shuffle":
+        own = signed(marks_of(measured.evaluations))
+        yield pa.RecordBatch.from_pydict({
+            "part": pa.array(np.full(len(own), part), pa.int32()),
+            "found": pa.nulls(len(own), pa.binary()),
+            "mark": pa.array(own),
+        })
+
+
+def _result(part, found):
+    return pa.RecordBatch.from_pydict({
+        "part": pa.array([part], pa.int32()), "found": pa.array([found], pa.binary()),
+        "mark": pa.array([None], pa.int64()),
+    })
+
+
+def ids_with_marks(batches, job, wanted):
+    """A row with the pickled ids that have the wanted marks."""
+    part, table = _table(batches)
+    if table is None or not table.num_rows:
+        return
+    ids = ids_of_part(table, job, f"partition {part}")
+    yield _result(part, pickle.dumps(ids[np.isin(signed(marks(ids)), wanted)]))
+
+
+def values(batches, job, partitioning, id_type):
+    """Values by query as batches."""
+    part, table = _table(batches)
+    if table is None or not table.num_rows:
+        return
+    yield from table_of(_measured(table, part, job, partitioning).evaluations, id_type).to_batches()
+
+
+def table_of(evaluations, id_type):
+    """Values by query of one system, whose ids are of a type of Arrow."""
+    (evaluation,) = evaluations.values()
+    ids = pa.array(evaluation.query_ids.tolist(), id_type)
+    columns = {"query_id": ids, **evaluation.per_query}
+    if evaluation.weights is not None:
+        columns["weight"] = evaluation.weights
+    return pa.table(columns)
