@@ -108,7 +108,7 @@ def evaluate_per_query(
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     refuse_several(job)
     parts = _parts(ddf, job)
-    dtype = ids(as_arrow(ddf._meta, [qid])[qid]).to_pandas().dtype
+    dtype = _dtype_of_ids(ddf, qid)
     measured = _measured(parts, job, check_partitioning(partitioning))
     tabled = [delayed(_tabled)(one, dtype) for one in measured]
     frames = [one[0] for one in tabled]
@@ -116,6 +116,13 @@ def evaluate_per_query(
         marks, edges = [one[1] for one in tabled], [one[2] for one in tabled]
         frames.append(delayed(_rest)(marks, edges, job, dtype))
     return dd.from_delayed(frames, meta=frame_of(nothing(job), dtype), verify_meta=False)
+
+
+def _dtype_of_ids(ddf, qid):
+    column = ids(as_arrow(ddf._meta, [qid])[qid])
+    if pa.types.is_date(column.type):  # Dask makes text of Python's dates
+        return np.dtype("datetime64[s]")
+    return column.to_pandas().dtype
 
 
 def _tabled(measured, dtype):

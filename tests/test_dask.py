@@ -78,6 +78,22 @@ def test_values_by_query_are_lazy_and_those_of_the_evaluation(partitioning, text
     assert found.dtypes.to_dict() == lazy.dtypes.to_dict()
 
 
+TIMES = {
+    "with a zone": lambda days: days.dt.tz_localize("America/New_York"),
+    "dates": lambda days: days.astype("date32[pyarrow]"),
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_times_are_the_same_as_before(kind):
+    frame = table(12)
+    frame["query"] = TIMES[kind](pd.to_datetime(frame["query"], unit="D"))
+    lazy = engine.evaluate_per_query(frame_of(pieces(frame, 3)), measures=MEASURES, **COLUMNS)
+    found = lazy.compute()["query_id"]
+    assert found.dtype == lazy.dtypes["query_id"]
+    assert set(found) == set(frame["query"].map(pd.Timestamp))
+
+
 def torn_parts(text):
     frame = table(60, text)
     query, lost = torn_off(frame)

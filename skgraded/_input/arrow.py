@@ -77,7 +77,7 @@ def ids(column, name="qid"):
     """A column of ids in one of few types; a missing one is refused."""
     column = _plain(column)
     kind = column.type
-    if pa.types.is_nested(kind):
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
         raise TypeError(f"{name} must hold numbers, text or dates; it is of the type {kind}.")
     if pa.types.is_floating(kind):
         column = column.cast(pa.float64())

@@ -295,7 +295,10 @@ def nothing(job: Job) -> dict[str, Evaluation]:
 def frame_of(evaluations: Mapping[str, Evaluation], dtype: Any) -> pandas.DataFrame:
     """Values by query of one system as a frame, whose ids are of a type of pandas."""
     (evaluation,) = evaluations.values()
-    return evaluation.to_frame().astype({"query_id": dtype})
+    frame = evaluation.to_frame()
+    if getattr(dtype, "tz", None) is not None and frame["query_id"].dtype.kind == "M":
+        frame["query_id"] = frame["query_id"].dt.tz_localize("UTC")
+    return frame.astype({"query_id": dtype})
 
 
 def ids_of_part(part: Any, job: Job, place: str) -> np.ndarray:

@@ -318,6 +318,9 @@ BAD = {
     "qid must hold numbers, text or dates; it is of the type list": lambda: measured(
         [ONE.assign(query=[[1]] * len(ONE))]
     ),
+    "qid must hold numbers, text or dates; it is of the type extension": lambda: measured(
+        [ONE.assign(query=pd.period_range("2026-01", freq="M", periods=len(ONE)))]
+    ),
     "y_score must hold numbers": lambda: measured([ONE.assign(score="high")]),
 }
 
