@@ -145,6 +145,14 @@ def test_partitions_without_rows(measured):
     assert measured([frame], n_partitions=8) == sg.Summary.of(in_memory(frame))
 
 
+def test_each_piece_has_a_partition_of_its_own(spark):
+    labels = pa.table({"piece": pa.array(engine._labels(spark, 8), pa.int32())})
+    pieces = spark.createDataFrame(labels).repartition(8, "piece")
+    assert sorted(row.part for row in pieces.select(
+        F.spark_partition_id().alias("part")
+    ).collect()) == list(range(8))
+
+
 @pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
 def test_values_by_query_are_those_of_the_evaluation(frame_of, partitioning):
     frame = table(text=True)
