@@ -224,7 +224,8 @@ evaluate_per_query.__doc__ = with_parameters(
     dask.dataframe.DataFrame
         Lazy, a row a query: the columns ``query_id``, those of the measures and, with
         `sample_weight`, ``weight``. With "clustered" its last partition holds the queries at the
-        ends of the others, and with "whole" none; computing it verifies that no query is torn.
+        ends of the others, and with "whole" none; computing it verifies that no query is torn. Ids
+        that are dates come as times at midnight.
 
     Examples
     --------

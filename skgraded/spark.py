@@ -53,6 +53,7 @@ __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
 IN_BATCH = 4000  # rows of our columns, or pieces, which take 262 MB or so at most
 USUAL_IN_BATCH = 10_000  # where nobody says another number
+MOST_IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BY_PYTHON = re.compile("Python|InPandas|InArrow")  # in the names of such steps of a plan
 NAMES = [
     "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
@@ -100,7 +101,7 @@ def evaluate_per_query(
         StructField("query_id", df.schema[qid].dataType, nullable=False),
         *(StructField(name, DoubleType()) for name in names),
     ])
-    id_type = df.select(_quoted(qid)).limit(0).toArrow().schema.types[0]  # of no rows: no job
+    id_type = _arrow_type(df.sparkSession, df.schema[qid].dataType)
     found = _mapped(
         frame, partial(tasks.values, job=job, partitioning=partitioning, id_type=id_type), schema
     )
@@ -108,7 +109,22 @@ def evaluate_per_query(
         return found
     with _batches_by_rows(df):
         _, at_ends = _collected(frame, job, partitioning)
-    return found.union(df.sparkSession.createDataFrame(tasks.table_of(at_ends, id_type), schema))
+    return found.union(_frame_of(tasks.table_of(at_ends, id_type), df.sparkSession, schema))
+
+
+def _arrow_type(spark, kind):
+    """What a type of Spark is in Arrow in this session; of no rows, which takes no job."""
+    return spark.range(0).select(F.lit(None).cast(kind).alias("id")).toArrow().schema.types[0]
+
+
+def _frame_of(table, spark, schema):
+    """A small Arrow table as a frame, for which Spark starts no Python workers, as for a list.
+
+    Where batches have no limit of rows PySpark cannot do so.
+    """
+    if int(spark.conf.get(MOST_IN_BATCH)) > 0:
+        return spark.createDataFrame(table, schema)
+    return spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema)
 
 
 def _partitioned(df, job, partitioning, n_partitions):
@@ -134,8 +150,7 @@ def _labels(spark, n):
 
     Were its hash another, pieces would share partitions, and nothing else would change.
     """
-    # Of rows that it has at hand already, Spark's planner computes this without a job.
-    numbers = spark.createDataFrame(pa.table({"id": pa.array(range(16 * n), pa.int32())}))
+    numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
     hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
     label_of = {row.part: row.id for row in reversed(hashed)}
     return np.array([label_of.get(part, part) for part in range(n)])
@@ -180,7 +195,7 @@ def _batches_by_rows(df):
     """
     wanted = {
         "spark.sql.execution.arrow.maxBytesPerBatch": 2**31 - 1,
-        "spark.sql.execution.arrow.maxRecordsPerBatch": IN_BATCH,
+        MOST_IN_BATCH: IN_BATCH,
     }
     if not _has_small_rows(df):
         yield
@@ -205,7 +220,7 @@ def _has_small_rows(df):
         return False
     if os.environ.get("PYSPARK_PIN_THREAD", "true").lower() != "true":
         return False  # where jobs are begun by other threads than properties are set
-    in_batch = int(df.sparkSession.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
+    in_batch = int(df.sparkSession.conf.get(MOST_IN_BATCH))
     plan = df._jdf.queryExecution().optimizedPlan().toString()
     return 0 < in_batch <= USUAL_IN_BATCH and not BY_PYTHON.search(plan)
 
@@ -228,9 +243,8 @@ def _refuse_torn(results, frame, at_ends, job):
     queries = results.where("mark is not null").select("part", "mark")
     own = tasks.signed(marks_of(at_ends))
     if len(own):
-        # Of Arrow: for a list Spark would start Python workers of another kind.
         known = pa.table({"part": pa.array(np.full(len(own), AT_ENDS), pa.int32()), "mark": own})
-        queries = queries.union(frame.sparkSession.createDataFrame(known))
+        queries = queries.union(_frame_of(known, frame.sparkSession, queries.schema))
     counted = queries.groupBy("mark").count()
     twice = counted.where(F.col("count") > 1).orderBy("mark").limit(MOST_NAMED).collect()
     if not twice:

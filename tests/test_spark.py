@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 import warnings
@@ -87,18 +88,20 @@ def test_partitions_give_the_summary_of_all_rows(measured, text):
     assert measured(pieces(mixed(frame), 4)[1:], n_partitions=1) == expected
 
 
-def test_a_partition_comes_in_several_batches(spark, measured):
-    frame = table()
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 50)
-    try:
-        found = measured([frame], "clustered")
-    finally:
-        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
-    assert found == sg.Summary.of(in_memory(frame))
-
-
 LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
 IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+@pytest.mark.parametrize("most_in_batch", [50, 0, -1])  # less than 1: any number
+@pytest.mark.parametrize("partitioning", ["clustered", "shuffle"])
+def test_a_partition_comes_in_batches_of_any_size(spark, measured, most_in_batch, partitioning):
+    frame = table()
+    spark.conf.set(IN_BATCH, most_in_batch)
+    try:
+        found = measured([frame], partitioning)
+    finally:
+        spark.conf.unset(IN_BATCH)
+    assert found == sg.Summary.of(in_memory(frame))
 
 
 def sizes_in_batches(rows, limited=None):
@@ -153,11 +156,12 @@ def test_each_piece_has_a_partition_of_its_own(spark):
     ).collect()) == list(range(8))
 
 
-@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
 def test_values_by_query_are_those_of_the_evaluation(frame_of, partitioning):
     frame = table(text=True)
+    parts = whole_pieces(frame, 2) if partitioning == "whole" else pieces(frame, 3)[1:]
     found = engine.evaluate_per_query(
-        frame_of(pieces(frame, 3)[1:]), measures=MEASURES, partitioning=partitioning,
+        frame_of(parts), measures=MEASURES, partitioning=partitioning,
         **COLUMNS,
     ).toArrow().to_pandas()
     found = found.sort_values("query_id", ignore_index=True)
@@ -167,17 +171,27 @@ def test_values_by_query_are_those_of_the_evaluation(frame_of, partitioning):
     assert np.array_equal(found.iloc[:, 1:], expected.iloc[:, 1:], equal_nan=True)
 
 
-@pytest.mark.parametrize("zone", ["", ", UTC"], ids=["no zone", "a zone"])
-def test_times_are_the_same_in_any_zone(frame_of, monkeypatch, zone):
-    """With "clustered" those of the queries at the ends go through the driver, here in New York."""
-    frame = table(12).astype({"query": f"datetime64[us{zone}]"})
+@pytest.fixture
+def in_new_york(monkeypatch):
     with monkeypatch.context() as moved:
         moved.setenv("TZ", "America/New_York")
         time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.parametrize("most_in_batch", [10_000, 0])
+@pytest.mark.parametrize("zone", ["", ", UTC"], ids=["no zone", "a zone"])
+def test_times_are_the_same_in_any_zone(frame_of, spark, in_new_york, zone, most_in_batch):
+    """With "clustered" those of the queries at the ends go through the driver."""
+    frame = table(12).astype({"query": f"datetime64[us{zone}]"})
+    spark.conf.set(IN_BATCH, most_in_batch)
+    try:
         found = engine.evaluate_per_query(
             frame_of(pieces(frame, 3)[1:]), measures=MEASURES, partitioning="clustered", **COLUMNS
         ).select(F.unix_micros(F.col("query_id").cast("timestamp")).alias("id")).collect()
-    time.tzset()
+    finally:
+        spark.conf.unset(IN_BATCH)
     assert sorted(row.id for row in found) == list(range(12))
 
 
@@ -236,6 +250,12 @@ BAD = {
 def test_bad_input(measured, message):
     with pytest.raises(Exception, match=message):
         BAD[message](measured)
+
+
+def test_workers_load_nothing_of_pyspark_ml():
+    """Which they would compile anew out of Spark's zip file."""
+    code = "import sys, skgraded.reports.spark_tasks; sys.exit('pyspark.ml' in sys.modules)"
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code]).returncode == 0
 
 
 # pyspark.ml --------------------------------------------------------------------------------------

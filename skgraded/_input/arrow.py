@@ -77,7 +77,7 @@ def ids(column, name="qid"):
     """A column of ids in one of few types; a missing one is refused."""
     column = _plain(column)
     kind = column.type
-    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+    if pa.types.is_nested(kind) or _is_extension(kind):
         raise TypeError(f"{name} must hold numbers, text or dates; it is of the type {kind}.")
     if pa.types.is_floating(kind):
         column = column.cast(pa.float64())
@@ -221,9 +221,15 @@ def narrowed(column):
     return pa.array(small) if (small == given).all() else column
 
 
+def _is_extension(kind):
+    return isinstance(kind, pa.BaseExtensionType)
+
+
 def _plain(column):
-    """A column without a dictionary, and text of one type."""
+    """A column without a dictionary, a UUID as its bytes, and text of one type."""
     kind = column.type
+    if _is_extension(kind) and kind.extension_name == "arrow.uuid":
+        return column.cast(kind.storage_type)
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
         kind = column.type

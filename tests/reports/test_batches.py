@@ -331,6 +331,15 @@ def test_bad_input(message):
         BAD[message]()
 
 
+@pytest.mark.skipif(not hasattr(pa, "uuid"), reason="this Arrow has no UUIDs")
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
+def test_uuids_are_ids(partitioning):
+    ids = pa.array([(i // 2).to_bytes(16) for i in range(4)], pa.uuid())
+    rows = pa.table({"grade": [1.0, 0, 0, 1], "score": [2.0, 1, 2, 1], "query": ids})
+    found = sg.evaluate_batches([rows], "grade", "score", "query", "rr", partitioning=partitioning)
+    assert found.mean() == {"RR": (1 + 1 / 2) / 2}
+
+
 def test_no_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no Parquet file"):
         measured(tmp_path)
