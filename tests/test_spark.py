@@ -92,16 +92,19 @@ LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
 IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
-@pytest.mark.parametrize("most_in_batch", [50, 0, -1])  # less than 1: any number
+@pytest.fixture
+def in_batches_of(spark):
+    """Have at most so many rows come to Python at once; less than 1: any number."""
+    yield lambda n_rows: spark.conf.set(IN_BATCH, n_rows)
+    spark.conf.unset(IN_BATCH)
+
+
+@pytest.mark.parametrize("n_rows", [50, 0, -1])
 @pytest.mark.parametrize("partitioning", ["clustered", "shuffle"])
-def test_a_partition_comes_in_batches_of_any_size(spark, measured, most_in_batch, partitioning):
+def test_a_partition_comes_in_batches_of_any_size(measured, in_batches_of, n_rows, partitioning):
     frame = table()
-    spark.conf.set(IN_BATCH, most_in_batch)
-    try:
-        found = measured([frame], partitioning)
-    finally:
-        spark.conf.unset(IN_BATCH)
-    assert found == sg.Summary.of(in_memory(frame))
+    in_batches_of(n_rows)
+    assert measured([frame], partitioning) == sg.Summary.of(in_memory(frame))
 
 
 def sizes_in_batches(rows, limited=None):
@@ -120,7 +123,6 @@ def limited(spark):
     spark.sparkContext.setLocalProperty(LIMIT, "1000")
     yield spark.range(0, 10_000, numPartitions=1)
     spark.sparkContext.setLocalProperty(LIMIT, None)
-    spark.conf.unset(IN_BATCH)
 
 
 def test_batches_end_by_their_rows_alone(spark, limited, measured):
@@ -130,10 +132,10 @@ def test_batches_end_by_their_rows_alone(spark, limited, measured):
     assert spark.sparkContext.getLocalProperty(LIMIT) == "1000"  # as it was before
 
 
-def test_the_settings_of_a_session_go_before(spark, limited):
-    spark.conf.set(IN_BATCH, 300)
+def test_the_settings_of_a_session_go_before(limited, in_batches_of):
+    in_batches_of(300)
     assert set(sizes_in_batches(limited)) == {100, 300}
-    spark.conf.set(IN_BATCH, 0)  # any number
+    in_batches_of(0)
     assert max(sizes_in_batches(limited)) < 300
 
 
@@ -180,18 +182,15 @@ def in_new_york(monkeypatch):
     time.tzset()
 
 
-@pytest.mark.parametrize("most_in_batch", [10_000, 0])
+@pytest.mark.parametrize("n_rows", [10_000, 0])
 @pytest.mark.parametrize("zone", ["", ", UTC"], ids=["no zone", "a zone"])
-def test_times_are_the_same_in_any_zone(frame_of, spark, in_new_york, zone, most_in_batch):
+def test_times_are_the_same_in_any_zone(frame_of, in_batches_of, in_new_york, zone, n_rows):
     """With "clustered" those of the queries at the ends go through the driver."""
     frame = table(12).astype({"query": f"datetime64[us{zone}]"})
-    spark.conf.set(IN_BATCH, most_in_batch)
-    try:
-        found = engine.evaluate_per_query(
-            frame_of(pieces(frame, 3)[1:]), measures=MEASURES, partitioning="clustered", **COLUMNS
-        ).select(F.unix_micros(F.col("query_id").cast("timestamp")).alias("id")).collect()
-    finally:
-        spark.conf.unset(IN_BATCH)
+    in_batches_of(n_rows)
+    found = engine.evaluate_per_query(
+        frame_of(pieces(frame, 3)[1:]), measures=MEASURES, partitioning="clustered", **COLUMNS
+    ).select(F.unix_micros(F.col("query_id").cast("timestamp")).alias("id")).collect()
     assert sorted(row.id for row in found) == list(range(12))
 
 

@@ -25,6 +25,7 @@ from skgraded.reports.partitions import (
     check_partitioning,
     clean,
     evaluate_table,
+    gathered,
     joined,
     marks_of,
     measure_together,
@@ -214,23 +215,9 @@ def _cleaned(batches, job, show):
 
 def _gathered(batches, job, show):
     """The same in tables of ROWS rows or more."""
-    waiting: list = []
-    n_rows = 0
-    first = place = ""
-    for place, table in _cleaned(batches, job, show):
-        if not waiting:
-            first = place
-        waiting.append(table)
-        n_rows += table.num_rows
-        if n_rows >= ROWS:
-            yield _from_to(first, place), joined(waiting)
-            waiting, n_rows = [], 0
-    if waiting:
-        yield _from_to(first, place), joined(waiting)
-
-
-def _from_to(first, last):
-    return first if first == last else f"{first} to {last}"
+    for places, tables in gathered(_cleaned(batches, job, show), ROWS):
+        first, last = places[0], places[-1]
+        yield first if first == last else f"{first} to {last}", joined(tables)
 
 
 # Query after query -------------------------------------------------------------------------------

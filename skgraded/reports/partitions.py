@@ -7,7 +7,7 @@ many batches. Its errors name the part, and count rows inside it.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -310,6 +310,22 @@ def ids_of_part(part: Any, job: Job, place: str) -> np.ndarray:
 
 
 # All parts ---------------------------------------------------------------------------------------
+
+def gathered(parts: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[tuple[list, list]]:
+    """Places and tables, as many together as have `n_rows` rows; in the end what is left."""
+    places: list = []
+    tables: list = []
+    n = 0
+    for place, table in parts:
+        places.append(place)
+        tables.append(table)
+        n += table.num_rows
+        if n >= n_rows:
+            yield places, tables
+            places, tables, n = [], [], 0
+    if tables:
+        yield places, tables
+
 
 def joined(tables: Iterable[Any]) -> Any:
     """One clean table of several, None among them, whose numbers may be of different kinds."""

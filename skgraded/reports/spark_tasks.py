@@ -16,6 +16,7 @@ from pyspark import TaskContext
 from skgraded._input.arrow import marks
 from skgraded.reports.partitions import (
     clean,
+    gathered,
     ids_of_part,
     marks_of,
     measure_part,
@@ -30,9 +31,9 @@ PIECE = 2**16  # bytes, or so
 IN_ORDER = False  # files come by size, and several of them may be one partition
 
 
-def signed(marks):
-    """The bits of marks as whole numbers of a kind that Spark has."""
-    return marks.view(np.int64)
+def signed(bits):
+    """Marks as whole numbers of a kind that Spark has."""
+    return bits.view(np.int64)
 
 
 def run(batches, function):
@@ -61,9 +62,10 @@ def _table(batches):
 def cut(batches, job, labels):
     """Rows as pieces whose numbers are the labels, or a row with the error about them."""
     part, first, is_good = TaskContext.get().partitionId(), 0, True  # type: ignore[union-attr]
-    for given in _gathered(batches):
+    for _, together in gathered(enumerate(batches), ROWS):
         if not is_good:  # Spark wants all rows to be taken
             continue
+        given = pa.Table.from_batches(together)
         place = f"partition {part}" + (f" from row {first}" if first else "")
         first += given.num_rows
         try:
@@ -75,20 +77,6 @@ def cut(batches, job, labels):
             if table is not None:
                 held, rows = packed(table, len(labels), PIECE)
                 yield _pieces(labels[held], rows, [None] * len(rows))
-
-
-def _gathered(batches):
-    """Batches together, in tables of ROWS rows or a few more."""
-    waiting: list = []
-    n_rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        n_rows += batch.num_rows
-        if n_rows >= ROWS:
-            yield pa.Table.from_batches(waiting)
-            waiting, n_rows = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
 
 
 def _pieces(numbers, rows, errors):
