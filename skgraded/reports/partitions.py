@@ -347,7 +347,8 @@ def refuse_torn(
     `marks` are those of each part, `ids_of` gives the ids of a part by its number, or is None if
     these are gone, and `name_of` what messages call it.
     """
-    together = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *marks]))
+    together = np.concatenate([np.empty(0, dtype=np.uint64), *marks])
+    together.sort()
     for mark in together[1:][together[1:] == together[:-1]]:
         places = [i for i, own in enumerate(marks) if (own == mark).any()][:2]
         if len(places) < 2:  # two texts of one part share their mark
