@@ -126,7 +126,7 @@ def test_an_error_says_in_which_partition_and_row(partitioning):
 ONE = table(3)
 BAD = {
     "ddf must be a Dask DataFrame; got DataFrame": lambda: engine.evaluate(ONE, **COLUMNS),
-    "There is no one column 'grades'": lambda: measured([ONE], y_true="grades"),
+    "There is no column 'grades'": lambda: measured([ONE], y_true="grades"),
     "partitioning must be one of": lambda: measured([ONE], "sorted"),
     "takes tied documents in the order of rows": lambda: measured(
         [ONE], measures="p(ties='ordinal')"

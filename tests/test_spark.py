@@ -233,7 +233,7 @@ def test_ids_keep_their_type(frame_of, as_type):
 ONE = table(3)
 BAD = {
     "df must be a Spark DataFrame; got DataFrame": lambda measured: engine.evaluate(ONE, **COLUMNS),
-    "There is no one column 'grades'": lambda measured: measured([ONE], y_true="grades"),
+    "There is no column 'grades'": lambda measured: measured([ONE], y_true="grades"),
     "n_partitions must be at least 1": lambda measured: measured([ONE], n_partitions=0),
     "takes tied documents in the order of rows": lambda measured: measured(
         [ONE], measures="p(ties='ordinal')"

@@ -11,8 +11,6 @@ from skgraded._input.tables import is_pandas_frame
 from skgraded._input.words import did_you_mean, object_array
 from skgraded._kernels.layout import heads_of_runs
 
-WHOLE = 2**53  # up to here every whole number is a float
-
 
 def as_arrow(part, names):
     """The named columns of an Arrow table or batch, or of a frame of pandas or polars."""
@@ -28,27 +26,46 @@ def as_arrow(part, names):
     refuse_unknown(names, known)
     if isinstance(part, pa.Table):
         return part.select(names)
-    if is_polars:
-        return part.select(names).to_arrow()
+    made = _of_polars if is_polars else _of_pandas
+    return pa.table({name: _made(made, part[name], name) for name in names})
+
+
+def _made(made, series, name):
     try:
-        return pa.table({name: _of_pandas(part[name]) for name in names})
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise TypeError(f"A column is of no one type: {error}") from None
+        return made(series)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise TypeError(
+            f"The column {name!r}, of the dtype {series.dtype}, is of no one type that Arrow has: "
+            f"{error}"
+        ) from None
+
+
+def _of_polars(series):
+    if str(series.dtype) == "Object":  # of which Arrow gets the addresses
+        raise TypeError("give its values a type of polars.")
+    return series.to_arrow()
 
 
 def _of_pandas(series):
     """A column as Arrow's; NumPy's numbers as they are, a NaN is not looked for to be a null."""
-    is_numpy = isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"
-    return pa.array(series.to_numpy()) if is_numpy else pa.Array.from_pandas(series)
+    if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"):
+        return pa.Array.from_pandas(series)
+    values = series.to_numpy()
+    if values.dtype.itemsize > 8:  # a long double
+        return pa.array(values.astype(np.float64))
+    return pa.array(values.astype(values.dtype.newbyteorder("="), copy=False))
 
 
 def refuse_unknown(names, known, place=""):
     """Raise a ValueError about the first name that is not that of one known column."""
+    known = list(known)
     for name in names:
-        if list(known).count(name) != 1:
+        if list(known).count(name) > 1:
+            raise ValueError(f"{place}There are several columns {name!r}: give each its own name.")
+        if name not in known:
             shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
             raise ValueError(
-                f"{place}There is no one column {name!r}; there are {shown}."
+                f"{place}There is no column {name!r}; there are {shown}."
                 f"{did_you_mean(name, known)}"
             )
 
@@ -64,12 +81,15 @@ def numbers(column):
     return column.to_numpy()
 
 
-def scores(values):
-    """Scores as a column that can be joined with others: floats where these are exact."""
-    if values.dtype.kind in "iu" and (values.min() < -WHOLE or values.max() > WHOLE):
-        return pa.array(values)
+def scores(column, values):
+    """A column of scores, of which `numbers` gave the values, whose type does not depend on these.
+
+    Floats, but for whole numbers of 64 bits and for decimals, which these may not hold.
+    """
     if values.dtype.kind == "O":
-        return pa.array(values, from_pandas=True)
+        return _plain(column)
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        return pa.array(values)
     return pa.array(values.astype(np.float64, copy=False))
 
 
@@ -77,13 +97,15 @@ def ids(column, name="qid"):
     """A column of ids in one of few types; a missing one is refused."""
     column = _plain(column)
     kind = column.type
-    if pa.types.is_nested(kind) or _is_extension(kind):
+    if pa.types.is_nested(kind) or pa.types.is_interval(kind) or _is_extension(kind):
         raise TypeError(f"{name} must hold numbers, text or dates; it is of the type {kind}.")
     if pa.types.is_floating(kind):
         column = column.cast(pa.float64())
         missing = compute.is_null(column, nan_is_null=True)
     else:
         missing = compute.is_null(column)
+    if pa.types.is_large_string(kind):
+        _refuse_other_bytes(column, name)
     if compute.any(missing).as_py():
         row = missing.index(True).as_py()
         raise ValueError(
@@ -92,6 +114,21 @@ def ids(column, name="qid"):
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
     return column
+
+
+def _refuse_other_bytes(column, name):
+    """Raise a ValueError about the first text that is not UTF-8, as files may have it."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        for row, given in enumerate(column.cast(pa.large_binary()).to_pylist()):
+            try:
+                (given or b"").decode()
+            except UnicodeDecodeError:
+                raise ValueError(
+                    f"{name} must be text in UTF-8: row {row} is {given!r}."
+                ) from None
+        raise
 
 
 def as_given(column):
@@ -172,18 +209,6 @@ def marks_of_rows(column):
     return marks(object_array(encoded.dictionary.to_pylist()))[encoded.indices.to_numpy()]
 
 
-def one_batch(table, schema):
-    """A table as one batch of the schema; a ValueError if a column is of another type."""
-    try:
-        table = table.cast(schema)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise TypeError(
-            f"The columns of all batches must have the same types; they began as "
-            f"{dict(zip(schema.names, map(str, schema.types), strict=True))}: {error}"
-        ) from None
-    return table.combine_chunks().to_batches()[0]
-
-
 def to_bytes(batches):
     """An array that holds each batch, its schema with it, as bytes."""
     stream, ends = pa.BufferOutputStream(), [0]
@@ -226,13 +251,15 @@ def _is_extension(kind):
 
 
 def _plain(column):
-    """A column without a dictionary, a UUID as its bytes, and text of one type."""
+    """A column without a dictionary, a UUID as its bytes, and text and bytes of one type each."""
     kind = column.type
     if _is_extension(kind) and kind.extension_name == "arrow.uuid":
         return column.cast(kind.storage_type)
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
         kind = column.type
-    if "string" in str(kind) and not pa.types.is_large_string(kind):
-        column = column.cast(pa.large_string())
+    if str(kind) in ("string", "string_view"):
+        return column.cast(pa.large_string())
+    if str(kind) in ("binary", "binary_view"):
+        return column.cast(pa.large_binary())
     return column

@@ -9,7 +9,6 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,7 +133,7 @@ def _source(batches, job, whole_files):
         paths = parquet_files(batches)
         n_rows = sum(_opened(path).metadata.num_rows for path in paths)
         return _Source(_batches_of_files(paths, job, whole_files), n_rows)
-    if hasattr(batches, "columns"):
+    if hasattr(batches, "__len__") and hasattr(batches, "columns"):
         raise TypeError(
             f"batches is one {type(batches).__name__}: put it in a list, or use evaluate, which "
             "keeps the values of every query."
@@ -150,18 +149,32 @@ def _source(batches, job, whole_files):
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     """Files that a path, a folder or a pattern stands for, numbers in their names by size."""
     path = os.fspath(path)
-    if os.path.isdir(path):
-        found = [
-            str(one) for one in Path(path).rglob("*.parquet")
-            if not any(part[0] in "._" for part in one.relative_to(path).parts)
-        ]
-    else:
-        found = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+    matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+    found = [
+        file for one in matched for file in (_in_folder(one) if os.path.isdir(one) else [one])
+    ]
     if not found:
         raise FileNotFoundError(2, "there is no Parquet file", path)
-    return sorted(found, key=lambda name: [
-        int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)
+    return sorted(set(found), key=lambda name: [
+        int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)
     ])
+
+
+def _in_folder(folder):
+    """The Parquet files in a folder and in those in it, links followed, hidden ones left out."""
+    seen: dict = {}
+    for inside, folders, names in os.walk(folder, followlinks=True):
+        first = seen.setdefault(os.path.realpath(inside), inside)
+        if first != inside:
+            raise ValueError(
+                f"{inside} is a link to a folder that is read as {first} already: name the files "
+                "by a pattern."
+            )
+        folders[:] = [name for name in folders if name[0] not in "._"]
+        yield from (
+            os.path.join(inside, name) for name in names
+            if name.endswith(".parquet") and name[0] not in "._"
+        )
 
 
 def _opened(path):
@@ -246,7 +259,8 @@ class _Seen:
         self._marks.append(marks_of(evaluations))
         self._places.append(place)
         self._starts.append(self._ids.tell())
-        pickle.dump(query_ids_of(evaluations), self._ids, protocol=pickle.HIGHEST_PROTOCOL)
+        with _errors_of_disk("ids were written"):
+            pickle.dump(query_ids_of(evaluations), self._ids, protocol=pickle.HIGHEST_PROTOCOL)
 
     def all(self):
         """The Summary of all queries, of which none may be torn."""
@@ -293,7 +307,7 @@ def _shuffled(source, job, show):
                 pieces.write(joined(tables))
                 tables = []
         rest = joined(tables)
-        if not pieces.n_written:
+        if pieces.is_empty:
             return job.summed(measure_together(rest, job).evaluations)
         if rest is not None:
             pieces.write(rest)
@@ -308,19 +322,23 @@ class _Pieces:
     def __init__(self, n_rows):
         known = n_rows is not None
         self._n = min(max(n_rows // ROWS_A_PIECE, 8), 1024) if known else N_PIECES
-        self.n_written = 0  # tables, each cut into all pieces
+        self._ends = [0]  # in the file: of each piece of each table, as a stream of its own
+        self._folder: Any = None
+        self._file: Any = None
 
     def __enter__(self):
-        self._folder = tempfile.TemporaryDirectory(prefix="skgraded-")
-        self._path = os.path.join(self._folder.name, "rows.arrow")
-        self._file: Any = None
-        self._writer: Any = None
         return self
 
     def __exit__(self, *error):
         if self._file is not None:
             self._file.close()
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    @property
+    def is_empty(self):
+        """Whether nothing was written."""
+        return self._file is None
 
     def write(self, table):
         """Cut a clean table by query and write it."""
@@ -328,36 +346,42 @@ class _Pieces:
 
         table, sizes = cut(table, self._n)
         starts = np.cumsum(sizes) - sizes
-        with self._errors_of_disk():
-            if self._writer is None:
-                self._schema = table.schema
+        with _errors_of_disk("partitioning='shuffle' wrote rows"):
+            if self._file is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="skgraded-")
+                self._path = os.path.join(self._folder.name, "rows.arrow")
                 self._file = arrow.pa.OSFile(self._path, "wb")
-                self._writer = arrow.pa.ipc.new_file(self._file, self._schema)
-            batch = arrow.one_batch(table, self._schema)
             for start, size in zip(starts, sizes, strict=True):
-                self._writer.write_batch(batch.slice(start, size))
-        self.n_written += 1
+                with arrow.pa.ipc.new_stream(self._file, table.schema) as writer:
+                    writer.write_table(table.slice(start, size))
+                self._ends.append(self._file.tell())
 
     def read(self):
         """Each piece as a table; nothing can be written any more."""
         from skgraded._input import arrow
 
-        with self._errors_of_disk():
-            self._writer.close()
+        with _errors_of_disk("partitioning='shuffle' wrote rows"):
             self._file.close()
         self._file = arrow.pa.OSFile(self._path)
-        reader = arrow.pa.ipc.open_file(self._file)
         for piece in range(self._n):
-            batches = range(piece, self._n * self.n_written, self._n)
-            yield arrow.pa.Table.from_batches([reader.get_batch(i) for i in batches])
+            yield joined(
+                arrow.pa.ipc.open_stream(self._read(i)).read_all()
+                for i in range(piece, len(self._ends) - 1, self._n)
+            )
 
-    @contextmanager
-    def _errors_of_disk(self):
-        try:
-            yield
-        except OSError as error:
-            raise OSError(
-                error.errno, f"{os.strerror(error.errno or 5)}, while partitioning='shuffle' wrote "
-                f"rows to {self._folder.name}: set TMPDIR to a larger disk, or sort the rows by "
-                "query and use partitioning='clustered'"
-            ) from None
+    def _read(self, i):
+        self._file.seek(self._ends[i])
+        return self._file.read_buffer(self._ends[i + 1] - self._ends[i])
+
+
+@contextmanager
+def _errors_of_disk(doing):
+    """Say of errors of the disk while doing what, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(
+            error.errno, f"{os.strerror(error.errno or 5)}, while {doing} to "
+            f"{tempfile.gettempdir()}: set TMPDIR to a larger disk, or sort the rows by query and "
+            "use partitioning='clustered'"
+        ) from None

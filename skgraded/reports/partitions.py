@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.columns import check_grades, check_weights, column, one_of, refuse_nan_scores
+from skgraded._input.columns import (
+    check_grades,
+    check_weights,
+    column,
+    grade_column,
+    grade_type,
+    one_of,
+    refuse_nan_scores,
+)
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
@@ -125,7 +133,8 @@ def errors_in(place):
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise type(error)(f"In {place}, where rows count from 0: {error}") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"In {place}, where rows count from 0: {error}") from None
 
 
 # A clean table -----------------------------------------------------------------------------------
@@ -144,7 +153,7 @@ def clean(part: Any, job: Job, place: str) -> Any:
             scores = arrow.numbers(given[name])
             called = "y_score" if job.is_one else f"y_score {name!r}"
             refuse_nan_scores(column(scores, called), called)
-            columns[f"{SCORE} {i}"] = arrow.scores(scores)
+            columns[f"{SCORE} {i}"] = arrow.scores(given[name], scores)
         if job.sample_weight is not None:
             weights = column(arrow.numbers(given[job.sample_weight]), "sample_weight")
             if weights.any():  # a part of no weight may stand beside others
@@ -154,12 +163,13 @@ def clean(part: Any, job: Job, place: str) -> Any:
 
 
 def _checked_grades(values, measures):
+    """Grades as floats of 64 bits, or of the fewer in which they came: Judgments look at that."""
     grades = check_grades(values, "y_true", allow_nan=True)
     highest = grades.max()  # NaN if one is unknown
     for measure in measures:
         if np.isnan(highest) or highest > (getattr(measure, "max_grade", None) or highest):
-            measure.n_undefined(Judgments(grades))  # raises unless it takes unknown grades
-    return grades
+            measure.n_undefined(Judgments(values))  # raises unless it takes unknown grades
+    return grades if grade_type(values) == np.float64 else values
 
 
 def evaluate_table(
@@ -334,7 +344,23 @@ def joined(tables: Iterable[Any]) -> Any:
     tables = [table for table in tables if table is not None]
     if len(tables) < 2:
         return tables[0] if tables else None
-    return arrow.pa.concat_tables(tables, promote_options="permissive")
+    if len({str(table.schema.field(GRADE).type) for table in tables}) > 1:
+        tables = [_with_wide_grades(table) for table in tables]
+    try:
+        return arrow.pa.concat_tables(tables, promote_options="permissive")
+    except (arrow.pa.ArrowInvalid, arrow.pa.ArrowTypeError) as error:
+        raise TypeError(
+            f"A column has other types in other parts, which do not go together: {error}"
+        ) from None
+
+
+def _with_wide_grades(table):
+    """A clean table whose grades are floats of 64 bits if they were of fewer."""
+    grades = table[GRADE].to_numpy()
+    if grades.dtype.kind != "f" or grades.dtype == np.float64:
+        return table
+    position = table.column_names.index(GRADE)
+    return table.set_column(position, GRADE, [grade_column(grades, GRADE)])
 
 
 def refuse_torn(
@@ -350,15 +376,12 @@ def refuse_torn(
     together = np.concatenate([np.empty(0, dtype=np.uint64), *marks])
     together.sort()
     for mark in together[1:][together[1:] == together[:-1]]:
-        places = [i for i, own in enumerate(marks) if (own == mark).any()][:2]
-        if len(places) < 2:  # two texts of one part share their mark
+        places = [i for i, own in enumerate(marks) if (own == mark).any()]
+        if len(places) < 2:  # two ids of one part share their mark
             continue
         if ids_of is None:
-            raise torn(None, *map(name_of, places))
-        one, two = (_with_mark(ids_of(place), mark) for place in places)
-        shared = [query for query in one if query in two]  # else two texts share their mark
-        if shared:
-            raise torn(shared[0], *map(name_of, places))
+            raise torn(None, *map(name_of, places[:2]))
+        _refuse_shared({place: _with_mark(ids_of(place), mark) for place in places}, name_of)
 
 
 def _with_mark(ids, mark):
@@ -367,14 +390,24 @@ def _with_mark(ids, mark):
     return plain_list(ids[arrow.marks(ids) == mark])
 
 
+def _refuse_shared(ids_in, name_of):
+    """Raise a ValueError about an id that is in two places; others only share their mark."""
+    place_of: dict = {}
+    for place, ids in ids_in.items():
+        for query in ids:
+            if query in place_of:
+                raise torn(query, name_of(place_of[query]), name_of(place))
+            place_of[query] = place
+
+
 def refuse_nothing(found: Any, job: Job) -> Any:
     """What was found itself; a ValueError if there is no query, or none of any weight."""
     summary = found if job.is_one else next(iter(found.systems.values()))
     if not summary.n_queries:
         raise ValueError("y_true is empty: there is nothing to measure.")
-    if job.sample_weight is not None and not any(
-        tally.moments.n or tally.n_undefined == summary.n_queries
-        for tally in summary.tallies.values()
-    ):
+    if job.sample_weight is not None and any(
+        not tally.moments.n and not (tally.n_undefined and np.isnan(measure.undefined))
+        for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
+    ):  # a query that had weight would be counted, undefined or not
         raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
     return found

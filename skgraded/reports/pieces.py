@@ -25,9 +25,10 @@ def packed(table, n, largest=math.inf):
     from skgraded._input import arrow
 
     position = table.column_names.index(GRADE)
-    table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))
+    if table.schema.types[position] == arrow.pa.float64():
+        table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))
     table, sizes = cut(table, n)
-    batch = arrow.one_batch(table, table.schema)
+    batch = table.combine_chunks().to_batches()[0]
     step = max(int(min(largest / batch.nbytes, 1) * len(batch)), 1)
     starts: list[int] = []
     numbers: list[int] = []

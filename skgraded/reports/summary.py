@@ -7,6 +7,8 @@ import math
 import numbers
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
+from datetime import timedelta
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -153,9 +155,9 @@ def _order_of(query):
     """What orders ids of any types: within a type by value, else by the name of the type."""
     if isinstance(query, tuple):
         return "tuple", tuple(map(_order_of, query))
-    if isinstance(query, numbers.Real):
+    if isinstance(query, (numbers.Real, Decimal)):
         return "", query
-    known = isinstance(query, (str, bytes, np.generic)) or hasattr(query, "isoformat")
+    known = isinstance(query, (str, bytes, np.generic, timedelta)) or hasattr(query, "isoformat")
     return type(query).__name__, query if known else repr(query)
 
 
@@ -449,6 +451,8 @@ def moments_to_json(moments: Moments) -> list[Any]:
 def _tally_to_json(tally):
     held = np.flatnonzero(tally.counts)
     ids = object_array([query for query, _ in tally.worst])
+    if len(ids) and all(isinstance(query, np.datetime64) for query in ids):
+        ids = np.array(list(ids))
     return {
         "moments": moments_to_json(tally.moments),
         "n_undefined": tally.n_undefined,

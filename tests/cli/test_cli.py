@@ -443,6 +443,13 @@ def test_tables_of_named_columns(files, capsys, form):
     assert compared["lgbm"]["compared"][0]["difference"] == 1 / 4
 
 
+def test_a_threshold_is_one_of_grades_of_few_bits(files, capsys):
+    frame = pd.DataFrame({"query": [1, 1], "grade": np.array([0, 5 / 6], "f4"), "score": [2, 1]})
+    frame.to_parquet(files / "t.parquet")
+    found = report(capsys, "evaluate", "t.parquet", "-m", f"rr(threshold={5 / 6!r})")
+    assert list(found["score"]["mean"].values()) == [1 / 2]
+
+
 def test_tables_have_names_by_default_and_parquet_keeps_types(files, capsys):
     frame = pd.DataFrame({"query": [7, 7, 8], "grade": [0, 1, 2], "score": [2.0, 1.0, 5.0]})
     frame.to_parquet(files / "t.parquet")
@@ -886,7 +893,7 @@ def test_systems_of_a_folder_are_compared(folder, capsys):
 
 LARGE = {
     "there is no Parquet file": ["nothing/*.parquet"],
-    "There is no one column 'grades'": ["scores", "--grade-column", "grades"],
+    "There is no column 'grades'": ["scores", "--grade-column", "grades"],
     "--per-query is for files that are read as a whole": ["scores", "--per-query"],
     "--ties trec is for files that are read as a whole": ["scores", "--ties", "trec"],
     "--score-column score is given twice": ["scores", *["--score-column", "score"] * 2],

@@ -73,6 +73,28 @@ def test_the_order_of_rows_is_kept_for_ties_that_go_by_it(small_steps):
     assert measured(pieces(frame, 30), measures=measures) == expected
 
 
+def test_the_type_of_scores_does_not_depend_on_their_values(small_steps):
+    """Whole numbers that floats do not hold come late, and decimals of more digits."""
+    frame = table().drop(columns="other")
+    whole = frame.assign(score=(10 * frame["score"]).astype("int64"))
+    whole.loc[whole.index[-500:], "score"] += 2**53
+    hundredths = pa.array(
+        [decimal.Decimal(score).scaleb(-2) for score in whole["score"]], pa.decimal128(38, 2)
+    )
+    decimals = pa.table(dict(whole.items()) | {"score": hundredths})
+    expected = sg.Summary.of(in_memory(whole))
+    for partitioning in ("shuffle", "clustered"):
+        assert measured(pieces(whole, 9), partitioning) == expected
+        assert measured(pieces(decimals.to_pandas(), 9), partitioning) == expected
+        assert measured(decimals.to_batches(300), partitioning) == expected
+
+
+def test_long_doubles_and_bytes_in_another_order():
+    frame = table()
+    expected = sg.Summary.of(in_memory(frame))
+    assert measured([frame.astype({"score": "longdouble", "weight": ">f8"})]) == expected
+
+
 def test_without_weights():
     frame = table()
     expected = sg.Summary.of(in_memory(frame, weighted=False))
@@ -139,6 +161,16 @@ def test_numbers_of_any_type():
     assert measured(pieces(tenths, 4)) == expected
 
 
+@pytest.mark.parametrize("bits", ["float16", "float32"])
+def test_a_threshold_is_one_of_grades_of_few_bits(bits, small_steps):
+    frame = table()
+    frame["grade"] = (frame["grade"] / 0.9).astype(bits)
+    measures = [sg.RR(threshold=5 / 9), sg.ERR(max_grade=15 / 9)]
+    expected = sg.Summary.of(in_memory(frame, measures))
+    for partitioning in ("shuffle", "clustered"):
+        assert measured(pieces(frame, 9), partitioning, measures) == expected
+
+
 def test_grades_of_32_bits_are_the_decimals_that_they_stand_for():
     frame = pd.DataFrame({"grade": [0.7, 0.2], "score": [1, 2], "query": [1, 1]})
     measures = ["ap(threshold=0.7)", "ndcng(gain='linear',max_grade=0.7)"]
@@ -178,6 +210,15 @@ def test_measures_that_take_unknown_grades():
     assert measured(pieces(frame, 5), "clustered", ["edrc"]) == expected
 
 
+def test_weight_on_queries_without_a_value_alone():
+    frame = pd.DataFrame({"grade": [0, 0, 1], "score": 1, "query": [1, 1, 2], "weight": [1, 1, 0]})
+    measures = "rr(undefined=nan)"
+    expected = sg.Summary.of(in_memory(frame, measures))
+    assert measured([frame], measures=measures) == expected
+    with pytest.raises(ValueError, match="sample_weight is 0 in all rows"):
+        measured([frame.assign(weight=0)], measures=["rr", measures])
+
+
 def test_one_query_longer_than_many_batches(small_steps):
     frame = table(2000)
     frame["query"] = 7
@@ -206,6 +247,22 @@ def test_files_folders_and_patterns(tmp_path):
     frame.to_parquet(tmp_path / "all.parquet")
     for partitioning in ("shuffle", "clustered", "whole"):
         assert measured(tmp_path / "all.parquet", partitioning) == expected
+
+
+def test_folders_are_read_whatever_their_names_and_links_followed(tmp_path):
+    frame = table()
+    first, second, third = pieces(frame, 4)[1:]
+    inside, elsewhere = tmp_path / "scores" / "day.parquet", tmp_path / "elsewhere"
+    for folder, part in ((inside, first), (inside.parent, second), (elsewhere, third)):
+        folder.mkdir(parents=True, exist_ok=True)
+        part.to_parquet(folder / "part-1²3.parquet")
+    (inside.parent / "linked").symlink_to(elsewhere)
+    expected = sg.Summary.of(in_memory(frame))
+    assert measured(inside.parent) == expected
+    assert measured(inside.parent / "*") == expected
+    (inside / "again").symlink_to(elsewhere)
+    with pytest.raises(ValueError, match="is a link to a folder that is read as .* already"):
+        measured(inside.parent)
 
 
 def test_a_whole_file_is_a_part(tmp_path):
@@ -257,6 +314,14 @@ def test_two_texts_with_one_hash_are_two_queries(monkeypatch):
     assert measured(whole_pieces(frame, 3), "whole") == sg.Summary.of(in_memory(frame))
 
 
+def test_a_torn_query_is_found_behind_another_with_its_mark():
+    half = table(1).assign(query=0.5)
+    other = half.assign(query=float(np.float64(0.5).view(np.int64)))  # whole, of the same bits
+    with pytest.raises(ValueError, match=r"Query 0\.5 is torn: batch 1 and batch 2"):
+        measured([other, half, half], "whole")
+    assert measured([other, half], "whole").n_queries == 2
+
+
 # Bad input ---------------------------------------------------------------------------------------
 
 def with_value(column, value, row=17):
@@ -303,7 +368,7 @@ BAD = {
     "sample_weight must be the name of a column; got float": lambda: measured(
         [ONE], sample_weight=1.0
     ),
-    "There is no one column 'grades'.*Did you mean 'grade'": lambda: measured(
+    "There is no column 'grades'.*Did you mean 'grade'": lambda: measured(
         [ONE], y_true="grades"
     ),
     "no measure|Unknown measure|unknown": lambda: measured([ONE], measures="nonsense"),
@@ -312,11 +377,20 @@ BAD = {
     ),
     "batches is one DataFrame: put it in a list": lambda: measured(ONE),
     "batches must be an iterable of tables, or the path": lambda: measured(7),
-    "In batch 0, .*A column is of no one type": lambda: measured([ONE.assign(query=[1, "1"] + [
-        2
-    ] * (len(ONE) - 2))]),
+    "In batch 0, .*The column 'query', of the dtype object, is of no one type": lambda: measured(
+        [ONE.assign(query=[1, "1"] + [2] * (len(ONE) - 2))]
+    ),
+    "The column 'query', of the dtype Object, is of no one type": lambda: measured(
+        [pl.from_pandas(ONE).with_columns(pl.Series("query", [{1}] * len(ONE), pl.Object))]
+    ),
+    "The column 'score', of the dtype complex128": lambda: measured([ONE.assign(score=1j)]),
+    "There are several columns 'grade'": lambda: measured([ONE.rename(columns={"other": "grade"})]),
+    "qid must be text in UTF-8: row 1 is b'.xff'": lambda: measured([pa.table({
+        "grade": [1, 0], "score": [1, 2], "weight": [1, 1],
+        "query": pa.array([b"a", b"\xff"], pa.binary()).view(pa.string()),
+    })]),
     "qid must hold numbers, text or dates; it is of the type list": lambda: measured(
-        [ONE.assign(query=[[1]] * len(ONE))]
+        [ONE.assign(query=[["a"]] * len(ONE))]
     ),
     "qid must hold numbers, text or dates; it is of the type extension": lambda: measured(
         [ONE.assign(query=pd.period_range("2026-01", freq="M", periods=len(ONE)))]
@@ -347,7 +421,7 @@ def test_no_file(tmp_path):
     with pytest.raises(ValueError, match=r"no\.parquet: the Parquet file cannot be read"):
         measured(tmp_path)
     pq.write_table(pa.table({"grade": [1]}), tmp_path / "no.parquet")
-    with pytest.raises(ValueError, match=r"no\.parquet: There is no one column 'score'"):
+    with pytest.raises(ValueError, match=r"no\.parquet: There is no column 'score'"):
         measured(tmp_path)
 
 
@@ -384,6 +458,13 @@ def test_a_full_disk_is_one_clear_error_and_nothing_is_left(tmp_path):
     assert "while partitioning='shuffle' wrote rows to" in done.stdout, done
     assert "set TMPDIR to a larger disk" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_few_rows_need_no_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    frame = table()
+    for partitioning in ("shuffle", "clustered"):
+        assert measured([frame], partitioning) == sg.Summary.of(in_memory(frame))
 
 
 def test_nothing_is_left_on_disk(small_steps, tmp_path, monkeypatch):

@@ -2,8 +2,11 @@
 
 import json
 import pickle
+from datetime import timedelta
+from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 from small_reports import evaluation, ids_of
 
@@ -111,7 +114,9 @@ def test_the_lowest_queries_are_those_of_the_evaluation():
     [i if i % 2 else f"q{i}" for i in range(500, 0, -1)],
     [i if i % 2 else i + 0.5 for i in range(500, 0, -1)],
     [np.datetime64("2020-01-01") + np.timedelta64(i, "D") for i in range(500, 0, -1)],
-], ids=["numbers", "text", "tuples", "mixed", "kinds of numbers", "dates"])
+    [Decimal(i) for i in range(500, 0, -1)],
+    [timedelta(i) for i in range(500, 0, -1)],
+], ids=["numbers", "text", "tuples", "mixed", "kinds of numbers", "dates", "decimals", "spans"])
 def test_equal_values_are_kept_in_the_order_of_the_ids(ids):
     ev = evaluation({"AP": np.zeros(500)}, ids)
     found = sg.Summary.of(ev)
@@ -137,6 +142,13 @@ def test_json_and_pickles_hold_all_of_it(weighted, tmp_path):
     assert sg.Summary.from_json(tmp_path / "summary.json") == found
     assert pickle.loads(pickle.dumps(found)) == found
     assert json.loads(found.to_json())["kind"] == "Summary"
+
+
+def test_json_holds_ids_that_are_dates():
+    days = np.datetime64("2020-01-01", "us") + np.arange(3) * np.timedelta64(1, "D")
+    found = sg.Summary.of(evaluation({"AP": [0.0, 0.5, 1.0]}, days))
+    again = sg.Summary.from_json(found.to_json())
+    assert again == found and again.worst(1)["query_id"].item() == pd.Timestamp(days[0])
 
 
 def test_its_size_does_not_grow_with_the_queries():
