@@ -25,6 +25,7 @@ from skgraded.reports.partitions import (
     query_ids_of,
     refuse_nothing,
     refuse_order_of_rows,
+    refuse_other_types,
     refuse_several,
     refuse_torn,
 )
@@ -65,7 +66,8 @@ def evaluate(
     while len(results) > 1:
         groups = (results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE))
         results = [delayed(_merged)(group, job) for group in groups]
-    found, marks, edges = results[0].compute()
+    found, marks, edges, id_types = results[0].compute()
+    refuse_other_types(id_types)
     at_ends = measure_edges(edges, job)
 
     def ids_of(i):
@@ -79,16 +81,16 @@ def evaluate(
 
 
 def _summarized(measured, job, is_shuffled):
-    """The Summary of a part, and lists of its marks and its edges, which only others have."""
+    """The Summary of a part, its marks and edges, if rows were not shuffled, and types of ids."""
     found = job.summed(measured.evaluations)
     if is_shuffled:
-        return found, [], []
-    return found, [marks_of(measured.evaluations)], [measured.edges]
+        return found, [], [], measured.id_types
+    return found, [marks_of(measured.evaluations)], [measured.edges], measured.id_types
 
 
 def _merged(results, job):
-    found, marks, edges = zip(*results, strict=True)
-    return job.merged(found), sum(marks, []), sum(edges, [])
+    found, marks, edges, id_types = zip(*results, strict=True)
+    return job.merged(found), sum(marks, []), sum(edges, []), frozenset().union(*id_types)
 
 
 def _name_of(n_parts):
@@ -113,12 +115,13 @@ def evaluate_per_query(
     tabled = [delayed(_tabled)(one, dtype) for one in measured]
     frames = [one[0] for one in tabled]
     if partitioning != "shuffle":
-        marks, edges = [one[1] for one in tabled], [one[2] for one in tabled]
-        frames.append(delayed(_rest)(marks, edges, job, dtype))
+        frames.append(delayed(_rest)([one[1:] for one in tabled], job, dtype))
     return dd.from_delayed(frames, meta=frame_of(nothing(job), dtype), verify_meta=False)
 
 
 def _dtype_of_ids(ddf, qid):
+    if isinstance(ddf._meta[qid].dtype, pd.CategoricalDtype) and not ddf[qid].cat.known:
+        return pd.StringDtype("pyarrow")
     column = ids(as_arrow(ddf._meta, [qid])[qid])
     if pa.types.is_date(column.type):  # Dask makes text of Python's dates
         return np.dtype("datetime64[s]")
@@ -126,12 +129,21 @@ def _dtype_of_ids(ddf, qid):
 
 
 def _tabled(measured, dtype):
-    """Values of the queries of a part as a frame, their marks, and the edges of the part."""
-    return frame_of(measured.evaluations, dtype), marks_of(measured.evaluations), measured.edges
+    """Values of the queries of a part as a frame; their marks, the part's edges and types."""
+    own = query_ids_of(measured.evaluations)
+    if isinstance(dtype, pd.StringDtype) and len(own) and not isinstance(own[0], str):
+        raise TypeError(
+            f"qid is a category of ids such as {own[0]!r}, which Dask takes for text as long as it "
+            "does not know the categories: give it ddf[qid].cat.as_known()."
+        )
+    frame = frame_of(measured.evaluations, dtype)
+    return frame, marks_of(measured.evaluations), measured.edges, measured.id_types
 
 
-def _rest(marks, edges, job, dtype):
+def _rest(parts, job, dtype):
     """The frame of the queries at the edges, once it is known that no query is torn."""
+    marks, edges, id_types = zip(*parts, strict=True)
+    refuse_other_types(frozenset().union(*id_types))
     at_ends = measure_edges(edges, job)
     all_marks = [*marks, marks_of(at_ends)]
     is_whole = dtype.kind in "iu"  # and so is its own mark

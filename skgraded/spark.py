@@ -102,14 +102,12 @@ def evaluate_per_query(
         *(StructField(name, DoubleType()) for name in names),
     ])
     id_type = _arrow_type(df.sparkSession, df.schema[qid].dataType)
-    found = _mapped(
-        frame, partial(tasks.values, job=job, partitioning=partitioning, id_type=id_type), schema
-    )
     if partitioning == "shuffle":
-        return found
-    with _batches_by_rows(df):
-        _, at_ends = _collected(frame, job, partitioning)
-    return found.union(_frame_of(tasks.table_of(at_ends, id_type), df.sparkSession, schema))
+        return _mapped(frame, partial(tasks.values, job=job, id_type=id_type), schema)
+    labels = _labels(df.sparkSession, n_partitions)
+    inside = partial(tasks.inside, job=job, partitioning=partitioning, labels=labels)
+    together = _mapped(frame, inside, tasks.FOUND).repartition(len(labels), F.col("piece"))
+    return _mapped(together, partial(tasks.brought_together, job=job, id_type=id_type), schema)
 
 
 def _arrow_type(spark, kind):
@@ -129,31 +127,38 @@ def _frame_of(table, spark, schema):
 
 def _partitioned(df, job, partitioning, n_partitions):
     """The columns that are needed; with "shuffle" whole queries in each partition."""
-    if not isinstance(df, DataFrame):
-        raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
+    _check_frame(df)
+    if df.isStreaming:
+        raise ValueError("df is a stream, which has no end: give a frame of rows that are there.")
     refuse_unknown(job.columns, df.columns)
     frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
     if partitioning != "whole":
         refuse_order_of_rows(job)
     if partitioning != "shuffle":
         return frame
-    if n_partitions is None:
-        n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    labels = _labels(df.sparkSession, whole_number(n_partitions, "n_partitions", 1))
+    labels = _labels(df.sparkSession, n_partitions)
     pieces = _mapped(frame, partial(tasks.cut, job=job, labels=labels), tasks.PIECES)
     # Without a number adaptive execution would make one partition of many.
     return pieces.repartition(len(labels), F.col("piece"))
 
 
-def _labels(spark, n):
-    """Numbers that Spark's hash sends to partitions 0, 1, …, n - 1.
+def _labels(spark, n_partitions):
+    """Numbers that Spark's hash sends to partitions 0, 1, …, of those to which it shuffles.
 
     Were its hash another, pieces would share partitions, and nothing else would change.
     """
+    if n_partitions is None:
+        n_partitions = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
+    n = whole_number(n_partitions, "n_partitions", 1)
     numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
     hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
     label_of = {row.part: row.id for row in reversed(hashed)}
     return np.array([label_of.get(part, part) for part in range(n)])
+
+
+def _check_frame(df):
+    if not isinstance(df, DataFrame):
+        raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
 
 
 def _quoted(name):
@@ -266,6 +271,7 @@ def _refuse_torn(results, frame, at_ends, job):
 def _checked_text(value):
     """The text of a measure, as it is."""
     as_measure(value)
+    as_measure(str(value))  # which a measure with a function has no way from
     return str(value)
 
 
@@ -388,7 +394,10 @@ def with_folds(
     pyspark.sql.DataFrame
         A query's fold is a hash of its id, so that folds have about as many queries each.
     """
+    _check_frame(df)
     refuse_unknown([queryCol], df.columns)
+    if foldCol.lower() == queryCol.lower():
+        raise ValueError(f"foldCol must not be queryCol; both are {queryCol!r}.")
     numFolds = whole_number(numFolds, "numFolds", 2)
     hashed = F.xxhash64(F.col(_quoted(queryCol)), F.lit(seed))
     return df.withColumn(foldCol, F.pmod(hashed, F.lit(numFolds)).cast("int"))
@@ -402,7 +411,7 @@ evaluate.__doc__ = with_parameters(
     df : pyspark.sql.DataFrame
     n_partitions : int, optional
         Partitions to shuffle to; by default ``spark.sql.shuffle.partitions``. Each is measured
-        whole, in the memory of one Python worker.
+        whole, in the memory of one Python worker. Without a shuffle it changes nothing.
 
     Returns
     -------
@@ -431,14 +440,15 @@ evaluate_per_query.__doc__ = with_parameters(
     ----------
     df : pyspark.sql.DataFrame
     n_partitions : int, optional
-        As for `evaluate`.
+        Partitions of the result; by default ``spark.sql.shuffle.partitions``. With "shuffle" those
+        to which rows are brought, as for `evaluate`.
 
     Returns
     -------
     pyspark.sql.DataFrame
         A row a query: the columns ``query_id``, those of the measures and, with `sample_weight`,
-        ``weight``. Lazy; with "clustered" and "whole" one job runs at once, which verifies that no
-        query is torn.
+        ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
+        job that asks for them, and ends in the message.
     """,
     NAMES, PARAMETERS,
 )

@@ -94,6 +94,29 @@ def test_times_are_the_same_as_before(kind):
     assert set(found) == set(frame["query"].map(pd.Timestamp))
 
 
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
+def test_ids_of_two_types_are_refused(partitioning):
+    """The same time in seconds and in nanoseconds would be two queries."""
+    frame = table(12).astype({"query": "datetime64[s]"})
+    first, second = pieces(frame, 3)[1:]
+    parts = [first, second.astype({"query": "datetime64[ns]"})]
+    parts = dd.from_map(parts.__getitem__, [0, 1], meta=first[:0])
+    settings = {"measures": MEASURES, "partitioning": partitioning, **COLUMNS}
+    with pytest.raises(TypeError, match=r"qid is of the types timestamp\[ns\] and timestamp\[s\]"):
+        engine.evaluate(parts, **settings)
+    with pytest.raises(TypeError, match=r"qid is of the types timestamp\[ns\] and timestamp\[s\]"):
+        engine.evaluate_per_query(parts, **settings).compute()
+
+
+def test_numbers_that_are_categories_stay_numbers():
+    data = frame_of(pieces(table(12).astype({"query": "category"}), 3))
+    found = engine.evaluate_per_query(data, measures=MEASURES, **COLUMNS).compute()
+    assert sorted(found["query_id"]) == list(range(12))
+    unknown = data.assign(query=data["query"].cat.as_unknown())
+    with pytest.raises(TypeError, match=r"Dask takes for text .*cat\.as_known\(\)"):
+        engine.evaluate_per_query(unknown, measures=MEASURES, **COLUMNS).compute()
+
+
 def torn_parts(text):
     frame = table(60, text)
     query, lost = torn_off(frame)

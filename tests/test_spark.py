@@ -25,6 +25,7 @@ os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what pyspark warns of when it is imported is its own
+    from pyspark.errors import PythonException
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
 
@@ -203,11 +204,28 @@ def test_a_torn_query_is_named(frame_of, partitioning):
     parts = [first, pd.concat([second, frame.loc[lost], third])]
     if partitioning == "whole":
         parts = [first, pd.concat([second, third]), frame.loc[lost]]
-    for evaluate in (engine.evaluate, engine.evaluate_per_query):
-        with pytest.raises(ValueError, match=f"Query {query!r} is torn: .*partition"):
-            evaluate(
-                frame_of(parts), measures=MEASURES, partitioning=partitioning, **COLUMNS
-            )
+    settings = {"measures": MEASURES, "partitioning": partitioning, **COLUMNS}
+    with pytest.raises(ValueError, match=f"Query {query!r} is torn: .*partition"):
+        engine.evaluate(frame_of(parts), **settings)
+    lazy = engine.evaluate_per_query(frame_of(parts), **settings)
+    with pytest.raises(PythonException, match=f"Query {query!r} is torn: .*partition"):
+        lazy.collect()
+
+
+def test_values_and_what_is_at_the_ends_come_of_one_run(spark):
+    """Another run has other partitions: of a sample, or put together by what it then finds."""
+    rows = spark.range(0, 20_000, numPartitions=4).selectExpr(
+        "id % 1000 as query", "cast(hash(id) & 3 as double) as grade", "id * 7 % 1024 as score"
+    )
+    frame = rows.toArrow().to_pandas()
+    expected = sg.evaluate(frame["grade"], frame["score"], qid=frame["query"], measures="rr")
+    expected = expected.to_frame().sort_values("query_id", ignore_index=True)
+    for clustered in (rows.repartition("query"), rows.orderBy("query")):
+        lazy = engine.evaluate_per_query(
+            clustered, "grade", "score", "query", "rr", partitioning="clustered"
+        )
+        found = lazy.toArrow().to_pandas().sort_values("query_id", ignore_index=True)
+        pd.testing.assert_frame_equal(found, expected)
 
 
 def test_an_error_says_in_which_partition_and_row(measured):
@@ -233,6 +251,7 @@ def test_ids_keep_their_type(frame_of, as_type):
 ONE = table(3)
 BAD = {
     "df must be a Spark DataFrame; got DataFrame": lambda measured: engine.evaluate(ONE, **COLUMNS),
+    "df must be a Spark DataFrame; got str": lambda measured: engine.with_folds("day", "query"),
     "There is no column 'grades'": lambda measured: measured([ONE], y_true="grades"),
     "n_partitions must be at least 1": lambda measured: measured([ONE], n_partitions=0),
     "takes tied documents in the order of rows": lambda measured: measured(
@@ -249,6 +268,12 @@ BAD = {
 def test_bad_input(measured, message):
     with pytest.raises(Exception, match=message):
         BAD[message](measured)
+
+
+def test_a_stream_is_refused(spark):
+    stream = spark.readStream.format("rate").load().selectExpr("value as query", "0 as grade")
+    with pytest.raises(ValueError, match="df is a stream"):
+        engine.evaluate_per_query(stream, "grade", "grade", "query")
 
 
 def test_workers_load_nothing_of_pyspark_ml():
@@ -273,8 +298,9 @@ def test_the_evaluator_gives_the_mean(frame_of, tmp_path):
     evaluator.save(str(tmp_path / "evaluator"))
     same = engine.RankingEvaluator.load(str(tmp_path / "evaluator"))
     assert (same.getQueryCol(), same.getMetricName()) == ("query", "mu_map")
-    with pytest.raises(ValueError, match="[Nn]o measure|[Uu]nknown|nonsense"):
-        engine.RankingEvaluator(metricName="nonsense")
+    for wrong in ("nonsense", sg.NDCG(gain=np.sqrt)):
+        with pytest.raises((TypeError, ValueError), match="nonsense|sqrt"):
+            engine.RankingEvaluator(metricName=wrong)
 
 
 def test_folds_hold_whole_queries(frame_of):
@@ -286,6 +312,8 @@ def test_folds_hold_whole_queries(frame_of):
     assert sorted(sizes.index) == [0, 1, 2] and sizes.min() > 40
     other = engine.with_folds(frame_of([frame]), "query", seed=1)
     assert not folds["fold"].equals(other.select("fold").toArrow().to_pandas()["fold"])
+    with pytest.raises(ValueError, match="foldCol must not be queryCol; both are 'query'"):
+        engine.with_folds(data, "query", foldCol="QUERY")
 
 
 def test_cross_validator_chooses_by_the_measure_on_whole_queries(spark):

@@ -179,12 +179,15 @@ def is_one_of(column, one, other):
 
 
 def marks(ids):
-    """64 bits of each id, the same in any process: of whole numbers and dates themselves.
+    """64 bits of each id, the same in any process: of whole numbers themselves.
 
     Of text a hash, so that two ids with the same mark are nearly always, but not always, the same.
+    Of dates and times the microsecond, whatever their unit.
     """
     kind = ids.dtype.kind
-    if kind in "mM" or ids.dtype == np.uint64:
+    if kind in "mM":
+        return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)
+    if ids.dtype == np.uint64:
         return ids.view(np.uint64)
     if kind in "iub":
         return ids.astype(np.int64, copy=False).view(np.uint64)

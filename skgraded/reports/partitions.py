@@ -214,8 +214,10 @@ def _refuse_two_runs(ids, place):
 
 def torn(query: Any, *places: str) -> ValueError:
     """A ValueError about a query whose rows lie apart."""
-    where = f"{' and '.join(places)} {'hold' if len(places) > 1 else 'holds'}"
-    which = "A query" if query is None else f"Query {query!r}"
+    one_part = len(places) == 1 and places[0] != EDGES
+    where = f"{' and '.join(places)} {'holds' if one_part else 'hold'}"
+    shown = str(query) if isinstance(query, np.generic) else repr(query)
+    which = "A query" if query is None else f"Query {shown}"
     return ValueError(
         f"{which} is torn: {where} rows of it apart from each other. Use "
         "partitioning='shuffle', or bring the rows of each query together."
@@ -262,6 +264,7 @@ class Measured(NamedTuple):
 
     evaluations: dict[str, Evaluation]
     edges: Any = None
+    id_types: frozenset[str] = frozenset()
 
 
 def measure_part(
@@ -269,19 +272,36 @@ def measure_part(
 ) -> Measured:
     """Measure a part as it comes, or what is inside it if its ends are clustered with others."""
     table, edges = clean(part, job, place), None
+    id_types = id_types_of(table)
     in_runs = in_order and partitioning == "clustered"
     if partitioning == "clustered" and table is not None:
         table, edges = without_edges(table, place, in_order)
     if table is None or not table.num_rows:
-        return Measured(nothing(job), edges)
-    return Measured(evaluate_table(table, job, place, in_runs), edges)
+        return Measured(nothing(job), edges, id_types)
+    return Measured(evaluate_table(table, job, place, in_runs), edges, id_types)
 
 
 def measure_together(table: Any, job: Job) -> Measured:
     """Measure a clean table of rows that were brought together by query, None if there is none."""
     if table is None or not table.num_rows:
         return Measured(nothing(job))
-    return Measured(evaluate_table(table, job, "the rows that were brought together"))
+    together = evaluate_table(table, job, "the rows that were brought together")
+    return Measured(together, id_types=id_types_of(table))
+
+
+def id_types_of(*tables: Any) -> frozenset[str]:
+    """The types of the ids of clean tables, None among them."""
+    return frozenset(str(table.schema.field(QUERY).type) for table in tables if table is not None)
+
+
+def refuse_other_types(id_types: Iterable[str]) -> None:
+    """Raise a TypeError if ids are of several types, of which equal ones may look different."""
+    kinds = sorted(id_types)
+    if len(kinds) > 1:
+        raise TypeError(
+            f"qid is of the types {' and '.join(kinds)} in different partitions. Give it the same "
+            "type in all."
+        )
 
 
 def measure_edges(edges: Iterable[Any], job: Job, in_order: bool = True) -> dict[str, Evaluation]:

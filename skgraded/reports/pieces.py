@@ -5,7 +5,13 @@ import math
 import numpy as np
 
 from skgraded._kernels.layout import order_by_hash
-from skgraded.reports.partitions import GRADE, QUERY, joined
+from skgraded.reports.partitions import (
+    GRADE,
+    QUERY,
+    id_types_of,
+    joined,
+    refuse_other_types,
+)
 
 
 def cut(table, n):
@@ -47,10 +53,5 @@ def unpacked(pieces):
     from skgraded._input import arrow
 
     tables = list(arrow.of_bytes(pieces))
-    kinds = {str(table.schema.field(QUERY).type) for table in tables}
-    if len(kinds) > 1:
-        raise TypeError(
-            f"qid is of the types {' and '.join(sorted(kinds))} in different partitions. Give it "
-            "the same type in all."
-        )
+    refuse_other_types(id_types_of(*tables))
     return joined(tables)

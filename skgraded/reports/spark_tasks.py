@@ -14,17 +14,24 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from skgraded._input.arrow import marks
+from skgraded._kernels.layout import order_by_hash
+from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.partitions import (
+    EDGES,
     clean,
     gathered,
     ids_of_part,
     marks_of,
+    measure_edges,
     measure_part,
     measure_together,
+    refuse_torn,
 )
 from skgraded.reports.pieces import packed, unpacked
 
 PIECES = "piece int, rows binary, error binary"  # what `cut` gives: a row a piece
+# What `inside` gives: pieces of what was found, and of rows of the queries at the ends.
+FOUND = "piece int, found binary, rows binary, error binary"
 RESULT = "part int, found binary, mark bigint"  # a row a partition with `found`, and one a query
 ROWS = 2**18  # that are cut into pieces at once
 PIECE = 2**16  # bytes, or so
@@ -132,17 +139,77 @@ def ids_with_marks(batches, job, wanted):
     yield _result(part, pickle.dumps(ids[np.isin(signed(marks(ids)), wanted)]))
 
 
-def values(batches, job, partitioning, id_type):
-    """Values by query as batches."""
+def values(batches, job, id_type):
+    """Values by query of the pieces in a partition."""
     part, table = _table(batches)
-    if table is None or not table.num_rows:
+    if table is not None:
+        (evaluation,) = _measured(table, part, job, "shuffle").evaluations.values()
+        yield from _table_of(evaluation, id_type).to_batches()
+
+
+def inside(batches, job, partitioning, labels):
+    """What a partition gives, by query: values and, where queries go on in others, their rows.
+
+    All that there is of a query so comes together, from one and the same run of the plan: in
+    another its rows may be in other partitions.
+    """
+    part, table = _table(batches)
+    if table is None:
         return
-    yield from table_of(_measured(table, part, job, partitioning).evaluations, id_type).to_batches()
+    try:
+        measured = measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
+    except (ValueError, TypeError) as error:
+        yield _found([0], error=[pickle.dumps(error)])
+        return
+    (evaluation,) = measured.evaluations.values()
+    order, sizes = order_by_hash(np.ascontiguousarray(marks(evaluation.query_ids)), len(labels))
+    held = np.flatnonzero(sizes)
+    ends = np.cumsum(sizes)[held]
+    own = (order[end - size : end] for size, end in zip(sizes[held], ends, strict=True))
+    found = [pickle.dumps((part, _some(evaluation, rows))) for rows in own]
+    yield _found(labels[held], found=found)
+    if measured.edges is not None:
+        numbers, rows = packed(measured.edges, len(labels))
+        yield _found(labels[numbers], rows=rows.cast(pa.binary()))
 
 
-def table_of(evaluations, id_type):
-    """Values by query of one system, whose ids are of a type of Arrow."""
-    (evaluation,) = evaluations.values()
+def _found(numbers, **columns):
+    names = ("found", "rows", "error")
+    nothing = pa.nulls(len(numbers), pa.binary())
+    return pa.RecordBatch.from_pydict({
+        "piece": pa.array(numbers, pa.int32()),
+        **{name: pa.array(columns.get(name, nothing), pa.binary()) for name in names},
+    })
+
+
+def _some(evaluation, queries):
+    return Evaluation(
+        evaluation.query_ids[queries],
+        {name: own[queries] for name, own in evaluation.per_query.items()},
+        {name: own[queries] for name, own in evaluation.undefined.items()},
+        weights=None if evaluation.weights is None else evaluation.weights[queries],
+    )
+
+
+def brought_together(batches, job, id_type):
+    """Values by query of what `inside` gave of some queries, none of which may be torn."""
+    _, table = _table(batches)
+    if table is None:
+        return
+    for error in table["error"].drop_null().to_pylist():
+        raise pickle.loads(error)
+    found = [pickle.loads(one) for one in table["found"].drop_null().to_pylist()]
+    (at_ends,) = measure_edges([unpacked(table["rows"].drop_null())], job, IN_ORDER).values()
+    places = [*(f"partition {part}" for part, _ in found), EDGES]
+    evaluations = [*(evaluation for _, evaluation in found), at_ends]
+    ids = [evaluation.query_ids for evaluation in evaluations]
+    refuse_torn([marks(own) for own in ids], ids.__getitem__, places.__getitem__)
+    for evaluation in evaluations:
+        yield from _table_of(evaluation, id_type).to_batches()
+
+
+def _table_of(evaluation, id_type):
+    """Values by query, whose ids are of a type of Arrow."""
     ids = pa.array(evaluation.query_ids.tolist(), id_type)
     columns = {"query_id": ids, **evaluation.per_query}
     if evaluation.weights is not None:
