@@ -31,6 +31,7 @@ from skgraded.reports.partitions import (
     refuse_order_of_rows,
     refuse_several,
     refuse_torn,
+    torn,
 )
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
@@ -264,6 +265,10 @@ def _refuse_torn(results, frame, at_ends, job):
         [marks(ids[part]) for part in parts], lambda i: ids[parts[i]],
         lambda i: EDGES if parts[i] == AT_ENDS else f"partition {parts[i]}",
     )
+    for mark in wanted:  # of several ids, or its query is no more torn in this run of the plan
+        named = {query for own in ids.values() for query in own[tasks.signed(marks(own)) == mark]}
+        if len(named) < 2:
+            raise torn(next(iter(named), None), "one partition", "another")
 
 
 # pyspark.ml --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -10,6 +11,10 @@ from pathlib import Path
 # several threads of ours change, test_threads.py asks in interpreters of its own.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_THREAD_LIMIT", "1")
+
+# What a script begins in the background ignores interrupts, and so would all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import numpy as np
 import pytest

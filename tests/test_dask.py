@@ -100,7 +100,7 @@ def test_ids_of_two_types_are_refused(partitioning):
     frame = table(12).astype({"query": "datetime64[s]"})
     first, second = pieces(frame, 3)[1:]
     parts = [first, second.astype({"query": "datetime64[ns]"})]
-    parts = dd.from_map(parts.__getitem__, [0, 1], meta=first[:0])
+    parts = dd.from_map(lambda part: part, parts, meta=first[:0])
     settings = {"measures": MEASURES, "partitioning": partitioning, **COLUMNS}
     with pytest.raises(TypeError, match=r"qid is of the types timestamp\[ns\] and timestamp\[s\]"):
         engine.evaluate(parts, **settings)

@@ -228,6 +228,21 @@ def test_values_and_what_is_at_the_ends_come_of_one_run(spark):
         pd.testing.assert_frame_equal(found, expected)
 
 
+def test_a_query_that_is_torn_in_the_first_run_only_is_named(spark, tmp_path):
+    def moving(batches):
+        for batch in batches:
+            for part in batch["id"].to_pylist():
+                runs = tmp_path / str(part)
+                query = part if runs.exists() else 0
+                runs.touch()
+                yield pa.RecordBatch.from_pydict({"query": [query], "grade": [1], "score": [1]})
+
+    rows = spark.range(0, 2, numPartitions=2)
+    rows = engine._mapped(rows, moving, "query long, grade long, score long")
+    with pytest.raises(ValueError, match="Query 0 is torn: one partition and another hold"):
+        engine.evaluate(rows, "grade", "score", "query", "rr", partitioning="whole")
+
+
 def test_an_error_says_in_which_partition_and_row(measured):
     frame = table()
     frame.loc[117, "grade"] = -1.0

@@ -390,8 +390,8 @@ def refuse_torn(
 ) -> None:
     """Raise a ValueError that names a query of which two parts hold rows.
 
-    `marks` are those of each part, `ids_of` gives the ids of a part by its number, or is None if
-    these are gone, and `name_of` what messages call it.
+    `marks` are those of each part, `ids_of` gives the ids of a part by its number, maybe by making
+    it anew, or is None if these are gone, and `name_of` what messages call it.
     """
     together = np.concatenate([np.empty(0, dtype=np.uint64), *marks])
     together.sort()
@@ -411,13 +411,15 @@ def _with_mark(ids, mark):
 
 
 def _refuse_shared(ids_in, name_of):
-    """Raise a ValueError about an id that is in two places; others only share their mark."""
+    """Raise a ValueError about an id that is in two places; several only share their mark."""
     place_of: dict = {}
     for place, ids in ids_in.items():
         for query in ids:
             if query in place_of:
                 raise torn(query, name_of(place_of[query]), name_of(place))
             place_of[query] = place
+    if len(place_of) < 2:  # the parts that were made anew hold other rows
+        raise torn(next(iter(place_of), None), *map(name_of, list(ids_in)[:2]))
 
 
 def refuse_nothing(found: Any, job: Job) -> Any:
