@@ -186,7 +186,7 @@ def in_new_york(monkeypatch):
 @pytest.mark.parametrize("n_rows", [10_000, 0])
 @pytest.mark.parametrize("zone", ["", ", UTC"], ids=["no zone", "a zone"])
 def test_times_are_the_same_in_any_zone(frame_of, in_batches_of, in_new_york, zone, n_rows):
-    """With "clustered" those of the queries at the ends go through the driver."""
+    """As ids of both the values and the rows at the ends, which workers put together."""
     frame = table(12).astype({"query": f"datetime64[us{zone}]"})
     in_batches_of(n_rows)
     found = engine.evaluate_per_query(

@@ -60,7 +60,7 @@ def refuse_unknown(names, known, place=""):
     """Raise a ValueError about the first name that is not that of one known column."""
     known = list(known)
     for name in names:
-        if list(known).count(name) > 1:
+        if known.count(name) > 1:
             raise ValueError(f"{place}There are several columns {name!r}: give each its own name.")
         if name not in known:
             shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")

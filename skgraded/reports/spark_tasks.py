@@ -15,7 +15,6 @@ from pyspark import TaskContext
 
 from skgraded._input.arrow import marks
 from skgraded._kernels.layout import order_by_hash
-from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.partitions import (
     EDGES,
     clean,
@@ -166,7 +165,7 @@ def inside(batches, job, partitioning, labels):
     held = np.flatnonzero(sizes)
     ends = np.cumsum(sizes)[held]
     own = (order[end - size : end] for size, end in zip(sizes[held], ends, strict=True))
-    found = [pickle.dumps((part, _some(evaluation, rows))) for rows in own]
+    found = [pickle.dumps((part, evaluation._take(rows))) for rows in own]
     yield _found(labels[held], found=found)
     if measured.edges is not None:
         numbers, rows = packed(measured.edges, len(labels))
@@ -180,15 +179,6 @@ def _found(numbers, **columns):
         "piece": pa.array(numbers, pa.int32()),
         **{name: pa.array(columns.get(name, nothing), pa.binary()) for name in names},
     })
-
-
-def _some(evaluation, queries):
-    return Evaluation(
-        evaluation.query_ids[queries],
-        {name: own[queries] for name, own in evaluation.per_query.items()},
-        {name: own[queries] for name, own in evaluation.undefined.items()},
-        weights=None if evaluation.weights is None else evaluation.weights[queries],
-    )
 
 
 def brought_together(batches, job, id_type):
