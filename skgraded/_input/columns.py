@@ -141,6 +141,12 @@ def check_grades(y, name, n=None, expected="X", allow_nan=False):
     return grades
 
 
+def grades_as_given(y, name, allow_nan=False):
+    """Check a column of grades; float64, or the fewer bits they came in, which Judgments know."""
+    grades = check_grades(y, name, allow_nan=allow_nan)
+    return grades if grade_type(y) == np.float64 else np.asarray(y)
+
+
 def grade_column(y, name, n=None, expected="X"):
     """A column of grades as float64, not checked; of fewer bits the decimals they stand for."""
     grades = column(y, name, n, expected)

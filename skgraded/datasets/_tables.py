@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from skgraded._input.columns import check_grades, column, grade_type
+from skgraded._input.columns import column, grades_as_given
 from skgraded._input.queries import query_codes
 from skgraded._input.words import object_array
 from skgraded.datasets._files import PARQUET, blocks, check_path, number_in, repeats, shown
@@ -83,11 +83,9 @@ def _refuse_missing(path, place, names, known):
 
 
 def _columns(table, names):
-    grades = table[names.grade]
-    checked = check_grades(grades, f"column {names.grade!r}")
     return Columns(
         query=np.asarray(table[names.query]),
-        grade=checked if grade_type(grades) == np.float64 else np.asarray(grades),
+        grade=grades_as_given(table[names.grade], f"column {names.grade!r}"),
         scores={name: column(table[name], f"column {name!r}") for name in names.scores},
         document=np.asarray(table[names.document]) if names.document else None,
     )

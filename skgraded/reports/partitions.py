@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from skgraded._input.columns import (
-    check_grades,
     check_weights,
     column,
     grade_column,
-    grade_type,
+    grades_as_given,
     one_of,
     refuse_nan_scores,
 )
@@ -163,13 +162,13 @@ def clean(part: Any, job: Job, place: str) -> Any:
 
 
 def _checked_grades(values, measures):
-    """Grades as floats of 64 bits, or of the fewer in which they came: Judgments look at that."""
-    grades = check_grades(values, "y_true", allow_nan=True)
+    """Grades as they were given, which are right for the measures too."""
+    grades = grades_as_given(values, "y_true", allow_nan=True)
     highest = grades.max()  # NaN if one is unknown
     for measure in measures:
         if np.isnan(highest) or highest > (getattr(measure, "max_grade", None) or highest):
-            measure.n_undefined(Judgments(values))  # raises unless it takes unknown grades
-    return grades if grade_type(values) == np.float64 else values
+            measure.n_undefined(Judgments(grades))  # raises unless it takes unknown grades
+    return grades
 
 
 def evaluate_table(
