@@ -1,5 +1,7 @@
 """Dask frames on a real cluster of two processes: the Summary is that of all rows in memory."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +9,11 @@ from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, tor
 
 import skgraded as sg
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
+
+from dask.sizeof import sizeof  # noqa: E402
 
 import skgraded.dask as engine  # noqa: E402
 
@@ -61,6 +66,35 @@ def test_many_partitions_are_merged_step_by_step():
     frame = table(20)
     found = measured(pieces(frame, 40), "clustered")
     assert found == sg.Summary.of(in_memory(frame))
+
+
+def test_many_partitions_send_several_pieces_together():
+    frame = table(20)
+    assert measured(pieces(mixed(frame), 30)) == sg.Summary.of(in_memory(frame))
+
+
+@pytest.mark.parametrize("settings", [
+    {"dataframe.shuffle.method": "tasks"},
+    {"dataframe.shuffle.method": "disk", "scheduler": "threads"},  # as without a cluster
+], ids=["tasks", "disk"])
+def test_other_shuffles_of_dask(settings):
+    frame = table(text=True)
+    with dask.config.set(settings):
+        assert measured(pieces(mixed(frame), 4)) == sg.Summary.of(in_memory(frame))
+
+
+def test_pieces_are_pickled_without_a_copy_where_that_can_be():
+    given = np.arange(10_000, dtype=np.uint8)
+    row = np.full((1, 2), None).view(engine.Pieces)
+    row[0, 1] = engine.Piece(given)
+    assert row.nbytes == row[:, 1:].copy().nbytes == sizeof(row) == 10_000
+    for protocol in (4, 5):
+        again = pickle.loads(pickle.dumps(row, protocol))
+        assert again.nbytes == 10_000 and again[0, 1].held.equals(row[0, 1].held)
+    frames = []
+    assert len(pickle.dumps(row, 5, buffer_callback=frames.append)) < 1000
+    (frame,) = frames
+    assert np.shares_memory(np.frombuffer(frame, dtype=np.uint8), given)
 
 
 @pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])

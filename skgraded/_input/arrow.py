@@ -225,8 +225,17 @@ def to_bytes(batches):
     )
 
 
-def of_bytes(column):
-    """The tables that `to_bytes` made bytes of, which they share."""
+def of_bytes(pieces):
+    """The tables that `to_bytes` made bytes of, a column or a list, which they share."""
+    for given in pieces if isinstance(pieces, list) else buffers(pieces):
+        if given.address % 8:  # of bytes that came from elsewhere
+            given = pa.py_buffer(given.to_pybytes())
+        with pa.ipc.open_stream(given) as reader:
+            yield reader.read_all()
+
+
+def buffers(column):
+    """What each row of a column of bytes holds."""
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
         if not len(chunk):  # and may have no buffers
             continue
@@ -234,11 +243,7 @@ def of_bytes(column):
         kind = np.int64 if pa.types.is_large_binary(chunk.type) else np.int32
         ends = np.frombuffer(places, kind)[chunk.offset : chunk.offset + len(chunk) + 1].tolist()
         for start, end in pairwise(ends):
-            given = stream.slice(start, end - start)
-            if given.address % 8:  # of bytes that came from elsewhere
-                given = pa.py_buffer(given.to_pybytes())
-            with pa.ipc.open_stream(given) as reader:
-                yield reader.read_all()
+            yield stream.slice(start, end - start)
 
 
 def narrowed(column):
