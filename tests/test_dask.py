@@ -73,6 +73,7 @@ def test_many_partitions_send_several_pieces_together():
     assert measured(pieces(mixed(frame), 30)) == sg.Summary.of(in_memory(frame))
 
 
+@pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 @pytest.mark.parametrize("settings", [
     {"dataframe.shuffle.method": "tasks"},
     {"dataframe.shuffle.method": "disk", "scheduler": "threads"},  # as without a cluster
