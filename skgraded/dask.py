@@ -69,7 +69,7 @@ def evaluate(
     results = [delayed(_summarized)(one, job, is_shuffled) for one in measured]
     while len(results) > 1:
         groups = (results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE))
-        results = [delayed(_merged)(group, job) for group in groups]
+        results = [delayed(_merged)(job, *group) for group in groups]
     found, marks, edges, id_types = results[0].compute()
     refuse_other_types(id_types)
     at_ends = measure_edges(edges, job)
@@ -92,7 +92,7 @@ def _summarized(measured, job, is_shuffled):
     return found, [marks_of(measured.evaluations)], [measured.edges], measured.id_types
 
 
-def _merged(results, job):
+def _merged(job, *results):
     found, marks, edges, id_types = zip(*results, strict=True)
     return job.merged(found), sum(marks, []), sum(edges, []), frozenset().union(*id_types)
 
@@ -119,7 +119,7 @@ def evaluate_per_query(
     tabled = [delayed(_tabled)(one, dtype) for one in measured]
     frames = [one[0] for one in tabled]
     if partitioning != "shuffle":
-        frames.append(delayed(_rest)([one[1:] for one in tabled], job, dtype))
+        frames.append(delayed(_rest)(job, dtype, *[one[1:] for one in tabled]))
     return dd.from_delayed(frames, meta=frame_of(nothing(job), dtype), verify_meta=False)
 
 
@@ -144,7 +144,7 @@ def _tabled(measured, dtype):
     return frame, marks_of(measured.evaluations), measured.edges, measured.id_types
 
 
-def _rest(parts, job, dtype):
+def _rest(job, dtype, *parts):
     """The frame of the queries at the edges, once it is known that no query is torn."""
     marks, edges, id_types = zip(*parts, strict=True)
     refuse_other_types(frozenset().union(*id_types))
@@ -194,7 +194,7 @@ def _by_workers(parts, job):
     n = len(parts)
     rows = [delayed(_row)(part, job, f"partition {i}", n) for i, part in enumerate(parts)]
     pieces = da.concatenate([da.from_delayed(row, (1, n), dtype=object) for row in rows])
-    width = min(1 + n // 25, WIDEST)
+    width = min(1 + n // 50, WIDEST)
     (blocks,) = pieces.rechunk({0: n, 1: width}, method="p2p").to_delayed()
     return [delayed(_measured_column)(blocks[i // width], i % width, job) for i in range(n)]
 
