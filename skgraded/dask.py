@@ -47,7 +47,7 @@ with needs("skgraded.dask", "dask"):
 __all__ = ["evaluate", "evaluate_per_query"]
 
 AT_ONCE = 16  # results of partitions that are merged in one task
-WIDEST = 8  # columns of pieces that go together, since Dask's work is a block's
+WIDEST = 8  # columns of pieces that go together; what Dask does, it does for each block
 NO_PIECE = np.empty(0, dtype=np.int64), pa.array([], pa.large_binary())
 NAMES = ["ddf", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning"]
 
@@ -200,7 +200,7 @@ def _by_workers(parts, job):
 
 
 class Piece:
-    """Bytes that are pickled without a copy; those that come from elsewhere hold no file open."""
+    """Bytes that protocol 5 pickles without a copy; once they are read, no file is held open."""
 
     def __init__(self, held):
         self.held = pa.py_buffer(held)
@@ -215,7 +215,15 @@ def _piece_of(held):
 
 
 class Pieces(np.ndarray):
-    """An array of pieces, or None, with their size, by which Dask limits its buffers."""
+    """An array of pieces, or None, with their size, by which Dask limits its buffers.
+
+    Dask lets an array with an `__array_function__` of its own join its like, which keeps the class.
+    """
+
+    __array_priority__ = 1
+
+    def __array_function__(self, func, types, args, kwargs):
+        return super().__array_function__(func, types, args, kwargs)
 
     @property
     def nbytes(self):
@@ -223,7 +231,7 @@ class Pieces(np.ndarray):
 
 
 def _row(part, job, place, n):
-    """The pieces of a partition, None where it has no row of one."""
+    """A 1 × n array: what a partition has of each piece, None where it has nothing."""
     row = np.full((1, n), None).view(Pieces)
     numbers, pieces = _packed(part, job, place, n)
     for number, piece in zip(numbers, buffers(pieces), strict=True):

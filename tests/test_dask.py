@@ -13,6 +13,7 @@ dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
+import dask.array as da  # noqa: E402
 from dask.sizeof import sizeof  # noqa: E402
 
 import skgraded.dask as engine  # noqa: E402
@@ -70,7 +71,25 @@ def test_many_partitions_are_merged_step_by_step():
 
 def test_many_partitions_send_several_pieces_together():
     frame = table(20)
-    assert measured(pieces(mixed(frame), 30)) == sg.Summary.of(in_memory(frame))
+    parts = pieces(mixed(frame), 53)  # two go together, and one is left over
+    assert measured(parts) == sg.Summary.of(in_memory(frame))
+
+
+def test_dask_knows_the_size_of_pieces_also_of_those_that_came_together():
+    rows = []
+    for size in (1_000, 20_000):
+        row = np.full((1, 3), None).view(engine.Pieces)
+        row[0, 0] = row[0, 2] = engine.Piece(bytes(size))
+        rows.append(da.from_delayed(dask.delayed(row), row.shape, dtype=object))
+    (blocks,) = da.concatenate(rows).rechunk({0: 2, 1: 2}, method="p2p").to_delayed()
+
+    @dask.delayed
+    def sized(block):
+        from dask.sizeof import sizeof  # that of the worker
+
+        return sizeof(block)
+
+    assert dask.compute(*map(sized, blocks)) == (21_000, 21_000)
 
 
 @pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")

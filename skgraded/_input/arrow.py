@@ -226,7 +226,7 @@ def to_bytes(batches):
 
 
 def of_bytes(pieces):
-    """The tables that `to_bytes` made bytes of, a column or a list, which they share."""
+    """The tables that `to_bytes` made bytes of, a column or a list, whose memory they share."""
     for given in pieces if isinstance(pieces, list) else buffers(pieces):
         if given.address % 8:  # of bytes that came from elsewhere
             given = pa.py_buffer(given.to_pybytes())
