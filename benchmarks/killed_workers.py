@@ -108,9 +108,10 @@ def on_dask(folder, expected):
                         ddf, measures=MEASURES, partitioning=partitioning, **COLUMNS
                     )
 
-                started = time.perf_counter()
-                good &= measure() == expected
-                seconds = time.perf_counter() - started
+                for _ in range(2):  # workers that have just begun are slower
+                    started = time.perf_counter()
+                    good &= measure() == expected
+                    seconds = time.perf_counter() - started
                 good &= with_kill(
                     f"Dask, {partitioning}", expected, measure,
                     lambda client=client: list(client.run(os.getpid).values()), share * seconds,
