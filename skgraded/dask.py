@@ -262,7 +262,7 @@ def _frame_of(numbers, pieces):
 
 
 def _measured_frame(part, job):
-    return measure_together(unpacked(pa.array(part["rows"])), job)
+    return measure_together(unpacked(buffers(pa.array(part["rows"]))), job)
 
 
 evaluate.__doc__ = with_parameters(

@@ -226,8 +226,8 @@ def to_bytes(batches):
 
 
 def of_bytes(pieces):
-    """The tables that `to_bytes` made bytes of, a column or a list, whose memory they share."""
-    for given in pieces if isinstance(pieces, list) else buffers(pieces):
+    """The tables that `to_bytes` made bytes of, which come as buffers, whose memory they share."""
+    for given in pieces:
         if given.address % 8:  # of bytes that came from elsewhere
             given = pa.py_buffer(given.to_pybytes())
         with pa.ipc.open_stream(given) as reader:

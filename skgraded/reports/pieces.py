@@ -49,7 +49,7 @@ def packed(table, n, largest=math.inf):
 
 
 def unpacked(pieces):
-    """One clean table of a column or a list of pieces as bytes, None of none."""
+    """One clean table of pieces, which come as buffers of bytes, None of none."""
     from skgraded._input import arrow
 
     tables = list(arrow.of_bytes(pieces))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from skgraded._input.arrow import marks
+from skgraded._input.arrow import buffers, marks
 from skgraded._kernels.layout import order_by_hash
 from skgraded.reports.partitions import (
     EDGES,
@@ -98,7 +98,7 @@ def _measured(table, part, job, partitioning):
         return measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
     for error in table["error"].drop_null().to_pylist():
         raise pickle.loads(error)
-    return measure_together(unpacked(table["rows"]), job)
+    return measure_together(unpacked(buffers(table["rows"])), job)
 
 
 def summarized(batches, job, partitioning):
@@ -189,7 +189,8 @@ def brought_together(batches, job, id_type):
     for error in table["error"].drop_null().to_pylist():
         raise pickle.loads(error)
     found = [pickle.loads(one) for one in table["found"].drop_null().to_pylist()]
-    (at_ends,) = measure_edges([unpacked(table["rows"].drop_null())], job, IN_ORDER).values()
+    edges = unpacked(buffers(table["rows"].drop_null()))
+    (at_ends,) = measure_edges([edges], job, IN_ORDER).values()
     places = [*(f"partition {part}" for part, _ in found), EDGES]
     evaluations = [*(evaluation for _, evaluation in found), at_ends]
     ids = [evaluation.query_ids for evaluation in evaluations]
