@@ -10,22 +10,66 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
 # The date of all files in wheels and sdists, unless somebody says another: 1 January 2020.
 EPOCH = int(os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800"))
 
-# No -march=native and no -ffast-math: one wheel serves every machine, and NaN and infinity
-# keep their meaning; nor is a product rounded with its sum where a processor could. The kernels use
-# a buffer's room again for numbers of another type. Each sum is to be inlined where it is called
-# with a constant, also when there is one sum more.
-optimize = ["-O3", "-std=c++17", "-fno-strict-aliasing", "-ffp-contract=off"]
+KERNELS = Path("skgraded/_kernels")
+SHARED = "skgraded._kernels._cython"  # what Cython would otherwise repeat in each module
+
+# No -march=native and no -ffast-math: a wheel runs on every machine, and NaN and infinity keep
+# their meaning. Products are not fused with sums. Kernels reuse buffers for numbers of other types.
+OPTIMIZE = ["-O3", "-std=c++17", "-fno-strict-aliasing", "-ffp-contract=off"]
+SMALL = ["-O1"]  # the shared module has no loop over documents
 if sys.platform == "win32":
-    optimize = ["/O2", "/std:c++17", "/utf-8"]
-elif sys.platform == "linux":
-    optimize.append("-finline-limit=3000")  # GCC's; Clang inlines without being told
-if sys.platform != "win32" and "-g" not in os.environ.get("CFLAGS", ""):
-    optimize.append("-g0")  # a fifth of the size, and no path of the machine that builds
+    OPTIMIZE, SMALL = ["/O2", "/std:c++17", "/utf-8"], ["/O1"]
+elif "-g" not in os.environ.get("CFLAGS", ""):
+    # a fifth of the size, and no path of the machine that builds
+    OPTIMIZE, SMALL = [*OPTIMIZE, "-g0"], [*SMALL, "-g0"]
+
+
+class BuildExt(build_ext):
+    """Run Cython once for all modules and compile in parallel, but only if something changed."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or True  # as many as there are processors
+
+    def run(self):
+        if self.inplace and not self.force and self.is_current():
+            print("The compiled modules are newer than their sources: nothing is compiled.")
+        else:
+            super().run()
+
+    def is_current(self):
+        """Whether all modules in the source tree are newer than the sources and this file."""
+        sources = [Path("setup.py"), *(path for path in KERNELS.iterdir() if is_source(path))]
+        modules = [Path(self.get_ext_fullpath(ext.name)) for ext in self.extensions]
+        newest = max(path.stat().st_mtime for path in sources)
+        return all(path.exists() and path.stat().st_mtime > newest for path in modules)
+
+    def build_extensions(self):
+        from Cython.Build import cythonize
+
+        made = cythonize(
+            self.extensions, force=self.force, shared_utility_qualified_name=SHARED,
+            compiler_directives={"freethreading_compatible": True},
+        )
+        for ext, with_sources in zip(self.extensions, made, strict=True):
+            ext.sources = with_sources.sources
+        super().build_extensions()
+
+    def copy_file(self, infile, outfile, *args, **kwargs):
+        """Replace the whole file at once: a running Python keeps the module that it has loaded."""
+        result = super().copy_file(infile, f"{outfile}.part", *args, **kwargs)
+        os.replace(f"{outfile}.part", outfile)
+        return outfile, result[1]
+
+
+def is_source(path):
+    return path.suffix in (".pyx", ".pxd", ".h")
 
 
 class Sdist(sdist):
@@ -68,20 +112,28 @@ readme = re.sub(
     r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", Path("README.md").read_text(encoding="utf-8")
 )
 
-setup(
-    cmdclass={"bdist_wheel": Wheel, "sdist": Sdist},
-    long_description=readme,
-    long_description_content_type="text/markdown",
-    ext_modules=[
+
+def extensions():
+    headers = [path.as_posix() for path in sorted(KERNELS.iterdir()) if path.suffix == ".h"]
+    modules = [
         Extension(
             f"skgraded._kernels.{path.stem}",
             [path.as_posix()],
             language="c++",
-            extra_compile_args=optimize,
-            depends=["skgraded/_kernels/loops.h", "skgraded/_kernels/swaps.h"],
-            include_dirs=[numpy.get_include()],  # of 2.x: what is built runs on 1.26 too
+            extra_compile_args=OPTIMIZE,
+            depends=["setup.py", *headers],
+            include_dirs=[numpy.get_include()],  # from 2.x: the modules also run on 1.26
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_22_API_VERSION")],
         )
-        for path in sorted(Path("skgraded/_kernels").glob("*.pyx"))
+        for path in sorted(KERNELS.glob("*.pyx"))
     ]
+    shared = Extension(SHARED, [f"{SHARED.replace('.', '/')}.c"], extra_compile_args=SMALL)
+    return [*modules, shared]
+
+
+setup(
+    cmdclass={"bdist_wheel": Wheel, "build_ext": BuildExt, "sdist": Sdist},
+    long_description=readme,
+    long_description_content_type="text/markdown",
+    ext_modules=extensions(),
 )

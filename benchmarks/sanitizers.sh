@@ -13,7 +13,7 @@ trap 'rm -rf "$copy"' EXIT
 cd "$here"
 cp -r skgraded tests setup.py setup.cfg pyproject.toml README.md "$copy"
 cd "$copy"
-rm -f skgraded/_kernels/*.so skgraded/_kernels/*.cpp
+rm -f skgraded/_kernels/*.so skgraded/_kernels/*.cpp skgraded/_kernels/*.c
 
 checks=-fsanitize=address,undefined,float-cast-overflow
 # Python's own -fwrapv would give a meaning to the overflows that are looked for.

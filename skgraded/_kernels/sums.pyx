@@ -228,14 +228,27 @@ cdef const int32_t* order_ties(const Ranking* ranking, Py_ssize_t n, int ties) n
 
 
 # The sums ---------------------------------------------------------------------------------------
-# Each goes through the list block by block, to the block that reaches `depth`. Where nothing is
-# tied, or the tie rule has put the codes in order, `tied` is False and every document is a block
-# of its own.
+# Each sum goes through the list block by block, to the block that reaches `depth`. It is compiled
+# once for each type of list: without ties its loops have no blocks, whatever the compiler inlines.
+# `benchmarks/kernels.py` shows whether a sum became slower.
 
-cdef inline Py_ssize_t block_end(
-    const Ranking* ranking, Py_ssize_t start, bint tied
-) noexcept nogil:
-    return ranking.ends[start] if tied else start + 1
+cdef struct TiedList:
+    const int32_t* codes  # best first
+    const int32_t* ends  # where the block of ties that starts at a position ends
+
+cdef struct UntiedList:  # nothing is tied, or the tie rule has put the codes in order
+    const int32_t* codes
+
+ctypedef fused AnyList:
+    TiedList
+    UntiedList
+
+
+cdef inline Py_ssize_t block_end(AnyList ranked, Py_ssize_t start) noexcept nogil:
+    if AnyList is TiedList:
+        return ranked.ends[start]
+    else:
+        return start + 1
 
 
 cdef inline double sum_of_tied(
@@ -266,19 +279,19 @@ cdef inline double sum_of_tied(
     return total
 
 
-cdef inline double linear_sum(
-    const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
-    const double* values, const double* discount, Py_ssize_t n_levels,
+cdef double linear_sum(
+    AnyList ranked, Py_ssize_t depth, const double* values, const double* discount,
+    Py_ssize_t n_levels,
 ) noexcept nogil:
     """Every position of a block gets the block's mean value."""
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, gains, discounts
     while start < depth:
-        end = block_end(ranking, start, tied)
+        end = block_end(ranked, start)
         if end - start == 1:
-            total += values[codes[start]] * (1.0 if discount == NULL else discount[start])
+            total += values[ranked.codes[start]] * (1.0 if discount == NULL else discount[start])
         else:
-            gains = sum_of_tied(codes, start, end, values, n_levels)
+            gains = sum_of_tied(ranked.codes, start, end, values, n_levels)
             if gains > 0.0:
                 discounts = 0.0
                 for p in range(start, min(end, depth)):
@@ -288,18 +301,17 @@ cdef inline double linear_sum(
     return total
 
 
-cdef inline double first_sum(
-    const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
-    const double* values,
+cdef double first_sum(
+    AnyList ranked, Py_ssize_t depth, const double* values
 ) noexcept nogil:
     """Of n tied with r relevant, the i-th is the first with probability C(n-i, r-1) / C(n, r)."""
     cdef Py_ssize_t p, i, n, relevant, start = 0, end
     cdef double total = 0.0, probability
     while start < depth:
-        end = block_end(ranking, start, tied)
+        end = block_end(ranked, start)
         relevant = 0
         for p in range(start, end):
-            relevant += values[codes[p]] > 0.0
+            relevant += values[ranked.codes[p]] > 0.0
         if relevant > 0:
             n = end - start
             probability = <double>relevant / n
@@ -352,9 +364,8 @@ cdef inline double pair_block(
     return block_sum(start, end, depth, above, own, pairs)
 
 
-cdef inline double pair_sum(
-    const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
-    const double* values, Py_ssize_t n_levels,
+cdef double pair_sum(
+    AnyList ranked, Py_ssize_t depth, const double* values, Py_ssize_t n_levels
 ) noexcept nogil:
     """Σ_{j≤p} min(w_j, w_p) = Σ_i (w_i - w_{i-1}) · #{j ≤ p: code ≥ i}, over codes i up to p's."""
     cdef Py_ssize_t start = 0, end
@@ -366,10 +377,10 @@ cdef inline double pair_sum(
         step[i] = values[i] - values[i - 1]
         hits[i] = 0.0
     while start < depth:
-        end = block_end(ranking, start, tied)
-        code = codes[start]
+        end = block_end(ranked, start)
+        code = ranked.codes[start]
         if end - start > 1:
-            total += pair_block(codes, start, end, depth, step, hits, top)
+            total += pair_block(ranked.codes, start, end, depth, step, hits, top)
         elif code > 0:
             above = 0.0
             for i in range(1, code + 1):
@@ -380,56 +391,46 @@ cdef inline double pair_sum(
     return total
 
 
-# Over many levels a binary indexed tree holds the documents above: how many and, unless `sums` is
-# NULL, their Σ w. A code is its own place in it; code 0, which is higher than none, has none.
+# With many levels, a binary indexed tree holds the documents above: their number and, in a SumTree
+# or a WideTree, their Σ w. A code is its own place in the tree. Code 0 has none: none is below it.
 
-cdef struct Tree:
+cdef struct CountTree:
+    int32_t* counts
+    Py_ssize_t n_levels
+    Py_ssize_t n_added
+
+cdef struct SumTree:
     int32_t* counts
     double* sums
     Py_ssize_t n_levels
     Py_ssize_t n_added
 
+ctypedef fused BinaryTree:
+    CountTree
+    SumTree
 
-cdef inline Tree empty_tree(
-    const Ranking* ranking, Py_ssize_t n_levels, bint with_sums
-) noexcept nogil:
-    cdef Tree tree
-    tree.n_levels, tree.n_added = n_levels, 0
-    tree.counts = ranking.counts
+ctypedef fused PairTree:
+    SumTree
+    WideTree
+
+
+cdef CountTree empty_count_tree(const Ranking* ranking, Py_ssize_t n_levels) noexcept nogil:
+    cdef CountTree tree
+    tree.n_levels, tree.n_added, tree.counts = n_levels, 0, ranking.counts
     memset(tree.counts, 0, n_levels * sizeof(int32_t))
-    tree.sums = NULL
-    if with_sums:
-        ranking.numbers.assign(n_levels, 0.0)
-        tree.sums = ranking.numbers.data()
     return tree
 
 
-cdef inline void tree_add(Tree* tree, Py_ssize_t code, double w) noexcept nogil:
-    if code <= 0:
-        return
-    tree.n_added += 1
-    while code < tree.n_levels:
-        tree.counts[code] += 1
-        if tree.sums != NULL:
-            tree.sums[code] += w
-        code += code & -code
+cdef SumTree empty_sum_tree(const Ranking* ranking, Py_ssize_t n_levels) noexcept nogil:
+    cdef SumTree tree
+    tree.n_levels, tree.n_added, tree.counts = n_levels, 0, ranking.counts
+    memset(tree.counts, 0, n_levels * sizeof(int32_t))
+    ranking.numbers.assign(n_levels, 0.0)
+    tree.sums = ranking.numbers.data()
+    return tree
 
 
-cdef inline double tree_above(const Tree* tree, Py_ssize_t code, double w) noexcept nogil:
-    """Σ_j min(w_j, w), w being the weight of the code; without sums w · #{j of a higher code}."""
-    cdef double total = 0.0
-    cdef Py_ssize_t upto = 0
-    while True:  # code 0 reads a 0, since whether a code is 0 is what a processor cannot guess
-        if tree.sums != NULL:
-            total += tree.sums[code]
-        upto += tree.counts[code]
-        code -= code & -code
-        if code == 0:
-            break
-    return total + w * (tree.n_added - upto)
-
-
-cdef inline WideTree empty_wide_tree(
+cdef WideTree empty_wide_tree(
     const Ranking* ranking, Py_ssize_t n_levels, const double* weights
 ) noexcept nogil:
     cdef WideTree tree
@@ -442,45 +443,62 @@ cdef inline WideTree empty_wide_tree(
     return tree
 
 
-cdef inline double pair_tree_sum(
-    const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
-    const double* values, Py_ssize_t n_levels,
+cdef inline void tree_add(BinaryTree* tree, Py_ssize_t code, double w) noexcept nogil:
+    if code <= 0:
+        return
+    tree.n_added += 1
+    while code < tree.n_levels:
+        tree.counts[code] += 1
+        if BinaryTree is SumTree:
+            tree.sums[code] += w
+        code += code & -code
+
+
+cdef inline double tree_above(BinaryTree* tree, Py_ssize_t code, double w) noexcept nogil:
+    """Σ_j min(w_j, w), w being the weight of the code; in a CountTree w · #{j of a higher code}."""
+    cdef double total = 0.0
+    cdef Py_ssize_t upto = 0
+    while True:  # code 0 reads a 0, since whether a code is 0 is what a processor cannot guess
+        if BinaryTree is SumTree:
+            total += tree.sums[code]
+        upto += tree.counts[code]
+        code -= code & -code
+        if code == 0:
+            break
+    return total + w * (tree.n_added - upto)
+
+
+cdef double pair_tree_sum(
+    AnyList ranked, PairTree tree, const Ranking* ranking, Py_ssize_t depth, const double* values
 ) noexcept nogil:
     """The pair sum over many levels."""
-    cdef bint is_wide = n_levels > MANY_LEVELS
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, above, own, pairs, w
     cdef int32_t* room = ranking.spare_codes
-    cdef const int32_t* block = codes
-    cdef Tree tree
-    cdef WideTree wide
-    if is_wide:
-        wide = empty_wide_tree(ranking, n_levels, values)
-    else:
-        tree = empty_tree(ranking, n_levels, True)
-    if tied:
+    cdef const int32_t* block = ranked.codes
+    if AnyList is TiedList:
         block = room  # each block's codes, ascending
     while start < depth:
-        end = block_end(ranking, start, tied)
-        if tied:
-            memcpy(room + start, codes + start, (end - start) * sizeof(int32_t))
+        end = block_end(ranked, start)
+        if AnyList is TiedList:
+            memcpy(room + start, ranked.codes + start, (end - start) * sizeof(int32_t))
             sort(room + start, room + end)
         above = own = pairs = 0.0
-        if is_wide:
-            wide_tree_expect(&wide, codes[min(end + AHEAD, depth) - 1])
+        if PairTree is WideTree:
+            wide_tree_expect(&tree, ranked.codes[min(end + AHEAD, depth) - 1])
         for p in range(start, end):
             if block[p] > 0:
                 w = values[block[p]]
-                if is_wide:
-                    above += wide_tree_above(&wide, block[p])
+                if PairTree is WideTree:
+                    above += wide_tree_above(&tree, block[p])
                 else:
                     above += tree_above(&tree, block[p], w)
                 own += w
                 pairs += 2.0 * w * (end - 1 - p)  # the later ones of the block are at least w
         if own > 0.0:
             for p in range(start, end):
-                if is_wide:
-                    wide_tree_add(&wide, block[p])
+                if PairTree is WideTree:
+                    wide_tree_add(&tree, block[p])
                 else:
                     tree_add(&tree, block[p], values[block[p]])
             total += block_sum(start, end, depth, above, own, pairs)
@@ -488,32 +506,34 @@ cdef inline double pair_tree_sum(
     return total
 
 
-cdef inline double above_sum(
-    const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
-    const double* values, Py_ssize_t n_levels, double prior,
+cdef double above_sum(
+    AnyList ranked, const Ranking* ranking, Py_ssize_t depth, const double* values,
+    Py_ssize_t n_levels, double prior,
 ) noexcept nogil:
     """A document of code -1, whose grade is unknown, is above none and below none."""
     cdef Py_ssize_t p, start = 0, end
+    cdef int32_t code
     cdef double total = 0.0
-    cdef Tree tree = empty_tree(ranking, n_levels, False)
+    cdef CountTree tree = empty_count_tree(ranking, n_levels)
     while start < depth:
-        end = block_end(ranking, start, tied)
+        end = block_end(ranked, start)
         for p in range(start, end):
-            if codes[p] >= 0:
-                total += values[codes[p]] * (1.0 - prior) * tree_above(&tree, codes[p], 1.0)
+            code = ranked.codes[p]
+            if code >= 0:
+                total += values[code] * (1.0 - prior) * tree_above(&tree, code, 1.0)
         for p in range(start, end):
-            tree_add(&tree, codes[p], 0.0)
+            tree_add(&tree, ranked.codes[p], 0.0)
         # with the block added, its own documents count for their prior, the others for the rest
         for p in range(start, end):
-            if codes[p] >= 0:
-                total += values[codes[p]] * prior * tree_above(&tree, codes[p], 1.0)
+            code = ranked.codes[p]
+            if code >= 0:
+                total += values[code] * prior * tree_above(&tree, code, 1.0)
         start = end
     return total
 
 
-cdef inline double tau_sum(
-    const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
-    Py_ssize_t n_levels,
+cdef double tau_sum(
+    AnyList ranked, const Ranking* ranking, Py_ssize_t depth, Py_ssize_t n_levels
 ) noexcept nogil:
     """Position a+i of a block of n after a documents: (ā + (i-1)/2) / (a+i-1).
 
@@ -521,27 +541,28 @@ cdef inline double tau_sum(
     counting 1/2; of two documents of the block, each is the upper one half of the time.
     """
     cdef Py_ssize_t p, start = 0, end
+    cdef int32_t code
     cdef double total = 0.0, mean_above, higher, not_lower
-    cdef Tree tree = empty_tree(ranking, n_levels, False)
+    cdef CountTree tree = empty_count_tree(ranking, n_levels)
     while start < depth:
-        end = block_end(ranking, start, tied)
+        end = block_end(ranked, start)
         mean_above = 0.0
         for p in range(start, end):
-            higher = tree_above(&tree, codes[p], 1.0)
-            not_lower = tree_above(&tree, codes[p] - 1, 1.0) if codes[p] > 0 else start
+            code = ranked.codes[p]
+            higher = tree_above(&tree, code, 1.0)
+            not_lower = tree_above(&tree, code - 1, 1.0) if code > 0 else start
             mean_above += 0.5 * (higher + not_lower)
         mean_above /= end - start
         for p in range(start, end):
-            tree_add(&tree, codes[p], 0.0)
+            tree_add(&tree, ranked.codes[p], 0.0)
             if p > 0:
                 total += (mean_above + 0.5 * (p - start)) / p
         start = end
     return total
 
 
-cdef inline double cascade_sum(
-    const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
-    const double* values,
+cdef double cascade_sum(
+    AnyList ranked, const Ranking* ranking, Py_ssize_t depth, const double* values
 ) noexcept nogil:
     """In a block, the i-th is where the user stops with the probability `stop_in_block` gives."""
     cdef Py_ssize_t p, i, start = 0, end, reach
@@ -549,18 +570,18 @@ cdef inline double cascade_sum(
     cdef const double* stops
     # All that is still to come is together at most going_on: soon it changes no bit of the sum.
     while start < depth and going_on > HALF_A_BIT * total:
-        end = block_end(ranking, start, tied)
+        end = block_end(ranked, start)
         if end - start == 1:
-            total += going_on * values[codes[start]] / end
+            total += going_on * values[ranked.codes[start]] / end
         else:
-            reach = stop_in_block(ranking, codes, start, end, depth - start, values)
+            reach = stop_in_block(ranking, ranked.codes, start, end, depth - start, values)
             stops = ranking.numbers.data()
             here = 0.0
             for i in range(reach, 0, -1):  # the small ones first: less is rounded off
                 here += stops[i] / (start + i)
             total += going_on * here
         for p in range(start, end):
-            going_on *= 1.0 - values[codes[p]]
+            going_on *= 1.0 - values[ranked.codes[p]]
         start = end
     return total
 
@@ -727,9 +748,8 @@ cdef inline void sum_powers(const LowValues* low, double* power) noexcept nogil:
                 power[k] += w
 
 
-cdef inline double cumulated_sum(
-    const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
-    const double* values, const double* discount,
+cdef double cumulated_sum(
+    AnyList ranked, Py_ssize_t depth, const double* values, const double* discount
 ) noexcept nogil:
     """Position a+i of a block of n expects r̄ · U + r̄u + (i-1) · m̄.
 
@@ -739,12 +759,12 @@ cdef inline double cumulated_sum(
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, before = 0.0, own, relevant, n, base, slope
     while start < depth:
-        end = block_end(ranking, start, tied)
+        end = block_end(ranked, start)
         n = <double>(end - start)
         own = relevant = 0.0
         for p in range(start, end):
-            own += values[codes[p]]
-            relevant += codes[p] > 0
+            own += values[ranked.codes[p]]
+            relevant += ranked.codes[p] > 0
         if relevant > 0.0:
             base = (relevant * before + own) / n
             slope = own * (relevant - 1.0) / (n * (n - 1.0)) if n > 1.0 else 0.0
@@ -757,25 +777,29 @@ cdef inline double cumulated_sum(
 
 # One query, and all ----------------------------------------------------------------------------
 
-cdef inline double sum_kind(
-    const Sum* plan, const Ranking* ranking, const int32_t* codes, Py_ssize_t depth, bint tied,
+cdef double sum_kind(
+    AnyList ranked, const Sum* plan, const Ranking* ranking, Py_ssize_t depth,
     const double* values, const double* discount, Py_ssize_t n_levels,
 ) noexcept nogil:
     if plan.kind == LINEAR:
-        return linear_sum(ranking, codes, depth, tied, values, discount, n_levels)
+        return linear_sum(ranked, depth, values, discount, n_levels)
     if plan.kind == FIRST:
-        return first_sum(ranking, codes, depth, tied, values)
+        return first_sum(ranked, depth, values)
     if plan.kind == CASCADE:
-        return cascade_sum(ranking, codes, depth, tied, values)
+        return cascade_sum(ranked, ranking, depth, values)
     if plan.kind == ABOVE:
-        return above_sum(ranking, codes, depth, tied, values, n_levels, plan.prior)
+        return above_sum(ranked, ranking, depth, values, n_levels, plan.prior)
     if plan.kind == TAU:
-        return tau_sum(ranking, codes, depth, tied, n_levels)
+        return tau_sum(ranked, ranking, depth, n_levels)
     if plan.kind == CUMULATED:
-        return cumulated_sum(ranking, codes, depth, tied, values, discount)
-    if n_levels > FEW_LEVELS + 1:  # PAIR
-        return pair_tree_sum(ranking, codes, depth, tied, values, n_levels)
-    return pair_sum(ranking, codes, depth, tied, values, n_levels)
+        return cumulated_sum(ranked, depth, values, discount)
+    if n_levels <= FEW_LEVELS + 1:  # PAIR
+        return pair_sum(ranked, depth, values, n_levels)
+    if n_levels <= MANY_LEVELS:
+        return pair_tree_sum(ranked, empty_sum_tree(ranking, n_levels), ranking, depth, values)
+    return pair_tree_sum(
+        ranked, empty_wide_tree(ranking, n_levels, values), ranking, depth, values
+    )
 
 
 cdef double sum_query(
@@ -788,8 +812,10 @@ cdef double sum_query(
     cdef const int32_t* codes = ranking.codes
     cdef const double* values = plan.values + level
     cdef const double* discount = plan.discount
+    cdef TiedList in_blocks
+    cdef UntiedList in_order
     cdef double total
-    # Tied codes are added up in one order, whatever that of the rows, so that the bits are the same.
+    # Tied codes are added up in one order, whatever the order of the rows: so the bits are the same.
     if tied and plan.ties != ORDINAL and (plan.ties != AVERAGE or (
         n_levels > (FEW_LEVELS + 1 if plan.kind == LINEAR else 2)
         and plan.kind != PAIR and plan.kind != FIRST and plan.kind != TAU
@@ -797,11 +823,12 @@ cdef double sum_query(
         codes = order_ties(ranking, n, plan.ties)
     if plan.by_row:
         discount += row
-    # `tied` is a constant, so that without ties the loops are compiled without blocks.
     if tied and plan.ties == AVERAGE:
-        total = sum_kind(plan, ranking, codes, depth, True, values, discount, n_levels)
+        in_blocks.codes, in_blocks.ends = codes, ranking.ends
+        total = sum_kind(in_blocks, plan, ranking, depth, values, discount, n_levels)
     else:
-        total = sum_kind(plan, ranking, codes, depth, False, values, discount, n_levels)
+        in_order.codes = codes
+        total = sum_kind(in_order, plan, ranking, depth, values, discount, n_levels)
     return total / n if plan.per_retrieved and n > 0 else total
 
 
