@@ -39,6 +39,7 @@ TESTS = {
         "tests/model_selection/test_ranker.py", "tests/model_selection/test_torn_queries.py",
         "tests/datasets", "tests/measures/test_common.py", "tests/measures/test_texts.py",
         "tests/test_inspection.py", "tests/test_docs.py", "tests/cli",
+        "tests/reports/test_batches.py",  # for arrow.py
     ],
 }
 HARMLESS = (b"# speed only", b"# memory only", b"# any numbers do")

@@ -193,7 +193,8 @@ class QMeasure(Graded):
         gains = relative_gains(self.gain, judgments.levels, judgments)
         refuse_gain_of_0(self, gains, judgments)
         # Numerator and denominator are divided by 1 + β · top gain, so that none overflows.
-        tops = self.beta * top_gains(self.gain, judgments)
+        tops = top_gains(self.gain, judgments)
+        tops = self.beta * tops if self.beta else np.zeros_like(tops)  # an infinite gain times 0
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.where(np.isinf(tops), 1.0, np.minimum(tops, 1e300) * of_count)
         ideal = ideal_by_rank(

@@ -37,11 +37,11 @@ from skgraded.reports.pieces import cut
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
-ROWS = 2**18  # that are measured at once, where batches are smaller
-IN_MEMORY = 2**21  # rows; more are written to disk, so many at once
-N_PIECES = 64  # on disk, where it is not known how many rows there are
-ROWS_A_PIECE = 2**20
-IDS_IN_MEMORY = 2**24  # bytes
+ROWS = 2**18  # speed only: smaller batches are measured together, up to this number of rows
+IN_MEMORY = 2**21  # memory only: above this number of rows, rows are written to disk
+N_PIECES = 64  # memory only: pieces on disk where the number of rows is unknown
+ROWS_A_PIECE = 2**20  # memory only
+IDS_IN_MEMORY = 2**24  # memory only: bytes
 
 
 def evaluate_batches(
