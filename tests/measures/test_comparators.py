@@ -88,17 +88,6 @@ def test_gap_is_the_papers_expectation_over_thresholds(queries, gain):
             assert value == pytest.approx(sums / numbers, rel=1e-12)
 
 
-@pytest.mark.parametrize("ties", ["average", "ordinal", "best", "worst"])
-@pytest.mark.parametrize("k", [None, 3])
-def test_gap_of_one_grade_is_average_precision(queries, ties, k):
-    binary = (queries.y_true >= 2).astype(int) * 3
-    np.testing.assert_allclose(
-        sg.GAP(k=k, ties=ties).per_query(binary, queries.y_score, qid=queries.qid),
-        sg.AP(k=k, ties=ties).per_query(binary, queries.y_score, qid=queries.qid),
-        **CLOSE,
-    )
-
-
 @pytest.mark.parametrize("k", [None, 1, 5])
 def test_err_is_catboosts(k):
     rng = np.random.default_rng(0)

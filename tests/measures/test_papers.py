@@ -204,7 +204,10 @@ class TestExtremeGrades:
     @pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e-200, 1e-17, 1e300])
     def test_normalized_gains_of_any_unit(self, unit):
         grades = np.array([1, 3, 2, 0])
-        for measure in (sg.NDCNG(), sg.NDCG(gain="linear"), sg.MuAP()):
+        for measure in (
+            sg.NDCNG(), sg.NDCG(gain="linear"), sg.MuAP(),
+            sg.GeneralizedRecall(k=1), sg.GeneralizedPrecision(k=2),
+        ):
             expected = measure(grades, [4, 3, 2, 1])
             assert measure(grades * unit, [4, 3, 2, 1]) == pytest.approx(expected, rel=1e-12)
 
