@@ -4,15 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from catboost.utils import eval_metric
-from cwl.ruler.measures.cwl_rbp import RBPCWLMetric
-from cwl.ruler.ranking import Ranking
-from pyNTCIREVAL import metrics as ntcireval_metrics
 from queries import random_queries
 from scipy.stats import hypergeom
 
 import skgraded as sg
 
-CLOSE = {"rtol": 1e-9, "atol": 1e-12}
+
+def peer(module):
+    """Import what others wrote; the test is skipped where it is not installed."""
+    return pytest.importorskip(
+        module, reason=f'{module} is missing: pip install "skgraded[peers]"'
+    )
 
 
 @pytest.fixture(scope="module")
@@ -103,11 +105,12 @@ def test_err_is_catboosts(k):
 
 @pytest.mark.parametrize("persistence", [0.5, 0.8, 0.95])
 def test_rbp_is_that_of_cwl_eval(persistence):
+    ranking, cwl_rbp = peer("cwl.ruler.ranking"), peer("cwl.ruler.measures.cwl_rbp")
     rng = np.random.default_rng(1)
     grades = rng.integers(0, 5, 60)
     gains = (grades / 4).tolist()
-    ranking = Ranking("query", gains, np.ones(60).tolist(), max_n=60)
-    expected = RBPCWLMetric(persistence).measure(ranking)
+    ranked = ranking.Ranking("query", gains, np.ones(60).tolist(), max_n=60)
+    expected = cwl_rbp.RBPCWLMetric(persistence).measure(ranked)
     scores = -np.arange(60)
     # it divides by the Σ p^(i-1) of its 60 ranks, where RBP has the infinite sum 1 / (1 - p)
     value = sg.RBP(persistence=persistence, max_grade=4)(grades, scores)
@@ -176,31 +179,37 @@ def test_grades_above_max_grade_are_refused(cls):
 GRADES = [1, 2, 3, 4]
 
 
-def ntcireval(metric, grades, scores):
-    """Its value of one query's retrieved documents, those of equal scores in the order of rows."""
-    order = np.argsort(-np.array(scores), kind="stable")
-    return metric.compute([(row, int(grades[row])) for row in order if scores[row] > -np.inf])
+def queries_by_ntcireval(queries, make_metric):
+    """Grades and scores of each query, and its value by the metric made of its numbers of grades.
+
+    Documents are the retrieved ones, those of equal scores in the order of rows.
+    """
+    for grades, scores in queries.parts:
+        numbers = np.bincount(np.array(grades, dtype=int), minlength=5).tolist()
+        if sum(numbers[1:]):
+            order = np.argsort(-np.array(scores), kind="stable")
+            ranked = [(row, int(grades[row])) for row in order if scores[row] > -np.inf]
+            yield grades, scores, make_metric(numbers).compute(ranked)
 
 
 @pytest.mark.parametrize("k", [None, 1, 3, 10])
 @pytest.mark.parametrize("beta", [0, 1, 10])
 def test_q_measure_of_ntcireval(queries, k, beta):
+    metrics = peer("pyNTCIREVAL.metrics")
     ours = sg.QMeasure(k=k, beta=beta, ties="ordinal")
-    for grades, scores in queries.parts:
-        numbers = np.bincount(np.array(grades, dtype=int), minlength=5).tolist()
-        theirs = ntcireval_metrics.QMeasure(numbers, GRADES, beta, k)
-        if sum(numbers[1:]):
-            expected = ntcireval(theirs, grades, scores)
-            assert ours(grades, scores) == pytest.approx(expected, rel=1e-12)
+    for grades, scores, expected in queries_by_ntcireval(
+        queries, lambda numbers: metrics.QMeasure(numbers, GRADES, beta, k)
+    ):
+        assert ours(grades, scores) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, 100])
 def test_nerr_of_ntcireval(queries, k):
+    metrics = peer("pyNTCIREVAL.metrics")
     # It stops with the probability gain / (top gain + 1): for gains 2^g - 1 that of the paper.
+    gains = [2**grade - 1 for grade in GRADES]
     ours = sg.NERR(k=k, max_grade=4, ties="ordinal")
-    for grades, scores in queries.parts:
-        numbers = np.bincount(np.array(grades, dtype=int), minlength=5).tolist()
-        theirs = ntcireval_metrics.nERR(numbers, [2**grade - 1 for grade in GRADES], k)
-        if sum(numbers[1:]):
-            expected = ntcireval(theirs, grades, scores)
-            assert ours(grades, scores) == pytest.approx(expected, rel=1e-12)
+    for grades, scores, expected in queries_by_ntcireval(
+        queries, lambda numbers: metrics.nERR(numbers, gains, k)
+    ):
+        assert ours(grades, scores) == pytest.approx(expected, rel=1e-12)
