@@ -32,8 +32,8 @@ def by_definition(true, predicted, cycles, **kwargs):
 # The rules ----------------------------------------------------------------------------------------
 
 pairs = st.lists(
-    st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1]),
-    min_size=1, max_size=14,
+    st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] != pair[1]),
+    min_size=1, max_size=20,
 )
 
 
@@ -47,20 +47,6 @@ def test_small_graphs_agree_with_the_rule_written_out(cycles, true, predicted, p
     expected = left_out(true, cycles)
     assert tuple(counts) == tuple(len(found) for found in expected)
     assert counts.n_unknown == len(expected[1]) + len(expected[2])
-
-
-@pytest.mark.parametrize("cycles", RULES)
-def test_larger_graphs_agree_with_the_rule_written_out(cycles):
-    rng = np.random.default_rng(3)
-    n_left = 0
-    for _ in range(40):
-        n = int(rng.integers(5, 14))
-        ends = [rng.choice(n, 2, replace=False).tolist() for _ in range(3 * n)]
-        true, predicted = [tuple(pair) for pair in ends[n:]], [tuple(pair) for pair in ends[:n]]
-        got = quiet(sg.edrc_score, true, predicted, cycles=cycles)
-        assert got == pytest.approx(by_definition(true, predicted, cycles), abs=1e-12)
-        n_left += 0 < len(settled(true, cycles)) < len(set(true))
-    assert n_left > 10
 
 
 @pytest.mark.parametrize("cycles", ["raise", *RULES])

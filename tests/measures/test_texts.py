@@ -10,7 +10,7 @@ import pytest
 from registry import REGISTRY
 
 import skgraded as sg
-from skgraded.measures import base, gain
+from skgraded.measures import as_measures, base, gain
 from skgraded.measures.base import MEASURES, fields_of
 
 
@@ -178,8 +178,6 @@ def test_what_is_no_text_is_refused(value):
 
 class TestLists:
     def test_one_or_several(self):
-        from skgraded.measures import as_measures
-
         assert as_measures("ndcng@10") == as_measures(sg.NDCNG(k=10)) == [sg.NDCNG(k=10)]
         both = [sg.NDCNG(k=10), sg.MuAP()]
         assert as_measures(["ndcng@10", "mu_map"]) == as_measures(tuple(both)) == both
@@ -189,15 +187,11 @@ class TestLists:
         [([], "empty"), (["ap", "map"], "AP"), (["ndcg", "ndgc"], "NDCG"), ([sg.AP(), "AP"], "AP")],
     )
     def test_empty_lists_duplicates_and_unknown_names_are_refused(self, measures, message):
-        from skgraded.measures import as_measures
-
         with pytest.raises(ValueError, match=message):
             as_measures(measures)
 
     @pytest.mark.parametrize("measures", [None, 5, [None], [["ndcg"]], {"map": "ndcng@10"}])
     def test_what_is_no_measure_is_refused(self, measures):
-        from skgraded.measures import as_measures
-
         with pytest.raises(TypeError, match="measure"):
             as_measures(measures)
 
