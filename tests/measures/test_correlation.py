@@ -225,7 +225,7 @@ class TestEveryCorrelation:
         np.testing.assert_allclose(alone, undefined)
 
     def test_two_different_grades_are_a_preference_whatever_the_scores(self, cls):
-        # Unlike in the measures of relevance, no grade need be above 0 and the other 0.
+        # Unlike in the measures of relevance, a grade above 0 is no condition.
         assert cls().n_undefined([2, 2]) == 1 and cls().n_undefined([2, 1]) == 0
         assert cls(undefined=nan).n_undefined([0, 1]) == 0
         assert not np.isnan(cls(undefined=nan)([0, 1], [-inf, -inf]))
