@@ -10,12 +10,12 @@ MEASURES = [
 ]
 
 
-def make_rows(seed=0, n=400_000):
+def make_rows(seed=0, n=200_000):
     """Long and short queries, with ties."""
     rng = np.random.default_rng(seed)
     y_true = rng.choice([0, 0, 0, 1, 2, 4], n)
     y_score = np.round(rng.normal(size=n), 2)
-    qid = np.minimum(rng.integers(0, 4000, n), rng.integers(0, 8000, n))
+    qid = np.minimum(rng.integers(0, 2000, n), rng.integers(0, 4000, n))
     return y_true, y_score, np.sort(qid)
 
 
@@ -58,36 +58,26 @@ def means_by_threads(settings):
 
 def threads_where(setting):
     """How many threads a call has in this process, with OMP_NUM_THREADS set."""
-    import os
+    from unittest.mock import patch
 
     from skgraded._kernels.threads import n_threads
 
-    before = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = setting
-    try:
+    with patch.dict("os.environ", OMP_NUM_THREADS=setting):
         return n_threads()
-    finally:
-        if before is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = before
 
 
 def digests_after_fork():
-    """Digests computed in a forked child, after this process has used its threads."""
-    import multiprocessing
+    """Digests of three calls in workers forked after this process has used its threads.
 
-    digests()
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        return pool.map(digests, [0, 0, 1])
-
-
-def digests_in_a_bare_fork():
-    """Digests of a child of ``os.fork``, which is no pool's worker and may use threads."""
+    And of a child of ``os.fork``, which is no pool's worker and may use threads.
+    """
     import json
+    import multiprocessing
     import os
 
     digests()
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        of_workers = pool.map(digests, [0, 0, 1])
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -96,6 +86,6 @@ def digests_in_a_bare_fork():
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:
-        found = json.load(pipe)
+        of_child = json.load(pipe)
     os.waitpid(child, 0)
-    return found
+    return [*of_workers, of_child]

@@ -77,12 +77,11 @@ DISCOUNTS = {
 }
 
 
-def mean_in_blocks(gains, blocks):
-    """Replace each gain by the mean of its block: what every position of the block expects."""
-    means, start = [], 0
-    for block in blocks:
-        means += [np.mean(gains[start : start + len(block)])] * len(block)
-        start += len(block)
+def expected_gains(gain, grades, scores):
+    """What each position of the list expects to gain: the mean over its block of tied documents."""
+    gains, means = gain(one_order(grades, scores, "ordinal")[0]), []
+    for block in tie_blocks(grades, scores):
+        means += [np.mean(gains[len(means) : len(means) + len(block)])] * len(block)
     return np.array(means)
 
 

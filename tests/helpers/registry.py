@@ -9,7 +9,7 @@ one that the package exports and that is missing fails `test_no_measure_is_forgo
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import signature
-from itertools import product
+from itertools import combinations, product
 from math import comb, inf
 
 import numpy as np
@@ -17,9 +17,8 @@ from oracle import (
     DISCOUNTS,
     GAINS,
     average_pair_form,
+    expected_gains,
     is_relevant,
-    mean_in_blocks,
-    one_order,
     over_ties,
     precision_at_each_position,
     signs,
@@ -86,7 +85,22 @@ def register(cls, **given):
 
 
 def grid(**choices):
-    return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+    """Settings in which every two values of two parameters meet; the defaults come first.
+
+    All pairs of the first two parameters, which must have the most values; the others rotate.
+    """
+    first_two = product(*(range(len(values)) for values in list(choices.values())[:2]))
+    settings = []
+    for places in first_two:
+        rotated = [sum(places)] * (len(choices) - len(places))
+        settings.append({
+            name: values[place % len(values)]
+            for (name, values), place in zip(choices.items(), [*places, *rotated], strict=True)
+        })
+    for one, other in combinations(choices, 2):
+        met = {(setting[one], setting[other]) for setting in settings}
+        assert len(met) == len(choices[one]) * len(choices[other])
+    return settings
 
 
 # AP ----------------------------------------------------------------------------------------------
@@ -178,9 +192,8 @@ def average_ndcg(grades, scores, k=None, gain="exp2", discount="log2"):
     if max(grades) <= 0:
         return None
     gain, discount = GAINS.get(gain, gain), DISCOUNTS.get(discount, discount)
-    n, blocks = len(grades), tie_blocks(grades, scores)
-    gains = np.zeros(n)
-    retrieved = mean_in_blocks(gain(one_order(grades, scores, "ordinal")[0]), blocks)
+    n, gains = len(grades), np.zeros(len(grades))
+    retrieved = expected_gains(gain, grades, scores)
     gains[: len(retrieved)] = retrieved
     ideal = gain(np.sort(np.asarray(grades, dtype=float))[::-1])
     discounts = discount(np.arange(1, n + 1))
@@ -288,8 +301,7 @@ def precision(ranked, grades, k=None, threshold=None):
 
 
 def average_precision_at(grades, scores, k=None, threshold=None):
-    gains = is_relevant(one_order(grades, scores, "ordinal")[0], threshold).astype(float)
-    expected = mean_in_blocks(gains, tie_blocks(grades, scores))
+    expected = expected_gains(lambda ranked: is_relevant(ranked, threshold), grades, scores)
     divisor = len(expected) if k is None else k
     return expected[:k].sum() / divisor if divisor else 0.0
 
@@ -315,8 +327,8 @@ def average_recall(grades, scores, k=None, threshold=None):
     n_relevant = is_relevant(grades, threshold).sum()
     if n_relevant == 0:
         return None
-    gains = is_relevant(one_order(grades, scores, "ordinal")[0], threshold).astype(float)
-    return mean_in_blocks(gains, tie_blocks(grades, scores))[:k].sum() / n_relevant
+    expected = expected_gains(lambda ranked: is_relevant(ranked, threshold), grades, scores)
+    return expected[:k].sum() / n_relevant
 
 
 register(
@@ -376,9 +388,7 @@ def average_generalized_precision(grades, scores, k=None, max_grade=None):
     if max(grades) <= 0:
         return None
     top = max(grades) if max_grade is None else max_grade
-    expected = mean_in_blocks(
-        one_order(grades, scores, "ordinal")[0] / top, tie_blocks(grades, scores)
-    )
+    expected = expected_gains(lambda ranked: ranked / top, grades, scores)
     divisor = len(expected) if k is None else k
     return expected[:k].sum() / divisor if divisor else 0.0
 
@@ -405,8 +415,7 @@ def average_generalized_recall(grades, scores, k=None):
     top = max(grades)
     if top <= 0:
         return None
-    gains = one_order(grades, scores, "ordinal")[0] / top
-    expected = mean_in_blocks(gains, tie_blocks(grades, scores))
+    expected = expected_gains(lambda ranked: ranked / top, grades, scores)
     return expected[:k].sum() / sum(grade / top for grade in grades)
 
 
@@ -528,8 +537,7 @@ def average_nerr(grades, scores, k=None, max_grade=None):
     gains = gains_if_rarely_stopped(grades, max_grade)
     if gains is None:
         return average_err(grades, scores, k, max_grade) / err(ideal, grades, k, max_grade)[0]
-    ranked = [gains[grade] for grade in one_order(grades, scores, "ordinal")[0]]
-    expected = mean_in_blocks(ranked, tie_blocks(grades, scores))
+    expected = expected_gains(np.vectorize(gains.get, otypes=[float]), grades, scores)
     return over_ranks(expected, k) / over_ranks(np.array([gains[g] for g in ideal[0]]), k)
 
 
@@ -556,8 +564,7 @@ def average_rbp(grades, scores, k=None, persistence=0.8, max_grade=None):
     top = max(grades) if max_grade is None else max_grade
     if max(grades) <= 0:
         return None
-    gains = one_order(grades, scores, "ordinal")[0] / top
-    expected = mean_in_blocks(gains, tie_blocks(grades, scores))
+    expected = expected_gains(lambda ranked: ranked / top, grades, scores)
     seen = (1 - persistence) * float(persistence) ** np.arange(len(expected))
     return (expected * seen)[:k].sum()
 
@@ -699,18 +706,8 @@ register(
 
 # All of them -------------------------------------------------------------------------------------
 
-def _label(name, setting):
-    shown = [
-        f"{key}={getattr(value, '__name__', value)}"
-        for key, value in setting.items()
-        if value is not None
-    ]
-    return f"{name}({','.join(shown)})"
-
-
-# (name, setting) of every measure, with a readable id for each.
+# (name, setting) of every measure.
 ALL_SETTINGS = [(name, setting) for name, entry in REGISTRY.items() for setting in entry.settings]
-ALL_IDS = [_label(name, setting) for name, setting in ALL_SETTINGS]
 FEW = [measure for entry in REGISTRY.values() for measure in entry.few]
 SCALE_INVARIANT = [measure for entry in REGISTRY.values() for measure in entry.scale_invariant]
 IDEAL_IS_ONE = [measure for entry in REGISTRY.values() for measure in entry.ideal_is_one]
@@ -738,7 +735,3 @@ def rebuilt(measure, **changes):
     """The same measure with some parameters changed."""
     kept = {name: getattr(measure, name) for name in signature(type(measure)).parameters}
     return type(measure)(**(kept | changes))
-
-
-# One measure with each of its tie rules. The correlations but τ_ap have their own answer to ties.
-FEW_WITH_TIES = [(measure, ties) for measure in FEW for ties in tie_rules(measure)]

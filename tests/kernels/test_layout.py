@@ -58,30 +58,32 @@ def test_ids_of_64_bits_in_no_order_are_numbered_as_they_first_appear(n_ids):
     assert judgments.query_of_row.tolist() == [number_of[query] for query in qid.tolist()]
 
 
-def mu_ap_of(ranked):
-    """μAP of the grades 1 to n, each once, in their order; a thousand positions at a time."""
-    n, total = len(ranked), 0.0
-    weight = np.cumsum(1 / np.arange(n, 0, -1))[ranked - 1] / n
-    for start in range(0, n, 1000):
-        before, own = np.sort(weight[:start]), weight[start : start + 1000]
+def pair_sums(weights):
+    """(1/p) Σ_{j≤p} min(w_j, w_p) at each position p; a piece of the list at a time."""
+    sums, size = [], 300
+    for start in range(0, len(weights), size):
+        before, own = np.sort(weights[:start]), weights[start : start + size]
         lower = np.searchsorted(before, own)
-        sums = np.append(0, np.cumsum(before))[lower] + own * (start - lower)
-        sums += np.tril(np.minimum(own[:, None], own)).sum(axis=1)
-        total += np.sum(sums / np.arange(start + 1, start + len(own) + 1))
-    return total
+        earlier = np.append(0, np.cumsum(before))[lower] + own * (start - lower)
+        sums.append(earlier + np.tril(np.minimum(own[:, None], own)).sum(axis=1))
+    return np.concatenate(sums) / np.arange(1, len(weights) + 1)
 
 
 @pytest.mark.parametrize("n", [20, 257, 4097, 120_001])  # from 120,000 on another tree
 def test_many_levels_sum_as_all_pairs(n):
-    ranked = np.random.default_rng(n).permutation(n) + 1
-    scores = -np.arange(n)
-    assert sg.MuAP()(ranked, scores) == pytest.approx(mu_ap_of(ranked), rel=1e-12)
-    at = n // 2
-    swapped = ranked.copy()
-    swapped[[at, at + 1]] = ranked[[at + 1, at]]
+    ranked, scores = np.random.default_rng(n).permutation(n) + 1, -np.arange(n)
+    # the weight of grade g of 1 to n, each used once
+    weights = np.cumsum(1 / np.arange(n, 0, -1))[ranked - 1] / n
+    sums = pair_sums(weights)
+    assert sg.MuAP()(ranked, scores) == pytest.approx(sums.sum(), rel=1e-12)
+    # Two documents change places, or tie: only their own positions have other sums.
+    swap, both = slice(n // 2, n // 2 + 2), slice(n // 2 + 2)
+    swapped = weights[both].copy()
+    swapped[swap] = weights[swap][::-1]
+    others = [np.minimum(swapped[: p + 1], swapped[p]).sum() / (p + 1) for p in range(n)[swap]]
     tied = scores.copy()
-    tied[at] = tied[at + 1]
-    expected = (mu_ap_of(ranked) + mu_ap_of(swapped)) / 2
+    tied[swap] = scores[n // 2 + 1]
+    expected = sums.sum() + (sum(others) - sums[swap].sum()) / 2
     assert sg.MuAP()(ranked, tied) == pytest.approx(expected, rel=1e-14)
     assert sg.MuAP()(ranked, tied) != sg.MuAP()(ranked, scores)
 

@@ -28,12 +28,12 @@ def expected(seed=0):
 
 
 def run(call, threads=None):
-    """Evaluate a call of `manyrows` in a fresh interpreter; a hang is a failure."""
+    """Evaluate calls of `manyrows` in a fresh interpreter; a hang is a failure."""
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     environment["PYTHONPATH"] = str(Path(__file__).parent.parent / "helpers")
     if threads is not None:
         environment["OMP_NUM_THREADS"] = threads
-    code = f"import json, manyrows; print(json.dumps(manyrows.{call}))"
+    code = f"import json; from manyrows import *; print(json.dumps({call}))"
     command = [sys.executable, "-W", "ignore", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -41,23 +41,18 @@ def run(call, threads=None):
 
 
 def test_the_number_of_threads_changes_no_bit():
-    settings = ["1", "2", "7", None, "2,1", "many", "", "0", "-1"]
-    assert run(f"digests_by_threads({settings})") == [expected()] * len(settings)
-
-
-def test_means_of_many_queries_are_summed_in_one_order():
-    # On each number of threads; a BLAS that splits the sum gives other bits.
-    settings = [*"1234", None]
-    values = [np.random.default_rng(0).random(100_000) * 0.1 for _ in settings]
-    found = run(f"means_by_threads({settings})")
-    assert found == [float(math.fsum(one) / len(one)).hex() for one in values]
+    # Of queries, and of the mean of many queries; a BLAS that splits a sum gives other bits.
+    by_rows = ["1", "2", "7", None, "2,1", "many", "", "0", "-1"]
+    by_mean = [*"1234", None]
+    found, means = run(f"[digests_by_threads({by_rows}), means_by_threads({by_mean})]")
+    assert found == [expected()] * len(by_rows)
+    values = np.random.default_rng(0).random(100_000) * 0.1
+    assert means == [float(math.fsum(values) / len(values)).hex()] * len(by_mean)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.parametrize("threads", ["1", "2"])
-def test_works_after_a_fork(threads):
-    assert run("digests_after_fork()", threads) == [expected(), expected(), expected(1)]
-    assert run("digests_in_a_bare_fork()", threads) == expected()
+def test_works_after_a_fork():
+    assert run("digests_after_fork()", "2") == [expected(), expected(), expected(1), expected()]
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
@@ -68,9 +63,9 @@ def test_works_in_joblib_workers(backend):
 
 
 def test_works_when_called_from_several_threads_at_once():
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(manyrows.digests, [0, 1, 0, 1, 0, 1]))
-    assert found == [expected(), expected(1)] * 3
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(manyrows.digests, [0, 1, 0, 1]))
+    assert found == [expected(), expected(1)] * 2
 
 
 def test_one_judgments_serves_several_threads_at_once():

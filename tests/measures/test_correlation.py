@@ -2,15 +2,15 @@
 
 import copy
 import pickle
+from itertools import product
 from math import inf, log2, nan
 
 import lightgbm as lgb
 import numpy as np
-import oracle
 import pytest
-import scipy.stats
+from preference_oracle import implied
 from queries import random_queries
-from registry import REGISTRY, TIES, edrc, rank_less_1, tau_ap
+from registry import REGISTRY, edrc, rank_less_1, with_ties
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, cross_validate
 
@@ -61,15 +61,6 @@ class TestPublishedNumbers:
 
 
 class TestTauAP:
-    def test_its_definition_on_random_orders(self):
-        for grades, scores in total_orders(0, [2, 3, 4, 7, 20, 100, 300]):
-            ranked = grades[np.argsort(-scores)].tolist()
-            n = len(ranked)
-            correct = [sum(g > ranked[i] for g in ranked[:i]) / i for i in range(1, n)]
-            expected = 2 / (n - 1) * sum(correct) - 1
-            for ties in TIES:
-                assert sg.TauAP(ties=ties)(grades, scores) == pytest.approx(expected, abs=1e-12)
-
     def test_equal_grades_count_one_half(self):
         # Ranked grades 2 1 1: the second is right, of the third's two pairs one is tied.
         expected = 2 / 2 * (1 / 1 + (1 + 1 / 2) / 2) - 1
@@ -85,28 +76,6 @@ class TestTauAP:
         for ties, value in expected.items():
             assert sg.TauAP(ties=ties)(grades, scores) == pytest.approx(value)
 
-    def test_documents_not_retrieved_are_one_tie_at_the_end(self):
-        grades, scores = [3, 1, 2, 0, 1], [7, -inf, -inf, -5, -inf]
-        for ties in TIES:
-            measure = sg.TauAP(ties=ties)
-            last = measure(grades, [7, -1000, -1000, -5, -1000])
-            assert measure(grades, scores) == last
-            orders = oracle.orders(grades, scores, unretrieved_last=True)
-            assert len(orders) == 3 * 2
-            expected = oracle.over_ties(tau_ap(orders, grades), ties)
-            assert measure(grades, scores) == pytest.approx(expected)
-
-    @pytest.mark.parametrize("ties", TIES)
-    def test_blocks_of_seven_tied_documents(self, ties):
-        rng = np.random.default_rng(1)
-        for grade_pool in ([0, 1], [0, 1, 2, 5], np.arange(9)):
-            grades = rng.choice(grade_pool, 9).astype(float)
-            grades[0] = 9
-            scores = np.array([0, 1, 1, 1, 1, 1, 1, 1, 2.0])
-            ranked = oracle.orders(grades, scores)
-            expected = oracle.over_ties(tau_ap(ranked, grades), ties)
-            assert sg.TauAP(ties=ties)(grades, scores) == pytest.approx(expected, abs=1e-12)
-
 
 def edrc_queries(seed, sizes, n_levels, n_scores=None, unknown=0.0):
     """Grades, scores and sizes of queries, some of whose documents have no grade."""
@@ -121,12 +90,11 @@ def edrc_queries(seed, sizes, n_levels, n_scores=None, unknown=0.0):
 
 class TestEDRC:
     @pytest.mark.parametrize("discount", DISCOUNTS)
-    @pytest.mark.parametrize("prior", PRIORS)
-    @pytest.mark.parametrize("unknown", [0.0, 0.3, 0.9])
-    @pytest.mark.parametrize("n_levels", [2, 3, 40])
-    def test_its_definition_with_some_grades_unknown(self, discount, prior, unknown, n_levels):
-        sizes = [*range(1, 12)] * 2
-        for n_scores in (None, 3):
+    @pytest.mark.parametrize("n_scores", [None, 3])
+    def test_its_definition_with_some_grades_unknown(self, discount, n_scores):
+        for (i, prior), (j, unknown) in product(enumerate(PRIORS), enumerate([0.0, 0.3, 0.9])):
+            n_levels = (2, 3, 40)[(i + j) % 3]
+            sizes = [*range(1, 12)] * 2
             grades, scores, group = edrc_queries(n_levels, sizes, n_levels, n_scores, unknown)
             measure = sg.EDRC(discount=discount, prior=prior)
             values = measure.per_query(grades, scores, group=group)
@@ -136,32 +104,31 @@ class TestEDRC:
             n_undefined = expected.count(None)
             assert n_undefined >= 2 and measure.n_undefined(grades, group=group) == n_undefined
             expected = [0.0 if value is None else value for value in expected]
-            np.testing.assert_allclose(values, expected, **CLOSE)
+            np.testing.assert_allclose(values, expected, **CLOSE, err_msg=f"{measure}, {unknown}")
 
     @pytest.mark.parametrize(
         ("discount", "prior"), [("linear", 0), ("log2", 0.3), ("exp2", 0.5), (rank_less_1, 1)]
     )
-    @pytest.mark.parametrize("n_levels", [2, 5, 15, 16, 17, 64, 1000])
-    def test_its_definition_on_200_documents(self, discount, prior, n_levels):
-        for n_scores, unknown in ((None, 0.0), (20, 0.2)):
+    def test_its_definition_on_200_documents(self, discount, prior):
+        scorings = [(None, 0.0), (20, 0.2), (1, 0.1)]
+        for n_levels, (n_scores, unknown) in product([2, 17, 1000], scorings):
             grades, scores, _ = edrc_queries(n_levels, [200], n_levels, n_scores, unknown)
             value = sg.EDRC(discount=discount, prior=prior)(grades, scores)
             expected = edrc(grades, scores, discount, prior)
-            assert value == pytest.approx(expected, abs=1e-11)
+            assert value == pytest.approx(expected, abs=1e-11), (n_levels, n_scores)
 
-    @pytest.mark.parametrize("prior", PRIORS)
     @pytest.mark.parametrize("discount", DISCOUNTS)
-    def test_the_pairs_that_the_grades_imply_give_the_same(self, discount, prior):
+    def test_the_pairs_that_the_grades_imply_give_the_same(self, discount):
         for seed in range(8):
+            prior = PRIORS[seed % 4]
             grades, scores, _ = edrc_queries(seed, [9], 4, 5, unknown=0.2)
             grades[:2] = 0, 3
-            items = range(len(grades))
-            pairs = [(v, w) for v in items for w in items if grades[v] > grades[w]]
+            pairs = implied(dict(enumerate(grades)))
             by_pairs = edrc_score(
-                pairs, dict(enumerate(scores)), discount=discount, prior=prior, items=items
+                pairs, dict(enumerate(scores)), discount=discount, prior=prior, items=range(9)
             )
             value = sg.EDRC(discount=discount, prior=prior)(grades, scores)
-            assert value == pytest.approx(by_pairs, abs=1e-12)
+            assert value == pytest.approx(by_pairs, abs=1e-12), (seed, prior)
 
     def test_with_total_orders_and_ranks_less_1_it_is_tau_ap_with_the_lists_swapped(self):
         measure = sg.EDRC(discount=rank_less_1)
@@ -186,33 +153,12 @@ class TestEDRC:
             assert sg.EDRC(prior=prior)([2, 1, 0], [7, 7, 7]) == pytest.approx(2 * prior - 1)
             assert sg.EDRC(prior=prior)([2, 0], [-inf, -inf]) == pytest.approx(2 * prior - 1)
 
-    def test_documents_not_retrieved_have_equal_scores_below_all_others(self):
-        grades, _, group = edrc_queries(5, [20] * 10, 5, unknown=0.2)
-        scores = np.random.default_rng(5).choice([-inf, -inf, 1.0, 2.0, 3.0], len(grades))
-        replaced = np.where(scores == -inf, -1e9, scores)
-        for measure in (sg.EDRC(), sg.EDRC(discount="exp2", prior=0.25)):
-            values = measure.per_query(grades, scores, group=group)
-            expected = measure.per_query(grades, replaced, group=group)
-            np.testing.assert_array_equal(values, expected)
-
     def test_ranks_count_the_levels_that_the_query_uses(self):
         # Levels 9 and 3 of one query have ranks 1 and 2, as 4 and 0 of another.
         first, second = ([9, 3, 9, 3], [4, 0, 4, 0])
         for discount in DISCOUNTS:
             measure = sg.EDRC(discount=discount)
             assert measure(first, [1, 2, 3, 4]) == measure(second, [1, 2, 3, 4])
-
-    def test_a_named_discount_is_its_function(self):
-        grades, scores, group = edrc_queries(6, [15] * 8, 6, 9, unknown=0.1)
-        functions = {
-            "linear": lambda rank: rank,
-            "log2": lambda rank: np.log2(1 + rank),
-            "exp2": lambda rank: 2**rank,
-        }
-        for name, function in functions.items():
-            values = sg.EDRC(discount=function).per_query(grades, scores, group=group)
-            expected = sg.EDRC(discount=name).per_query(grades, scores, group=group)
-            np.testing.assert_allclose(values, expected, **CLOSE)
 
     def test_a_callable_gets_an_array_of_ranks_from_2(self):
         seen = []
@@ -224,23 +170,6 @@ class TestEDRC:
         sg.EDRC(discount=discount)([3, 2, 1, 0], [1, 2, 3, 4])
         assert seen and all(isinstance(ranks, np.ndarray) for ranks in seen)
         assert all(ranks.tolist() == [2, 3, 4] for ranks in seen)
-
-    def test_two_lambdas_are_not_mistaken_for_one_another(self):
-        judgments = sg.Judgments([2, 1, 0])
-        values = [sg.EDRC(discount=lambda r, p=p: r**p)(judgments, [2, 3, 1]) for p in (0, 1, 2)]
-        for power, value in zip((0, 1, 2), values, strict=True):
-            z = 1 / 2**power + 2 / 3**power
-            assert value == pytest.approx(2 / z * (0 / 2**power + 2 / 3**power) - 1)
-
-    def test_two_to_the_rank_does_not_overflow_over_5000_levels(self):
-        # Each document of rank R weighs 2^-R: all but the first few weigh nothing.
-        n = 5000
-        grades = np.arange(n, 0, -1.0)
-        scores = grades.copy()
-        scores[:2] = scores[1], scores[0]
-        z = sum((rank - 1) / 2**rank for rank in range(2, 1000))
-        expected = 2 / z * (z - 1 / 4) - 1
-        assert sg.EDRC(discount="exp2")(grades, scores) == pytest.approx(expected, rel=1e-12)
 
     @pytest.mark.parametrize("undefined", [0.0, 1.0])
     def test_unknown_grades_alone_make_no_preference(self, undefined):
@@ -267,54 +196,16 @@ class TestEDRC:
         np.testing.assert_allclose(values, expected, **CLOSE)
 
 
-class TestKendallAndSpearman:
-    CASES = [
-        (sg.KendallTau(), scipy.stats.kendalltau),
-        (sg.SpearmanRho(), scipy.stats.spearmanr),
-    ]
-
-    @pytest.mark.parametrize(("measure", "function"), CASES, ids=["tau_b", "rho"])
-    def test_scipy_says_the_same_of_each_query(self, measure, function):
-        queries = random_queries(
-            seed=4, n_queries=60, sizes=(2, 40), grades=(0, 1, 2, 4), scores=(0, 1, 2, 3.5, 9)
-        )
-        values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
-        n_compared = 0
-        for value, (grades, scores) in zip(values, queries.parts, strict=True):
-            if len(set(grades)) > 1 and len(set(scores)) > 1:
-                assert value == pytest.approx(function(grades, scores).statistic, abs=1e-12)
-                n_compared += 1
-            else:
-                assert value == 0
-        assert n_compared > 50
-
-    def test_written_out(self):
-        # The document of grade 2 is right twice, that of grade 3 wrong three times; the two of
-        # grade 1 are tied in both.
-        concordant, discordant, untied = 2, 3, 5
-        value = sg.KendallTau()([3, 2, 1, 1], [1, 3, 2, 2])
-        assert value == pytest.approx((concordant - discordant) / untied)
-        # Ranks 1 2 3.5 3.5 and 4 1 2.5 2.5, both of mean 2.5.
-        of_grades, of_scores = np.array([-1.5, -0.5, 1, 1]), np.array([1.5, -1.5, 0, 0])
-        expected = of_grades @ of_scores / np.sqrt(
-            (of_grades @ of_grades) * (of_scores @ of_scores)
-        )
-        assert sg.SpearmanRho()([3, 2, 1, 1], [1, 3, 2, 2]) == pytest.approx(expected)
-
-    @pytest.mark.parametrize("measure", [sg.KendallTau(undefined=1), sg.SpearmanRho(undefined=1)])
-    def test_constant_scores_give_0_and_are_not_undefined(self, measure):
-        for score in (0.0, 1e300, -inf, inf):
-            for n in (2, 3, 50):
-                grades = np.arange(n)
-                assert measure(grades, np.full(n, score)) == 0
-                assert measure.n_undefined(grades) == 0
-
-    @pytest.mark.parametrize("measure", [sg.KendallTau(), sg.SpearmanRho()])
-    def test_infinite_scores_are_ranked_like_any_other(self, measure):
-        grades = [0, 3, 1, 2, 2, 1]
-        for scores in ([-inf, 4, -inf, 2, inf, 0], [inf, inf, 1, 2, -inf, -inf]):
-            finite = np.clip(scores, -99, 99)
-            assert measure(grades, scores) == pytest.approx(measure(grades, finite), abs=1e-15)
+def test_kendall_and_spearman_written_out():
+    # The document of grade 2 is right twice, that of grade 3 wrong three times; the two of
+    # grade 1 are tied in both.
+    concordant, discordant, untied = 2, 3, 5
+    value = sg.KendallTau()([3, 2, 1, 1], [1, 3, 2, 2])
+    assert value == pytest.approx((concordant - discordant) / untied)
+    # Ranks 1 2 3.5 3.5 and 4 1 2.5 2.5, both of mean 2.5.
+    of_grades, of_scores = np.array([-1.5, -0.5, 1, 1]), np.array([1.5, -1.5, 0, 0])
+    expected = of_grades @ of_scores / np.sqrt((of_grades @ of_grades) * (of_scores @ of_scores))
+    assert sg.SpearmanRho()([3, 2, 1, 1], [1, 3, 2, 2]) == pytest.approx(expected)
 
 
 @every_correlation
@@ -333,33 +224,36 @@ class TestEveryCorrelation:
         alone = measure(y_true, y_score, qid=qid, sample_weight=weight)
         np.testing.assert_allclose(alone, undefined)
 
-    def test_a_query_is_defined_by_its_grades_alone(self, cls):
+    def test_two_different_grades_are_a_preference_whatever_the_scores(self, cls):
+        # Unlike in the measures of relevance, a grade above 0 is no condition.
+        assert cls().n_undefined([2, 2]) == 1 and cls().n_undefined([2, 1]) == 0
         assert cls(undefined=nan).n_undefined([0, 1]) == 0
         assert not np.isnan(cls(undefined=nan)([0, 1], [-inf, -inf]))
 
-    def test_a_grade_above_zero_is_no_condition(self, cls):
-        # Unlike the measures of relevance: two different grades are a preference.
-        assert cls()([1, 0], [1, 0]) == pytest.approx(1)
-        assert cls().n_undefined([2, 2]) == 1 and cls().n_undefined([2, 1]) == 0
-
-    @pytest.mark.parametrize("n", [2, 3, 7, 50, 300])
-    def test_the_same_order_is_1_and_the_reverse_is_minus_1(self, cls, n):
-        grades = np.random.default_rng(n).permutation(n)
-        for transform in (np.asarray, np.sqrt, np.negative):
-            sign = -1 if transform is np.negative else 1
-            assert cls()(grades, transform(grades)) == pytest.approx(sign)
-
-    def test_rounding_does_not_pass_the_ends(self, cls):
+    def test_the_same_order_is_1_and_the_reverse_is_minus_1(self, cls):
         for n in [*range(2, 60), 120, 333]:
             grades = np.random.default_rng(n).permutation(n)
-            assert cls()(grades, grades) <= 1
-            assert cls()(grades, -grades) >= -1
+            value = cls()(grades, np.sqrt(grades))
+            assert value <= 1 and value == pytest.approx(1), n
+            value = cls()(grades, -grades)
+            assert value >= -1 and value == pytest.approx(-1), n
+
+    def test_documents_not_retrieved_are_tied_below_all_others(self, cls):
+        scores = (-inf, -inf, 1.0, 2.0, inf)
+        queries = random_queries(5, 30, sizes=(1, 20), grades=(0, 0.5, 1, 4), scores=scores)
+        for ties in REGISTRY[cls.__name__].tie_rules:
+            measure = with_ties(cls(), ties)
+            values, expected = (
+                measure.per_query(queries.y_true, scores, qid=queries.qid)
+                for scores in (queries.y_score, np.clip(queries.y_score, -1e9, 1e9))
+            )
+            np.testing.assert_array_equal(values, expected)
 
     def test_random_orders_average_to_nearly_0(self, cls):
         rng = np.random.default_rng(3)
-        scores = np.concatenate([rng.permutation(10) for _ in range(1000)])
-        values = cls().per_query(np.tile(np.arange(10), 1000), scores, group=[10] * 1000)
-        assert abs(values.mean()) < 4 * values.std() / np.sqrt(1000)
+        scores = np.concatenate([rng.permutation(10) for _ in range(200)])
+        values = cls().per_query(np.tile(np.arange(10), 200), scores, group=[10] * 200)
+        assert abs(values.mean()) < 4 * values.std() / np.sqrt(200)
         assert values.std() > 0.2
 
     def test_only_the_order_of_the_grades_counts(self, cls):
@@ -380,13 +274,6 @@ class TestEveryCorrelation:
                 cls(ties="best")
             with pytest.raises(ValueError, match="ties"):
                 sg.measure(f"{cls.__name__}(ties='best')")
-
-    def test_weights_are_those_of_the_queries(self, cls):
-        y_true, y_score, qid = [2, 1, 0, 1, 0], [3, 2, 1, 1, 2], [0, 0, 0, 1, 1]
-        assert cls()(y_true, y_score, qid=qid) == pytest.approx((1 - 1) / 2)
-        weight = [3, 3, 3, 1, 1]
-        value = cls()(y_true, y_score, qid=qid, sample_weight=weight)
-        assert value == pytest.approx((3 * 1 + 1 * -1) / 4)
 
     def test_a_nan_score_is_refused(self, cls):
         with pytest.raises(ValueError, match=r"y_score.*row 1\b"):
@@ -424,36 +311,6 @@ class TestUnknownGrades:
 
 
 class TestTexts:
-    @pytest.mark.parametrize(
-        ("text", "measure", "name"),
-        [
-            ("tau_ap", sg.TauAP(), "TauAP"),
-            ("TauAP(ties='worst')", sg.TauAP(ties="worst"), "TauAP(ties='worst')"),
-            ("kendall_tau", sg.KendallTau(), "KendallTau"),
-            ("SpearmanRho(undefined=nan)", sg.SpearmanRho(undefined=nan), None),
-            ("edrc", sg.EDRC(), "EDRC"),
-            ("EDRC(discount='linear',prior=0.5)", sg.EDRC(), "EDRC"),
-            (
-                "EDRC(discount='exp2',prior=0.25)",
-                sg.EDRC(discount="exp2", prior=0.25),
-                "EDRC(discount='exp2',prior=0.25)",
-            ),
-            ("edrc(prior=1.0)", sg.EDRC(prior=1), "EDRC(prior=1)"),
-            ("edrc(prior=0)", sg.EDRC("linear", 0.0), "EDRC(prior=0)"),
-            ("generalized_precision@5", sg.GeneralizedPrecision(5), "GeneralizedPrecision@5"),
-            (
-                "GeneralizedPrecision(max_grade=4)@5",
-                sg.GeneralizedPrecision(k=5, max_grade=4.0),
-                "GeneralizedPrecision(max_grade=4)@5",
-            ),
-            ("GeneralizedRecall@3", sg.GeneralizedRecall(k=3), "GeneralizedRecall@3"),
-        ],
-    )
-    def test_they_read_and_print(self, text, measure, name):
-        assert sg.measure(text) == measure
-        assert str(measure) == (text if name is None else name)
-        assert sg.measure(str(measure)) == measure
-
     def test_the_name_of_a_callable_is_shown(self):
         measure = sg.EDRC(discount=rank_less_1)
         assert str(measure) == "EDRC(discount=rank_less_1)"
@@ -461,23 +318,6 @@ class TestTexts:
             assert twin([2, 1, 0], [2, 3, 1]) == measure([2, 1, 0], [2, 3, 1])
         with pytest.raises(pickle.PicklingError, match="discount"):
             pickle.dumps(sg.EDRC(discount=lambda rank: rank))
-
-    @pytest.mark.parametrize(
-        ("text", "words"),
-        [
-            ("EDRC(discount='letor')", ["discount", "letor", "exp2"]),
-            ("EDRC(prior=1.5)", ["prior", "1.5"]),
-            ("EDRC(gain='exp2')", ["gain", "discount", "prior"]),
-            ("TauAP@10", ["TauAP", "k"]),
-            ("GeneralizedPrecision@mean", ["mean"]),
-            ("GeneralizedRecall(max_grade=4)", ["max_grade"]),
-        ],
-    )
-    def test_what_cannot_be_read_says_why(self, text, words):
-        with pytest.raises(ValueError) as raised:
-            sg.measure(text)
-        for word in words:
-            assert word in str(raised.value)
 
 
 class TestBadParameters:
@@ -516,15 +356,6 @@ class TestBadParameters:
         with pytest.raises(ValueError, match="discount must give a finite number > 0"):
             sg.EDRC(discount=discount)([2, 1, 0], [1, 2, 3])
 
-    def test_a_callable_is_never_handed_what_the_measure_keeps(self):
-        def greedy(ranks):
-            ranks[:] = 1.0
-            return ranks
-
-        assert sg.EDRC(discount=greedy)([2, 1, 0], [2, 3, 1]) == pytest.approx(
-            2 / 3 * (0 + 2) - 1
-        )
-
 
 class TestGeneralized:
     GRADES, SCORES = [4, 0, 2, 1], [4, 3, 2, 1]
@@ -553,33 +384,6 @@ class TestGeneralized:
         for measure in (sg.GeneralizedPrecision(undefined=1), sg.GeneralizedRecall(undefined=1)):
             assert measure(self.GRADES, [-inf] * 4) == 0
 
-    @pytest.mark.parametrize("k", [None, 1, 3, 50])
-    @pytest.mark.parametrize("ties", TIES)
-    @pytest.mark.parametrize("grade", [1, 0.3, 4, 1e-300, 1e300])
-    def test_with_one_grade_they_are_precision_and_recall(self, k, ties, grade):
-        queries = random_queries(seed=12, n_queries=60, sizes=(1, 15), grades=(0, 0, grade))
-        arguments = {"y_true": queries.y_true, "y_score": queries.y_score, "qid": queries.qid}
-        for graded, binary in (
-            (sg.GeneralizedPrecision, sg.Precision), (sg.GeneralizedRecall, sg.Recall)
-        ):
-            values = graded(k=k, ties=ties).per_query(**arguments)
-            expected = binary(k=k, ties=ties).per_query(**arguments)
-            np.testing.assert_allclose(values, expected, **CLOSE)
-
-    @pytest.mark.parametrize("cls", [sg.GeneralizedPrecision, sg.GeneralizedRecall])
-    def test_no_grade_above_0_is_undefined(self, cls):
-        arguments = {"y_true": [0, 0, 1], "y_score": [2, 1, 3], "qid": [0, 0, 1]}
-        assert cls()(**arguments) == (0 + 1) / 2
-        assert cls(undefined=1.0)(**arguments) == (1 + 1) / 2
-        assert cls(undefined=nan)(**arguments) == 1
-        assert cls().n_undefined([0, 0, 1], qid=[0, 0, 1]) == 1
-
-    @pytest.mark.parametrize("unit", [1e-300, 1e300, 5e-324])
-    def test_sums_of_grades_of_any_unit_neither_overflow_nor_vanish(self, unit):
-        grades = np.array([1.0, 0, 1, 1]) * unit
-        assert sg.GeneralizedRecall(k=1)(grades, self.SCORES) == pytest.approx(1 / 3)
-        assert sg.GeneralizedPrecision(k=2)(grades, self.SCORES) == pytest.approx(1 / 2)
-
 
 ALL_NEW = [
     "tau_ap", "kendall_tau", "spearman_rho", "edrc", "EDRC(discount='exp2',prior=0.25)",
@@ -596,21 +400,6 @@ def learnable(seed=0):
 
 
 class TestWhereverAMeasureIs:
-    def test_one_call_serves_them_beside_the_others(self):
-        texts = [ALL_NEW[0], "ndcg@3", *ALL_NEW[1:4], "mu_map", "rr", *ALL_NEW[4:], "p"]
-        measures = [sg.measure(text) for text in texts]
-        queries = random_queries(seed=5, n_queries=80, sizes=(1, 30), grades=(0, 1, 2, 3))
-        judgments = sg.Judgments(queries.y_true, qid=queries.qid)
-        together = score_queries(measures, judgments, queries.y_score)
-        for measure, values in zip(measures, together, strict=True):
-            alone = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
-            np.testing.assert_array_equal(values, alone, err_msg=str(measure))
-        report = sg.evaluate(queries.y_true, queries.y_score, qid=queries.qid, measures=texts)
-        for measure, values in zip(measures, together, strict=True):
-            assert report.mean()[measure.name] == pytest.approx(values.mean())
-            n_undefined = measure.n_undefined(judgments)
-            assert report.n_undefined[measure.name] == n_undefined
-
     def test_scorers(self):
         X, y, qid = learnable()
         X = np.column_stack([X, qid])
@@ -659,12 +448,12 @@ class TestWhereverAMeasureIs:
         assert max(values) < 0 and len(values) < 30
         assert booster.best_iteration == 1 + int(np.argmax(values))
 
-    @pytest.mark.parametrize("text", ALL_NEW)
-    def test_rankers(self, text):
+    def test_rankers(self):
         X, y, qid = learnable()
-        ranker = sg.QueryRanker(LinearRegression(), measure=text).fit(X, y, qid=qid)
-        value = ranker.score(X, y, qid=qid)
-        assert value == sg.measure(text)(y, ranker.predict(X), qid=qid) > 0.1
+        for text in ALL_NEW:
+            ranker = sg.QueryRanker(LinearRegression(), measure=text).fit(X, y, qid=qid)
+            value = ranker.score(X, y, qid=qid)
+            assert value == sg.measure(text)(y, ranker.predict(X), qid=qid) > 0.1, text
 
 
 def test_edrc_of_discounts_as_small_as_floats_can_be():

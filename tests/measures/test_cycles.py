@@ -32,13 +32,13 @@ def by_definition(true, predicted, cycles, **kwargs):
 # The rules ----------------------------------------------------------------------------------------
 
 pairs = st.lists(
-    st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1]),
-    min_size=1, max_size=14,
+    st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] != pair[1]),
+    min_size=1, max_size=20,
 )
 
 
 @pytest.mark.parametrize("cycles", RULES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(true=pairs, predicted=pairs, prior=st.sampled_from([0.5, 0.0, 0.7]))
 def test_small_graphs_agree_with_the_rule_written_out(cycles, true, predicted, prior):
     got = quiet(sg.edrc_score, true, predicted, prior=prior, cycles=cycles)
@@ -47,20 +47,6 @@ def test_small_graphs_agree_with_the_rule_written_out(cycles, true, predicted, p
     expected = left_out(true, cycles)
     assert tuple(counts) == tuple(len(found) for found in expected)
     assert counts.n_unknown == len(expected[1]) + len(expected[2])
-
-
-@pytest.mark.parametrize("cycles", RULES)
-def test_larger_graphs_agree_with_the_rule_written_out(cycles):
-    rng = np.random.default_rng(3)
-    n_left = 0
-    for _ in range(60):
-        n = int(rng.integers(5, 14))
-        ends = [rng.choice(n, 2, replace=False).tolist() for _ in range(3 * n)]
-        true, predicted = [tuple(pair) for pair in ends[n:]], [tuple(pair) for pair in ends[:n]]
-        got = quiet(sg.edrc_score, true, predicted, cycles=cycles)
-        assert got == pytest.approx(by_definition(true, predicted, cycles), abs=1e-12)
-        n_left += 0 < len(settled(true, cycles)) < len(set(true))
-    assert n_left > 10
 
 
 @pytest.mark.parametrize("cycles", ["raise", *RULES])
@@ -223,17 +209,17 @@ def test_judged_items_keep_those_whose_pairs_were_left_out():
 # Size ---------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("cycles", RULES)
-def test_100000_items_in_cycles(cycles):
-    n = 100_000
+def test_30000_items_in_cycles(cycles):
+    n = 30_000
     start = time.perf_counter()
     one_round = [(i, (i + 1) % n) for i in range(n)]
     got = quiet(sg.edrc_score, one_round, {0: 1}, cycles=cycles, undefined=math.nan)
     assert math.isnan(got)
-    # 25,000 rounds of 4, each before an item of its own
+    # 7,500 rounds of 4, each before an item of its own
     fours = np.arange(n).reshape(-1, 4)
     true = list(itertools.chain.from_iterable(
         [(a, b), (b, c), (c, d), (d, a), (d, -a - 1)] for a, b, c, d in fours.tolist()
     ))
     counts = preferences_left_out(true, cycles, qid=np.zeros(len(true)))[0]
     assert counts == (5 * n // 4, 0, n)
-    assert time.perf_counter() - start < 30  # each a second or two; were it quadratic, hours
+    assert time.perf_counter() - start < 30  # each below a second; were it quadratic, minutes

@@ -5,7 +5,7 @@ from math import inf, log2, nan
 import numpy as np
 import pytest
 from queries import random_queries
-from sklearn.metrics import average_precision_score, make_scorer, ndcg_score
+from sklearn.metrics import average_precision_score, ndcg_score
 
 import skgraded as sg
 
@@ -156,14 +156,6 @@ class TestNotRetrieved:
 
 
 class TestUndefined:
-    @pytest.mark.parametrize("measure", [sg.AP, sg.MuAP, sg.NDCG, sg.NDCNG, sg.Recall, sg.RR])
-    def test_no_grade_above_zero(self, measure):
-        arguments = {"y_true": [0, 0, 1], "y_score": [2, 1, 3], "qid": ["a", "a", "b"]}
-        assert measure()(**arguments) == (0 + 1) / 2
-        assert measure(undefined=1.0)(**arguments) == (1 + 1) / 2
-        assert measure(undefined=nan)(**arguments) == 1
-        assert measure().n_undefined([0, 0, 1], qid=["a", "a", "b"]) == 1
-
     @pytest.mark.parametrize("measure", [sg.AP, sg.Recall, sg.RR])
     def test_no_grade_reaches_the_threshold(self, measure):
         assert measure(threshold=3, undefined=1.0)([2, 0], [1, 2]) == 1
@@ -204,7 +196,10 @@ class TestExtremeGrades:
     @pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e-200, 1e-17, 1e300])
     def test_normalized_gains_of_any_unit(self, unit):
         grades = np.array([1, 3, 2, 0])
-        for measure in (sg.NDCNG(), sg.NDCG(gain="linear"), sg.MuAP()):
+        for measure in (
+            sg.NDCNG(), sg.NDCG(gain="linear"), sg.MuAP(),
+            sg.GeneralizedRecall(k=1), sg.GeneralizedPrecision(k=2),
+        ):
             expected = measure(grades, [4, 3, 2, 1])
             assert measure(grades * unit, [4, 3, 2, 1]) == pytest.approx(expected, rel=1e-12)
 
@@ -298,29 +293,3 @@ class TestScikitLearn:
             y_score = rng.permutation(n)
             expected = average_precision_score(y_true, y_score)
             assert sg.AP()(y_true, y_score) == pytest.approx(expected, rel=1e-9)
-
-    def test_a_measure_makes_a_scorer(self):
-        import sklearn
-        from sklearn.linear_model import LinearRegression
-        from sklearn.model_selection import GroupKFold, cross_validate
-
-        rng = np.random.default_rng(0)
-        X, qid = rng.normal(size=(200, 3)), rng.integers(0, 20, 200)
-        y = np.clip(np.round(X[:, 0] + 1), 0, 3)
-        measure = sg.NDCNG(k=5)
-        with sklearn.config_context(enable_metadata_routing=True):
-            scorer = make_scorer(measure).set_score_request(qid=True)
-            found = cross_validate(
-                LinearRegression(),
-                X,
-                y,
-                scoring=scorer,
-                cv=GroupKFold(3).set_split_request(groups="qid"),
-                params={"qid": qid},
-                return_estimator=True,
-                return_indices=True,
-            )
-        for score, model, rows in zip(
-            found["test_score"], found["estimator"], found["indices"]["test"], strict=True
-        ):
-            assert score == measure(y[rows], model.predict(X[rows]), qid=qid[rows])

@@ -64,39 +64,31 @@ def test_the_paper_s_own_number_takes_b_before_e_for_true():
     assert edrc_score([*TRUE, ("B", "E")], PREDICTED) == pytest.approx(5 / 29, abs=1e-15)
 
 
-@pytest.mark.parametrize("prior", [0.0, 0.3, 1.0])
-def test_the_paper_s_pairs_with_another_prior(prior):
-    Z = 3 / 2 + 4 / 3 + 4 / 2
-    C, D, E = 2 * prior, 1 + 3 * prior, 1 + 3 * prior
-    expected = 2 / Z * (C / 2 + D / 3 + E / 2) - 1
-    assert edrc_score(TRUE, PREDICTED, prior=prior) == pytest.approx(expected)
-
-
 # The definition -----------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("restricted", [False, True])
 @pytest.mark.parametrize("prior", [0.5, 0.0, 1, 0.7, _uneven])
 @pytest.mark.parametrize("discount", DISCOUNTS)
-def test_random_pairs_agree_with_the_definition(discount, prior, restricted):
+def test_random_pairs_agree_with_the_definition(discount, prior):
     D = DISCOUNTS[discount]
-    for rng, n, true in random_cases(60):
+    for rng, n, true in random_cases(40):
         predicted = random_pairs(rng, n + 2, int(rng.integers(1, 2 * n)))
-        items = set(rng.permutation(n + 3)[: n // 2 + 1].tolist()) if restricted else None
-        got = edrc_score(true, predicted, discount=_discount(discount), prior=prior, items=items)
-        assert got == pytest.approx(edrc(true, predicted, D, prior, items), abs=1e-12)
+        for items in (None, set(rng.permutation(n + 3)[: n // 2 + 1].tolist())):
+            got = edrc_score(true, predicted, _discount(discount), prior, items)
+            assert got == pytest.approx(edrc(true, predicted, D, prior, items), abs=1e-12)
 
 
 @pytest.mark.parametrize("prior", [0.5, _uneven])
 def test_blocks_of_any_size_give_the_same(prior, monkeypatch):
-    cases = [(true, random_pairs(rng, n, n)) for rng, n, true in random_cases(30, max_items=20)]
-    whole = [edrc_score(*case, prior=prior) for case in cases]
-    scored = [edrc_score(true, dict.fromkeys(range(9), 1) | {0: 2, 1: 0}) for true, _ in cases]
+    def values():
+        by_pairs = [edrc_score(*case, prior=prior) for case in cases]
+        return by_pairs + [edrc_score(true, scores) for true, _ in cases]
+
+    scores = dict.fromkeys(range(9), 1) | {0: 2, 1: 0}
+    cases = [(true, random_pairs(rng, n, n)) for rng, n, true in random_cases(15, max_items=20)]
+    whole = values()
     for size in (1, 2, 5):
         monkeypatch.setattr(preferences, "BLOCK", size)
-        assert [edrc_score(*case, prior=prior) for case in cases] == pytest.approx(whole)
-        assert scored == pytest.approx(
-            [edrc_score(true, dict.fromkeys(range(9), 1) | {0: 2, 1: 0}) for true, _ in cases]
-        )
+        assert values() == pytest.approx(whole)
 
 
 def test_scores_are_the_pairs_that_they_imply():
@@ -111,76 +103,21 @@ def test_scores_are_the_pairs_that_they_imply():
 
 
 @pytest.mark.parametrize("prior", [0.5, 0, 0.3, _uneven])
-@pytest.mark.parametrize("restricted", [False, True])
-def test_whole_orders_with_ties_agree_with_the_definition(prior, restricted):
+def test_whole_orders_with_ties_agree_with_the_definition(prior):
     def levels(n_levels, items):
         return dict(zip(items, rng.integers(0, n_levels, len(items)).tolist(), strict=True))
 
     rng = np.random.default_rng(12)
-    for n_levels in [2, 3, 5] * 20:
+    for n_levels in [2, 3, 5] * 10:
         true, predicted = levels(n_levels, range(9)), levels(3, range(2, 11))
-        items = set(rng.permutation(11)[:7].tolist()) if restricted else None
         pairs, said = list(implied(true)), list(implied(predicted))
-        if pairs and said:
-            expected = edrc(pairs, said, prior=prior, items=items)
-            assert edrc_score(pairs, said, prior=prior, items=items) == pytest.approx(
-                expected, abs=1e-12
-            )
-            expected = edrc(pairs, said, prior=prior, items=items, extra=predicted)
-            assert edrc_score(pairs, predicted, prior=prior, items=items) == pytest.approx(
-                expected, abs=1e-12
-            )
-
-
-def test_a_total_order_with_rank_minus_1_is_tau_ap_with_the_lists_swapped():
-    def tau_ap(truth, system):
-        above = [sum(truth[j] > truth[i] for j in system[:p]) / p
-                 for p, i in enumerate(system) if p > 0]
-        return 2 / (len(system) - 1) * sum(above) - 1
-
-    rng = np.random.default_rng(5)
-    for n in range(2, 12):
-        truth, system = rng.permutation(n), rng.permutation(n)
-        # the truth's list is run down where τ_ap runs down the system's
-        down_the_truth = sorted(range(n), key=lambda i: -truth[i])  # noqa: B023
-        expected = tau_ap(system, down_the_truth)
-        got = edrc_score(
-            list(itertools.pairwise(down_the_truth)), dict(enumerate(system)),
-            discount=lambda rank: rank - 1,
-        )
-        assert got == pytest.approx(expected, abs=1e-12)
-
-
-def edrc_of_grades(grades, scores, D):
-    """EDRC from grades: one level after another has the next rank, equal and nan are unknown."""
-    known = [g for g in grades if not math.isnan(g)]
-    total = Z = 0
-    for g, s in zip(grades, scores, strict=True):
-        rank = 1 + len({h for h in known if h > g})
-        if rank > 1:
-            better = [t for h, t in zip(grades, scores, strict=True) if h > g]
-            lower = sum(h < g for h in known)
-            unknown = len(grades) - 1 - len(better) - lower
-            agree = sum((t > s) + (t == s) / 2 for t in better)
-            total += (agree + unknown / 2) / D(rank)
-            Z += (len(better) + unknown) / D(rank)
-    return 2 * total / Z - 1 if Z else 0.0
-
-
-@pytest.mark.parametrize("discount", DISCOUNTS)
-def test_the_pairs_of_grades(discount):
-    rng = np.random.default_rng(7)
-    for _ in range(60):
-        n = int(rng.integers(2, 12))
-        grades = rng.choice([0, 1, 2, 5, np.nan], n).tolist()
-        scores = rng.integers(0, 6, n).tolist()
-        pairs = implied(dict(enumerate(grades)))
-        if pairs:
-            got = edrc_score(pairs, dict(enumerate(scores)), discount=_discount(discount))
-            expected = edrc_of_grades(grades, scores, DISCOUNTS[discount])
-            assert got == pytest.approx(expected, abs=1e-12)
-            measure = sg.EDRC(discount=_discount(discount))
-            assert measure(grades, scores) == pytest.approx(expected, abs=1e-12)
+        if not pairs or not said:
+            continue
+        for items in (None, set(rng.permutation(11)[:7].tolist())):
+            for prediction, extra in ((said, ()), (predicted, predicted)):
+                expected = edrc(pairs, said, prior=prior, items=items, extra=extra)
+                got = edrc_score(pairs, prediction, prior=prior, items=items)
+                assert got == pytest.approx(expected, abs=1e-12)
 
 
 # Items --------------------------------------------------------------------------------------------
@@ -257,7 +194,7 @@ def test_a_callable_prior_is_asked_for_the_order_that_the_measure_expects():
 
 @pytest.mark.parametrize("prior", [0.0, 0.25, 1.0])
 def test_a_constant_callable_is_the_number(prior):
-    for rng, n, true in random_cases(20):
+    for rng, n, true in random_cases(10):
         predicted = random_pairs(rng, n + 2, n)
         assert edrc_score(true, predicted, prior=lambda v, w: prior) == pytest.approx(
             edrc_score(true, predicted, prior=prior), abs=1e-12
@@ -278,7 +215,7 @@ def test_a_callable_prior_out_of_range_is_refused(bad):
 
 @pytest.mark.parametrize("discount", ["linear", "log2", "exp2"])
 def test_long_chains(discount):
-    n = 10_000
+    n = 3_000
     chain = list(itertools.pairwise(range(n)))
     assert edrc_score(chain, chain, discount=discount) == pytest.approx(1, abs=1e-12)
     backwards = {i: i for i in range(n)}
@@ -286,7 +223,7 @@ def test_long_chains(discount):
 
 
 def test_a_long_cycle_is_named_in_short():
-    n = 10_000
+    n = 3_000
     cycle = [(i, (i + 1) % n) for i in range(n)]
     with pytest.raises(ValueError, match=r"true_pairs has a cycle: \d+ ≻ .* more\) … ≻") as raised:
         edrc_score(cycle, [(0, 1)])
@@ -311,10 +248,11 @@ def _reachable(pairs, n):
     return above
 
 
-def test_2000_items_with_10000_pairs():
-    n, rng = 2_000, np.random.default_rng(11)
-    true = np.sort([rng.choice(n, 2, replace=False) for _ in range(10_000)])
-    predicted = np.sort([rng.choice(n, 2, replace=False) for _ in range(10_000)])
+def test_1500_items_with_6000_pairs():
+    n, rng = 1_500, np.random.default_rng(11)  # items of two blocks
+    true, predicted = (
+        np.sort([rng.choice(n, 2, replace=False) for _ in range(6_000)]) for _ in range(2)
+    )
     shuffled = rng.permutation(n)
     above, said = _reachable(true.tolist(), n), np.zeros((n, n), dtype=bool)
     said[np.ix_(shuffled, shuffled)] = _reachable(predicted.tolist(), n)
@@ -329,8 +267,8 @@ def test_2000_items_with_10000_pairs():
     assert edrc_score(true, shuffled[predicted]) == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_few_preferences_among_100000_scored_items():
-    n = 100_000
+def test_a_few_preferences_among_30000_scored_items():
+    n = 30_000
     scores = dict(enumerate(range(n, 0, -1)))
     true = [(0, 1), (2, 1), (7, 3)]
     # of each of W(1) and W(3) all but 2, or 1, of the others are unknown
@@ -340,15 +278,15 @@ def test_a_few_preferences_among_100000_scored_items():
     assert edrc_score(true, scores) == pytest.approx(expected, rel=1e-9)
 
 
-def test_100000_items_in_chains():
-    n = 100_000
-    true = np.arange(n).reshape(-1, 2)  # 50,000 pairs, each an island
+def test_20000_items_in_chains():
+    n = 20_000
+    true = np.arange(n).reshape(-1, 2)  # 10,000 pairs, each an island
     expected = 2 * (1 + (n - 2) / 2) / (n - 1) - 1
     assert edrc_score(true, true) == pytest.approx(expected, rel=1e-9)
 
 
-def test_100000_items_in_one_chain_take_no_quadratic_time():
-    n = 100_000
+def test_30000_items_in_one_chain_take_no_quadratic_time():
+    n = 30_000
     chain = np.column_stack([np.arange(n - 1), np.arange(1, n)])
     # Every other item changes places with the next, as the scores and as the pairs have it.
     swapped = np.arange(n) ^ 1
@@ -377,8 +315,7 @@ FORMS = {
     "generator": iter,
     "set": set,
     "array": np.array,
-    "read-only array": lambda pairs: np.frombuffer("".join(map("".join, pairs)).encode("utf-32-le"),
-                                                   "<U1").reshape(-1, 2),
+    "read-only array": lambda pairs: np.broadcast_to(np.array(pairs), (len(pairs), 2)),
     "object array": lambda pairs: np.array(pairs, dtype=object),
     "list of arrays": lambda pairs: [np.array(pair) for pair in pairs],
     "pandas": lambda pairs: _frame("pandas", pairs),
@@ -586,19 +523,15 @@ def test_bad_scores_are_refused(scores, error, message):
         edrc_score(GOOD, scores)
 
 
-@pytest.mark.parametrize("discount", ["linaer", "letor", None, 2, ["linear"]])
+@pytest.mark.parametrize("discount", ["linaer", None])
 def test_unknown_discounts_are_refused(discount):
     with pytest.raises(ValueError, match="discount must be one of .*'linear'.* got"):
         edrc_score(GOOD, GOOD, discount=discount)
 
 
-@pytest.mark.parametrize("discount", [
-    lambda rank: rank - 2, lambda rank: -rank, lambda rank: rank * np.nan, lambda rank: 1,
-    lambda rank: None, lambda rank: rank + np.inf, lambda rank: "much",
-])
-def test_discounts_give_a_number_above_0_for_each_rank(discount):
+def test_discounts_give_a_number_above_0_for_each_rank():
     with pytest.raises(ValueError, match="discount must give a finite number > 0"):
-        edrc_score(GOOD, GOOD, discount=discount)
+        edrc_score(GOOD, GOOD, discount=lambda rank: rank - 2)
 
 
 def test_a_callable_discount_gets_ranks_from_2():

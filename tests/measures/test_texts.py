@@ -10,7 +10,7 @@ import pytest
 from registry import REGISTRY
 
 import skgraded as sg
-from skgraded.measures import base, gain
+from skgraded.measures import as_measures, base, gain
 from skgraded.measures.base import MEASURES, fields_of
 
 
@@ -42,6 +42,19 @@ from skgraded.measures.base import MEASURES, fields_of
         ("NDCNG(max_grade=None)", sg.NDCNG(), "NDCNG"),
         ("AP(threshold=1e-300)", sg.AP(threshold=1e-300), "AP(threshold=1e-300)"),
         ("AP(ties='average',undefined=0.0)", sg.AP(), "AP"),
+        ("TauAP(ties='worst')", sg.TauAP(ties="worst"), "TauAP(ties='worst')"),
+        ("kendall_tau", sg.KendallTau(), "KendallTau"),
+        ("SpearmanRho(undefined=nan)", sg.SpearmanRho(undefined=nan), "SpearmanRho(undefined=nan)"),
+        ("EDRC(discount='linear',prior=0.5)", sg.EDRC(), "EDRC"),
+        ("edrc(prior=1.0)", sg.EDRC(prior=1), "EDRC(prior=1)"),
+        ("edrc(prior=0)", sg.EDRC("linear", 0.0), "EDRC(prior=0)"),
+        ("EDRC(discount='exp2')", sg.EDRC(discount="exp2"), "EDRC(discount='exp2')"),
+        ("generalized_precision@5", sg.GeneralizedPrecision(5), "GeneralizedPrecision@5"),
+        (
+            "GeneralizedPrecision(max_grade=4)@5",
+            sg.GeneralizedPrecision(k=5, max_grade=4.0),
+            "GeneralizedPrecision(max_grade=4)@5",
+        ),
     ],
 )
 def test_texts_read_and_print(text, measure, name):
@@ -144,6 +157,11 @@ def test_an_unknown_name_lists_the_known_and_the_nearest(text, near):
         ("NDCG(k=5)@10", "cut-off"),
         ("mean_ndcg@5", "cut-off"),
         ("ndcg 10", "ndcg 10"),
+        ("EDRC(discount='letor')", "discount must be one of ['linear', 'log2', 'exp2']"),
+        ("EDRC(prior=1.5)", "prior must be"),
+        ("EDRC(gain='exp2')", "discount, prior"),
+        ("TauAP@10", "no cut-off"),
+        ("GeneralizedRecall(max_grade=4)", "max_grade"),
     ],
 )
 def test_texts_that_cannot_be_read_say_so(text, message):
@@ -160,8 +178,6 @@ def test_what_is_no_text_is_refused(value):
 
 class TestLists:
     def test_one_or_several(self):
-        from skgraded.measures import as_measures
-
         assert as_measures("ndcng@10") == as_measures(sg.NDCNG(k=10)) == [sg.NDCNG(k=10)]
         both = [sg.NDCNG(k=10), sg.MuAP()]
         assert as_measures(["ndcng@10", "mu_map"]) == as_measures(tuple(both)) == both
@@ -171,15 +187,11 @@ class TestLists:
         [([], "empty"), (["ap", "map"], "AP"), (["ndcg", "ndgc"], "NDCG"), ([sg.AP(), "AP"], "AP")],
     )
     def test_empty_lists_duplicates_and_unknown_names_are_refused(self, measures, message):
-        from skgraded.measures import as_measures
-
         with pytest.raises(ValueError, match=message):
             as_measures(measures)
 
     @pytest.mark.parametrize("measures", [None, 5, [None], [["ndcg"]], {"map": "ndcng@10"}])
     def test_what_is_no_measure_is_refused(self, measures):
-        from skgraded.measures import as_measures
-
         with pytest.raises(TypeError, match="measure"):
             as_measures(measures)
 
