@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from trec_eval import NAMES, expected_values
 
@@ -85,6 +85,7 @@ PAIRS = st.lists(
 )
 
 
+@settings(max_examples=40, deadline=None)
 @given(PAIRS, PAIRS, st.sampled_from(["skip", "count"]))
 def test_the_same_as_by_dictionaries(judged, retrieved, missing):
     qrels = table(judged, "grade", [i % 4 for i in range(20)])
@@ -100,6 +101,7 @@ def test_the_same_as_by_dictionaries(judged, retrieved, missing):
     assert joined.unjudged.tolist() == [q for q in dict.fromkeys(run["query"]) if q not in ours]
 
 
+@settings(max_examples=40, deadline=None)
 @given(PAIRS, st.lists(st.sampled_from([-math.inf, -1.0, 0.0, 2.5, math.inf]), min_size=20))
 def test_ties_as_trec_eval_orders_them(retrieved, scores):
     qrels = {"query": ["q1", "q2", "10", "9"], "document": ["a"] * 4, "grade": [1] * 4}
