@@ -28,6 +28,7 @@ QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n"
 # q1: c, x, a; q2: d and y tied; q3 lacks
 RUN = "q1 Q0 c 1 3 s\nq1 Q0 x 2 2 s\nq1 Q0 a 3 1 s\nq2 Q0 d 1 5 s\nq2 Q0 y 2 5 s\n"
 OTHER = "q1 Q0 a 1 9 t\nq2 Q0 a 1 5 t\nq2 Q0 d 2 4 t\nq3 Q0 e 1 1 t\n"
+TABLE = "query,grade,score\nq,0,2\nq,1,1\n"
 AP_Q1 = (1 / 1 + 2 / 3) / 2
 AP_Q2 = (1 / 1 + 1 / 2) / 2
 
@@ -103,17 +104,13 @@ def test_strict_refuses_what_would_be_left_out(files, capsys):
 
 
 def test_warnings_of_the_reader_are_notes_and_not_errors(files, capsys):
-    (files / "qrels").write_text(QRELS + "q3 0 z -1\n")
+    (files / "qrels").write_text(QRELS.replace("b 0", "b -2"))
     found = run(capsys, "compare", "qrels", "a.run", "b.run", "-c", "--format", "csv")
-    assert [line[:15] for line in found.err.splitlines()] == ["skgraded: note:"] * 2
+    first, second = found.err.splitlines()
+    assert first.startswith("skgraded: note:") and second.startswith("skgraded: note:")
+    assert "note: qrels: 1 of 6 grades are negative and became 0" in found.err
     (files / "bad").write_text("x")
     assert "bad: line 1" in refused(capsys, "evaluate", "qrels", "bad")
-
-
-def test_negative_grades_are_counted_aloud(files, capsys):
-    (files / "qrels").write_text(QRELS.replace("b 0", "b -2"))
-    found = run(capsys, "evaluate", "qrels", "b.run", "--format", "json")
-    assert "note: qrels: 1 of 6 grades are negative and became 0" in found.err
 
 
 def test_the_same_as_the_library_on_merged_rows(files, capsys):
@@ -159,9 +156,6 @@ def test_ties_by_trec_keep_the_order_of_scores_and_the_name_of_the_measure(files
     )
     found = report(capsys, "evaluate", "qrels", "tied", "-m", "ap", "--ties", "trec")["tied"]
     assert found["mean"] == {"AP": (1 / 1 + 2 / 3) / 2}
-
-
-def test_ties_by_trec_of_infinite_scores_give_no_warning(files, capsys):
     (files / "tied").write_text("".join(f"q{q} Q0 {d} 1 -inf s\n" for q in "123" for d in "ab"))
     assert run(capsys, "evaluate", "qrels", "tied", "--ties", "trec").err == ""
 
@@ -434,6 +428,8 @@ def test_tables_have_names_by_default_and_parquet_keeps_types(files, capsys):
     found = report(capsys, "evaluate", "t.parquet", "-m", "rr", "--per-query")
     assert found == report(capsys, "evaluate", "t.csv", "-m", "rr", "--per-query")
     assert found["score"]["per_query"] == {"7": {"RR": 1 / 2}, "8": {"RR": 1}}
+    frame.set_index("query").to_parquet(files / "t.parquet")
+    assert found == report(capsys, "evaluate", "t.parquet", "-m", "rr", "--per-query")
 
 
 def test_documents_of_a_table_order_ties_as_trec_eval(files, capsys):
@@ -458,11 +454,12 @@ def test_documents_of_a_table_order_ties_as_trec_eval(files, capsys):
         ("007,b", "007,a", "line 3: query '007' has document 'a' twice, first on line 2"),
         ("007,b", '"a\n",b', "line 5: .*'oh'"),
         ("\n007,a,2", "\n\n007,a,oh", "line 3: label must be a number; got 'oh'"),
+        (CSV, f"\ufeff{CSV}7,b,oh,1,1\n", "line 5: label must be a number; got 'oh'"),
     ],
 )
 def test_bad_lines_of_tables_are_named(files, capsys, old, new, problem):
     text = CSV.replace(old, new, 1)
-    if "'oh'" in problem and "line 5" in problem:
+    if old == "007,b" and "'oh'" in problem:
         text = text.replace("7,a,1", "7,a,oh")
     (files / "t.csv").write_text(text)
     error = refused(capsys, "evaluate", "t.csv", *COLUMNS, "--document-column", "doc")
@@ -488,12 +485,12 @@ def test_numbers_of_a_table_are_read_as_python_reads_them(tmp_path):
     assert scores_of(tmp_path / "t.csv") == [float(word) for word in words]
 
 
-@pytest.mark.parametrize("word", ["True", "FALSE", "0x10", "1_0", "1d5", "１", "nan(1)", "1 2"])
-def test_a_column_of_what_is_no_number(files, capsys, word):
-    (files / "t.csv").write_text(f"query,grade,score\nq,1,{word}\nq,0,{word}\n")
-    assert refused(capsys, "evaluate", "t.csv").startswith(
-        f"skgraded: t.csv: line 2: score must be a number; got {word!r}"
-    )
+def test_a_column_of_what_is_no_number(files, capsys):
+    for word in ("True", "FALSE", "0x10", "1_0", "1d5", "１", "nan(1)", "1 2"):
+        (files / "t.csv").write_text(f"query,grade,score\nq,1,{word}\nq,0,{word}\n")
+        assert refused(capsys, "evaluate", "t.csv").startswith(
+            f"skgraded: t.csv: line 2: score must be a number; got {word!r}"
+        )
 
 
 def test_documents_may_be_called_true_beside_numbers_of_0_and_1(files, capsys):
@@ -507,6 +504,7 @@ def test_documents_may_be_called_true_beside_numbers_of_0_and_1(files, capsys):
         'query,document,grade,score\n"a,b","x ""y""",1,2\n"a,b","line\nfeed",0,1\n',
         'query,document,grade,score\r\n"a,b","x ""y""",1,2\r\n\r\n"a,b","line\nfeed",0,1',
         '\ufeffquery,document,grade,score\n"a,b","x ""y""",1,2\n  \n"a,b","line\nfeed",0,1\n',
+        '\ufeff"query",document,grade,score\n"a,b","x ""y""",1,2\n"a,b","line\nfeed",0,1\n',
     ],
 )
 def test_quoted_cells_blank_lines_and_a_bom(tmp_path, text):
@@ -515,18 +513,6 @@ def test_quoted_cells_blank_lines_and_a_bom(tmp_path, text):
     assert table.query.tolist() == ["a,b"] * 2
     assert table.document.tolist() == ['x "y"', "line\nfeed"]
     assert table.grade.tolist() == [1, 0] and table.scores["score"].tolist() == [2, 1]
-
-
-def test_a_quoted_row_that_is_short_is_an_error(files, capsys):
-    (files / "t.csv").write_text('query,grade,score,note\n"q",1,2,x\n"q",0,1\n')
-    assert "t.csv: line 3: 3 columns, but the first line names 4" in refused(
-        capsys, "evaluate", "t.csv"
-    )
-
-
-def test_a_name_that_stands_twice_in_the_first_line(files, capsys):
-    (files / "t.csv").write_text("query,grade,score,score\nq,1,2,3\n")
-    assert "t.csv: line 1: there are 2 columns 'score'" in refused(capsys, "evaluate", "t.csv")
 
 
 def test_the_seed_is_that_of_the_test_and_the_bootstrap(files, capsys):
@@ -553,8 +539,7 @@ def test_the_seed_is_that_of_the_test_and_the_bootstrap(files, capsys):
 
 
 def test_an_output_over_an_input_is_refused(files, capsys, monkeypatch):
-    table = "query,grade,score\nq,1,2\nq,0,1\n"
-    (files / "t.csv").write_text(table)
+    (files / "t.csv").write_text(TABLE)
     (files / "link.csv").symlink_to(files / "t.csv")
     (files / "hard.csv").hardlink_to(files / "t.csv")
     for output in ("t.csv", "./t.csv", "link.csv", "hard.csv"):
@@ -563,7 +548,7 @@ def test_an_output_over_an_input_is_refused(files, capsys, monkeypatch):
     with open("t.csv") as file:
         monkeypatch.setattr(sys, "stdin", file)
         said = refused(capsys, "evaluate", "-", "--score-column", "score", "--output", "t.csv")
-    assert "--output t.csv is a file to read" in said and (files / "t.csv").read_text() == table
+    assert "--output t.csv is a file to read" in said and (files / "t.csv").read_text() == TABLE
     read, write = os.pipe()
     run(capsys, "evaluate", "t.csv", "--output", f"/dev/fd/{write}")
     assert b"NDCNG@10" in os.read(read, 1000)
@@ -591,45 +576,31 @@ def test_measures_are_listed_with_a_line_each_and_the_names_of_trec_eval(capsys)
     assert any(line.startswith("RR ") and "mrr, recip_rank" in line for line in lines)
 
 
-def test_recip_rank_is_rr(files, capsys):
-    (files / "t.csv").write_text("query,grade,score\nq,0,2\nq,1,1\n")
-    assert report(capsys, "evaluate", "t.csv", "-m", "recip_rank")["score"]["mean"] == {"RR": 0.5}
-
-
-@pytest.mark.parametrize("option, value, message", [
-    ("--seed", "-1", "argument --seed: must be a whole number ≥ 0; got -1"),
-    ("--seed", "x", "argument --seed: must be a whole number ≥ 0; got x"),
-    ("--resamples", "99", "argument --resamples: must be a whole number ≥ 100; got 99"),
-    ("--max-line", "0", "argument --max-line: must be a whole number ≥ 1; got 0"),
-])
-def test_options_that_are_no_such_numbers_are_named(capsys, option, value, message):
-    with pytest.raises(SystemExit) as caught:
-        main(["compare", "a", "b", "c", option, value])
-    assert caught.value.code == 2 and message in capsys.readouterr().err
+def test_options_that_are_no_such_numbers_are_named(capsys):
+    for option, least, value in (
+        ("--seed", 0, "-1"), ("--seed", 0, "x"), ("--resamples", 100, "99"), ("--max-line", 1, "0")
+    ):
+        said = refused(capsys, "compare", "a", "b", "c", option, value)
+        assert f"argument {option}: must be a whole number ≥ {least}; got {value}" in said
 
 
 HOSTILE = "q\x1b[31m\u202e\x9b1m"
 
 
-@pytest.mark.parametrize("form", ["table", "markdown", "latex", "json"])
-def test_what_a_terminal_would_obey_is_shown(files, capsys, form):
+def test_what_a_terminal_would_obey_is_shown(files, capsys, monkeypatch):
     rows = "".join(f"{HOSTILE},{grade},{grade}\n" for grade in (0, 1))
     (files / "t.csv").write_text(f"query,grade,score\n{rows}", encoding="utf-8")
-    assert main(["evaluate", "t.csv", "--per-query", "--format", form, "-m", "rr"]) == 0
-    printed = capsys.readouterr().out
-    assert not set("\x1b\u202e\x9b") & set(printed)
-    assert "u202e" in printed and "u001b" in printed
 
+    def printed(form):
+        return run(capsys, "evaluate", "t.csv", "--per-query", "-m", "rr", "--format", form).out
 
-@pytest.mark.parametrize("form", ["csv", "html"])
-def test_ids_are_shown_to_a_terminal_and_written_as_they_are(files, capsys, form, monkeypatch):
-    rows = "".join(f"{HOSTILE},{grade},{grade}\n" for grade in (0, 1))
-    (files / "t.csv").write_text(f"query,grade,score\n{rows}", encoding="utf-8")
-    command = ("evaluate", "t.csv", "--per-query", "--format", form, "-m", "rr")
-    if form == "csv":
-        assert HOSTILE in run(capsys, *command).out
+    for form in ("table", "markdown", "latex", "json"):
+        assert not set("\x1b\u202e\x9b") & set(printed(form)), form
+        assert "u202e" in printed(form) and "u001b" in printed(form)
+    assert HOSTILE in printed("csv")  # ids as they are, but for a terminal
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert not set("\x1b\u202e\x9b") & set(run(capsys, *command).out)
+    for form in ("csv", "html"):
+        assert not set("\x1b\u202e\x9b") & set(printed(form)), form
 
 
 def test_errors_show_what_a_terminal_would_obey(files, capsys):
@@ -638,17 +609,12 @@ def test_errors_show_what_a_terminal_would_obey(files, capsys):
     assert "\\u001b[2J" in said and "\\udc80" in said and "\x1b" not in said
 
 
-@pytest.mark.parametrize("packed", ["bz2", "xz"])
-def test_packed_files_are_read(files, capsys, packed):
-    import bz2
-    import lzma
-
-    pack = {"bz2": bz2.compress, "xz": lzma.compress}[packed]
-    text = b"query,grade,score\nq,0,2\nq,1,1\n"
-    (files / f"t.csv.{packed}").write_bytes(pack(text))
-    found = report(capsys, "evaluate", f"t.csv.{packed}", "-m", "rr")
+@pytest.mark.parametrize("packed, pack", [("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_packed_files_are_read(files, capsys, packed, pack):
+    (files / f"t.csv.{packed}").write_bytes(pack(TABLE.encode()))
+    found = report(capsys, "evaluate", f"t.csv.{packed}", "-m", "recip_rank")
     assert found["score"]["mean"] == {"RR": 0.5}
-    (files / f"cut.csv.{packed}").write_bytes(pack(text)[:-9])
+    (files / f"cut.csv.{packed}").write_bytes(pack(TABLE.encode())[:-9])
     assert "data are damaged or cut short" in refused(capsys, "evaluate", f"cut.csv.{packed}")
 
 
@@ -659,12 +625,7 @@ def test_zstandard_is_named(files, capsys):
 
 
 def test_a_line_without_end_is_refused_in_bounded_memory(files, capsys):
-    import gzip
-    import tracemalloc
-
-    with gzip.open(files / "bomb.gz", "wb", 1) as file:
-        for _ in range(256):
-            file.write(b"x" * (1 << 20))
+    (files / "bomb.gz").write_bytes(gzip.compress(b"x" * (1 << 20), 1) * 256)
     (files / "run").write_text("q Q0 d 1 1 s\n")
     tracemalloc.start()
     said = refused(capsys, "evaluate", "bomb.gz", "run")
@@ -675,26 +636,20 @@ def test_a_line_without_end_is_refused_in_bounded_memory(files, capsys):
 
 
 def test_the_limit_of_lines_is_lifted(files, capsys):
-    name = "d" * 20_000_000
+    name = "d" * 17_000_000
     (files / "qrels").write_text(f"q 0 {name} 1\n")
     (files / "run").write_text(f"q Q0 {name} 1 1 s\n")
     assert "has more than 16,777,216" in refused(capsys, "evaluate", "qrels", "run", "-m", "rr")
-    found = report(capsys, "evaluate", "qrels", "run", "-m", "rr", "--max-line", "30000000")
+    command = (capsys, "evaluate", "qrels", "run", "-m", "rr", "--max-line", "30000000")
+    found = copy_context().run(report, *command)  # the limit stays set in a context
     assert found["run"]["mean"] == {"RR": 1.0}
 
 
 def test_a_table_whose_lines_end_in_cr_alone_is_read_or_refused_without_a_traceback(files, capsys):
-    (files / "t.csv").write_bytes(b"query,grade,score\rq,0,2\rq,1,1\r")
+    (files / "t.csv").write_text(TABLE.replace("\n", "\r"))
     code = main(["evaluate", "t.csv", "-m", "rr"])
     said = capsys.readouterr()
     assert code == 0 and "0.5" in said.out or code == 2 and said.err.count("\n") == 1
-
-
-def test_an_index_of_parquet_is_a_column(files, capsys):
-    frame = pd.DataFrame({"query": ["q", "q"], "grade": [0, 1], "score": [2.0, 1.0]})
-    frame.set_index("query").to_parquet(files / "t.parquet")
-    found = report(capsys, "evaluate", "t.parquet", "-m", "rr")
-    assert found["score"]["mean"] == {"RR": 0.5}
 
 
 @pytest.mark.parametrize("line, message", [
@@ -711,6 +666,12 @@ def test_bad_tables(files, capsys):
     assert "t.csv: line 1: the file is empty" in refused(capsys, "evaluate", "t.csv")
     (files / "t.csv").write_text("query,grade,score\n")
     assert "t.csv: line 2: the table has no row" in refused(capsys, "evaluate", "t.csv")
+    (files / "t.csv").write_text("query,grade,score,score\nq,1,2,3\n")
+    assert "t.csv: line 1: there are 2 columns 'score'" in refused(capsys, "evaluate", "t.csv")
+    (files / "t.csv").write_text('query,grade,score,note\n"q",1,2,x\n"q",0,1\n')
+    assert "t.csv: line 3: 3 columns, but the first line names 4" in refused(
+        capsys, "evaluate", "t.csv"
+    )
     (files / "t.csv").write_bytes(b"\x00\xff\x01")
     assert "t.csv: line 1: neither text" in refused(capsys, "evaluate", "t.csv")
     (files / "t.csv").write_bytes(b"query,grade,score\n1,1,1\n\xff,1,1\n")
@@ -744,12 +705,8 @@ def test_bad_tables(files, capsys):
     "text, problem",
     [
         (OTHER.replace("q2 Q0 a 1 5 t", "q2 Q0 a 1 5"), "bad: line 2: a run has 6 columns"),
-        (OTHER.replace("2 4 t", "2 four t"), "bad: line 3: the score must be a number; got 'four'"),
-        (OTHER.replace("2 4 t", "2 nan t"), "bad: line 3: the score must be a number; got 'nan'"),
         (OTHER + "q1 Q0 a 1 2 t", "bad: line 5: query 'q1' has document 'a' twice, .* line 1"),
         ("\nx Q0 a 1 2 t", "qrels and bad have no query in common: qrels has such as 'q1'"),
-        ("", "bad: the file holds no row"),
-        ("\x00\x01\x02", "bad: line 1: a NUL byte"),
     ],
 )
 def test_bad_runs(files, capsys, text, problem):
@@ -852,18 +809,15 @@ def test_systems_of_a_folder_are_compared(folder, capsys):
         assert compared[name] == pytest.approx(expected[name].item(), rel=1e-9)
 
 
-LARGE = {
-    "there is no Parquet file": ["nothing/*.parquet"],
-    "There is no column 'grades'": ["scores", "--grade-column", "grades"],
-    "--per-query is for files that are read as a whole": ["scores", "--per-query"],
-    "--ties trec is for files that are read as a whole": ["scores", "--ties", "trec"],
-    "--score-column score is given twice": ["scores", *["--score-column", "score"] * 2],
-}
-
-
-@pytest.mark.parametrize("message", LARGE)
-def test_a_folder_is_refused_in_one_line(folder, capsys, message):
-    assert message in refused(capsys, "evaluate", *LARGE[message])
+def test_a_folder_is_refused_in_one_line(folder, capsys):
+    for message, arguments in {
+        "there is no Parquet file": ["nothing/*.parquet"],
+        "There is no column 'grades'": ["scores", "--grade-column", "grades"],
+        "--per-query is for files that are read as a whole": ["scores", "--per-query"],
+        "--ties trec is for files that are read as a whole": ["scores", "--ties", "trec"],
+        "--score-column score is given twice": ["scores", *["--score-column", "score"] * 2],
+    }.items():
+        assert message in refused(capsys, "evaluate", *arguments)
 
 
 def test_a_comparison_of_a_folder_needs_two_systems_and_a_test_of_sums(folder, capsys):
@@ -885,5 +839,6 @@ for package, form in (("pandas", "markdown"), ("tabulate", "markdown"), ("jinja2
 def test_a_plain_install_is_told_what_to_install(files):
     done = subprocess.run([sys.executable, "-c", WITHOUT_PACKAGES], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout == "", done.stderr
-    for package, said in zip(("pandas", "tabulate", "jinja2"), done.stderr.splitlines(), strict=True):
-        assert "install" in said.lower() and package in said.lower()
+    lines = done.stderr.lower().splitlines()
+    for package, said in zip(("pandas", "tabulate", "jinja2"), lines, strict=True):
+        assert "install" in said and package in said
