@@ -13,7 +13,6 @@ from pathlib import Path
 import containers
 import numpy as np
 import oracle
-import pytest
 from containers import HUGE_AND_TINY, PLAIN, SCORES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -27,7 +26,7 @@ from skgraded.measures.preferences import edrc_score
 
 EXAMPLES = os.environ.get("SKGRADED_EXAMPLES")
 fuzz = settings(
-    max_examples=int(EXAMPLES or 100), derandomize=EXAMPLES is None, database=None, deadline=None,
+    max_examples=int(EXAMPLES or 60), derandomize=EXAMPLES is None, database=None, deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 PACKAGE = str(Path(sg.__file__).parent)
@@ -97,8 +96,12 @@ def truth_of(y_true, arguments, meant):
     ]
 
 
+def has_nan(column):
+    return any(map(math.isnan, column.meant))
+
+
 def is_bad(scores, n):
-    return scores is None or len(scores) != n or any(map(math.isnan, scores))
+    return scores.meant is None or len(scores.meant) != n or has_nan(scores)
 
 
 def one_value(name, setting, ties, grades, scores):
@@ -147,8 +150,8 @@ def test_measures(case, chosen):
         found = answer(measure, y_true.given, y_score.given, **arguments)
         queries = {key: arguments[key] for key in arguments if key != "sample_weight"}
         by_query = answer(measure.per_query, y_true.given, y_score.given, **queries)
-        unknown = truth is not None and any(map(math.isnan, y_true.meant)) and name != "EDRC"
-        if truth is None or unknown or is_bad(y_score.meant, len(y_true.meant)):
+        unknown = truth is not None and has_nan(y_true) and name != "EDRC"
+        if truth is None or unknown or is_bad(y_score, len(y_true.meant)):
             assert found is REFUSED, (measure, found)
             continue
         if setting.get("max_grade") is not None and max(y_true.meant) > setting["max_grade"]:
@@ -174,7 +177,7 @@ def test_measures_of_huge_and_tiny_grades(case, measure, rule):
     ties = tie_rules(measure)[rule % len(tie_rules(measure))]
     measure = with_ties(measure, ties)
     found = answer(measure.per_query, y_true.given, y_score.given, **arguments)
-    if truth is None or is_bad(y_score.meant, len(y_true.meant)):
+    if truth is None or is_bad(y_score, len(y_true.meant)):
         assert found is REFUSED
         return
     if found is REFUSED:
@@ -221,7 +224,7 @@ def test_evaluate_and_compare(case, other):
         for scores in (y_score, other[1])
     )
     for found, scores in ((first, y_score), (second, other[1])):
-        if truth is None or is_bad(scores.meant, len(y_true.meant)) or has_nan(y_true):
+        if truth is None or is_bad(scores, len(y_true.meant)) or has_nan(y_true):
             assert found is REFUSED
             continue
         ndcg = expected_values("NDCG", {}, "average", y_true.meant, scores.meant, truth[0])
@@ -237,10 +240,6 @@ def test_evaluate_and_compare(case, other):
         close(abs(row["difference"]), abs(second.mean()["NDCG"] - first.mean()["NDCG"]))
 
 
-def has_nan(y_true):
-    return any(map(math.isnan, y_true.meant))
-
-
 @given(rows(), st.sampled_from(["average", "best", "worst"]))
 @fuzz
 def test_curves(case, ties):
@@ -250,7 +249,7 @@ def test_curves(case, ties):
     by_cutoff = answer(
         cutoff_curve, y_true.given, y_score.given, ties=ties, measures="ndcg", **arguments
     )
-    if truth is None or has_nan(y_true) or is_bad(y_score.meant, len(y_true.meant)):
+    if truth is None or has_nan(y_true) or is_bad(y_score, len(y_true.meant)):
         assert by_threshold is REFUSED and by_cutoff is REFUSED
         return
     widths = np.diff(by_threshold.thresholds, prepend=0.0)
@@ -314,11 +313,3 @@ def test_a_run_joined_with_its_judgments(qrels, run, ties):
         kept = {pair for pair in judged | ranked if pair[0] in both}
         assert len(found.y_true) == len(found.y_score) == len(found.qid) == len(kept)
         assert len(set(found.qid.tolist())) == len(both)
-
-
-@pytest.mark.parametrize("bad", [object(), lambda: 1, b"x", math.nan, np.zeros((2, 2, 2))])
-def test_no_column_at_all(bad):
-    assert answer(sg.NDCG(), bad, [1, 2]) is REFUSED
-    assert answer(sg.NDCG(), [1, 2], bad) is REFUSED
-    assert answer(sg.NDCG(), [1, 2], [1, 2], qid=bad) is REFUSED
-    assert answer(sg.NDCG(), [1, 2], [1, 2], group=bad) is REFUSED

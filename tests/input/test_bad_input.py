@@ -143,6 +143,9 @@ NO_NUMBERS = {
     "a float": 1.5,
     "a NumPy scalar": np.float64(2),
     "an array of no dimension": np.array(3),
+    "NaN": np.nan,
+    "an object": object(),
+    "a function": len,
     "words": ["a", "b", "c", "d", "e", "f"],
     "digits": ["1", "2", "3", "4", "5", "6"],
     "word objects": np.array(["a", "b", "c", "d", "e", "f"], dtype=object),
@@ -220,7 +223,7 @@ def test_missing_query_ids(make):
 
 def test_what_is_no_column_of_query_ids():
     without_hash = [[[1], [1], [1], [2], [2], [2]], [1, 1, {}, 2, 2, {}], [{1}] * 6]
-    single = ["111222", b"111222", 7, np.array(7), np.int64(7)]
+    single = ["111222", b"111222", 7, np.array(7), np.int64(7), np.nan, object(), len]
     for qid in without_hash + single:
         check("qid", qid)
 
