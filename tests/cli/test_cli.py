@@ -247,8 +247,11 @@ def test_formats(files, capsys):
 
 def test_output_goes_to_a_file(files, capsys):
     expected = run(capsys, "evaluate", "qrels", "b.run").out
+    (files / "found.txt").write_text("old")
+    (files / "also").hardlink_to(files / "found.txt")
     assert run(capsys, "evaluate", "qrels", "b.run", "--output", "found.txt").out == ""
     assert (files / "found.txt").read_text() == expected
+    assert (files / "also").read_text() == "old"  # not written into, but replaced
     assert "No such file" in refused(capsys, "evaluate", "qrels", "b.run", "--output", "no/such")
 
 
