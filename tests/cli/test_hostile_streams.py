@@ -73,7 +73,7 @@ def piped(pipe, monkeypatch):
 ], ids=["gzip", "xz"])
 def test_what_unpacks_to_a_hundredfold_is_refused(files, capsys, pack, line):
     (files / "bomb").write_bytes(pack(line * (_files.MANY * 9 // 8 // len(line))))
-    said = refused(capsys, "evaluate", "qrels", "bomb")
+    said = refused(capsys, "evaluate qrels bomb")
     assert "unpack to more than 100 times their size" in said and "into a pipe" in said
 
 
@@ -81,7 +81,7 @@ def test_what_is_repeated_and_small_is_read(files, capsys):
     assert len(QRELS) * 50_000 < _files.MANY
     (files / "qrels.gz").write_bytes(gzip.compress(QRELS.encode() * 50_000))
     assert (files / "qrels.gz").stat().st_size < len(QRELS) * 50_000 / _files.MOST_PACKED
-    found = report(capsys, "evaluate", "qrels.gz", "run", "-m", "rr")
+    found = report(capsys, "evaluate qrels.gz run -m rr")
     assert found["run"]["mean"] == {"RR": 0.5}
 
 
@@ -89,7 +89,7 @@ def test_what_is_repeated_and_small_is_read(files, capsys):
 def test_an_endless_standard_input_is_refused(files, capsys, piped, monkeypatch, first):
     monkeypatch.setattr(_files, "MOST_PARQUET", 1 << 26)
     piped(first + b"x" * (1 << 20), times=200)
-    said = refused(capsys, "evaluate", "-", "--score-column", "s")
+    said = refused(capsys, "evaluate - --score-column s")
     assert "lift the limit by --max-line" in said
 
 
@@ -116,7 +116,7 @@ def test_the_command_reads_from_a_pipe_of_the_shell(files):
 def test_a_parquet_table_may_come_through_a_pipe(files, capsys, piped):
     frame = pd.DataFrame({"query": ["q", "q"], "grade": [0, 1], "score": [2.0, 1.0]})
     piped(frame.to_parquet())
-    found = report(capsys, "evaluate", "-", "--score-column", "score", "-m", "rr")
+    found = report(capsys, "evaluate - --score-column score -m rr")
     assert found["score"]["mean"] == {"RR": 0.5}
 
 

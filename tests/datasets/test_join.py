@@ -68,6 +68,9 @@ def test_rows_and_their_order():
     counted = join_run(QRELS, RUN, missing="count")
     assert rows(counted) == [*expected, ("q3", "e", 3, -math.inf)]
     assert counted.missing.tolist() == ["q3"] and counted.unjudged.tolist() == ["q9"]
+    # A judgment that is repeated is one.
+    repeated = {name: [*values, values[1], values[1]] for name, values in QRELS.items()}
+    assert rows(join_run(repeated, RUN)) == rows(join_run(QRELS, RUN))
 
 
 def test_types():
@@ -136,11 +139,6 @@ def test_what_is_handed_in_stays_as_it_was():
     for values in (qrels["grade"], run["score"]):
         values.flags.writeable = False
     join_run(qrels, run, ties="trec")
-
-
-def test_a_judgment_that_is_repeated_is_one():
-    repeated = {name: [*values, values[1], values[1]] for name, values in QRELS.items()}
-    assert rows(join_run(repeated, RUN)) == rows(join_run(QRELS, RUN))
 
 
 # ------------------------------------------------------------------------------ trec_eval

@@ -77,12 +77,9 @@ def test_line_ends(write):
         assert data.qid.tolist() == ["a", "b"] and data.X.toarray().ravel().tolist() == [1, 2]
 
 
-def test_rows_keep_the_order_of_the_file_where_queries_alternate(write):
+def test_rows_without_features_and_queries_that_alternate(write):
     data = read_letor(write("1 qid:b 1:1\n2 qid:a 1:2\n3 qid:b 1:3\n"))
     assert data.qid.tolist() == ["b", "a", "b"] and data.y.tolist() == [1, 2, 3]
-
-
-def test_rows_without_features(write):
     assert read_letor(write("1 qid:1\n0 qid:1 3:1\n")).X.toarray().tolist() == [[0] * 3, [0, 0, 1]]
     assert read_letor(write("1 qid:1\n0 qid:1\n")).X.shape == (2, 0)
     assert read_letor(write("1 qid:1\n0 qid:1\n"), n_features=2).X.shape == (2, 2)
@@ -96,19 +93,14 @@ def test_missing_and_infinite_features_and_negative_grades_are_kept(write):
 
 def test_n_features_widens(write):
     path = write("1 qid:1 2:5\n")
-    assert read_letor(path).X.shape == (1, 2)
-    data = read_letor(path, n_features=4)
-    assert data.X.toarray().tolist() == [[0, 5, 0, 0]]
-    assert read_letor(path, n_features=2).X.shape == (1, 2)
-
-
-def test_bad_n_features(write):
+    assert read_letor(path).X.shape == read_letor(path, n_features=2).X.shape == (1, 2)
+    assert read_letor(path, n_features=4).X.toarray().tolist() == [[0, 5, 0, 0]]
     for value in (0, -1, 2.5, "3", True):
         with pytest.raises(ValueError, match=f"n_features must be .*; got {value!r}"):
-            read_letor(write("1 qid:1 1:5\n"), n_features=value)
-
-
-def test_the_largest_index(write):
+            read_letor(path, n_features=value)
+    path = write(GOOD + "1 qid:1 1:1 4:2\n")
+    with pytest.raises(ValueError, match="line 2: .* from 1 to n_features=3; got '4:2'"):
+        read_letor(path, n_features=3)
     assert read_letor(write("1 qid:1 2147483647:5\n")).X.shape == (1, 2**31 - 1)
 
 
@@ -220,18 +212,10 @@ def test_errors_name_file_and_line(write, monkeypatch, line, message):
 def test_lines_are_counted_with_blanks_and_comments(write):
     with pytest.raises(ValueError, match="line 5: the grade"):
         read_letor(write("# one\n\n1 qid:1 1:1\n\nbad qid:1\n"))
-
-
-def test_a_comment_in_another_encoding_is_no_error(write):
+    # A comment in another encoding is no error.
     assert read_letor(write(b"1 qid:1 1:1 # caf\xe9\n")).doc_id.tolist() == [None]
     with pytest.raises(ValueError, match="line 2: the grade"):
         read_letor(write(b"1 qid:1 1:1 # caf\xe9\nx qid:1\n"))
-
-
-def test_index_above_n_features(write):
-    path = write(GOOD + "1 qid:1 1:1 4:2\n")
-    with pytest.raises(ValueError, match="line 2: .* from 1 to n_features=3; got '4:2'"):
-        read_letor(path, n_features=3)
 
 
 def test_a_file_without_rows(write):
@@ -262,17 +246,13 @@ def test_what_is_not_a_file(tmp_path):
 
 
 def test_ohsumed(data_dir):
-    data = read_letor(data_dir / "ohsumed" / "OHSUMED.txt.gz")
+    path = data_dir / "ohsumed" / "OHSUMED.txt.gz"
+    data = read_letor(path)
     assert data.X.shape == (16_140, 25) and len(data.y) == 16_140
     assert len(set(data.qid)) == 106 and set(data.y) == {0, 1, 2}
     assert (data.qid[0], data.doc_id[0], data.y[0]) == ("1", "40626", 2)
     assert data.X[0, 0] == 3 and data.X[0, 24] == -3.87512
     assert None not in set(data.doc_id)
-
-
-def test_ohsumed_as_scikit_learn_reads_it(data_dir):
-    path = data_dir / "ohsumed" / "OHSUMED.txt.gz"
-    data = read_letor(path)
     X, y, qid = load_svmlight_file(path, zero_based=False, query_id=True)
     assert (data.X != X).nnz == 0
     np.testing.assert_array_equal(data.y, y)
@@ -342,9 +322,6 @@ def test_sizes_become_numbers_of_queries(write):
 def test_sizes_that_do_not_fit(write, text, sizes, problem):
     with pytest.raises(ValueError, match=problem):
         read_letor(write(text), group=write(sizes, "sizes"))
-
-
-def test_sizes_in_memory_are_told_what_to_become(write):
     with pytest.raises(TypeError, match=r"group must be the path .*np\.repeat"):
         read_letor(write("1 1:1\n"), group=[1])
 

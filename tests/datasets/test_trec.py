@@ -51,12 +51,19 @@ def test_white_space_and_packing_do_not_matter(read, text):
         assert columns(read(io.BytesIO(changed))) == columns(read(io.BytesIO(text))), changed
 
 
-def test_paths_and_packed_paths(tmp_path):
+def test_paths_packed_paths_and_open_files(tmp_path):
     (tmp_path / "run").write_bytes(RUN)
     (tmp_path / "packed").write_bytes(gzip.compress(RUN))
     expected = columns(read_run(io.BytesIO(RUN)))
     assert columns(read_run(tmp_path / "run")) == expected
     assert columns(read_run(str(tmp_path / "packed"))) == expected
+    file = io.BytesIO(RUN)
+    assert columns(read_run(file)) == expected
+    assert not file.closed
+    with pytest.raises(TypeError, match="binary mode"):
+        read_run(io.StringIO("1 Q0 a 1 1 s\n"))
+    with pytest.raises(TypeError, match="path must be text or a Path; got 3"):
+        read_qrels(3)
 
 
 @pytest.mark.usefixtures("arrow")
@@ -143,9 +150,7 @@ def test_identical_judgments_are_one():
         ValueError, match=r"line 7: query '2' has document 'a' with grade -1, .* 0 before \(line 5"
     ):
         read_qrels(io.BytesIO(text))
-
-
-def test_lines_are_counted_where_judgments_were_repeated():
+    # Lines are counted with those that repeat others.
     table = _trec.read_judgments(io.BytesIO(b"1 0 a 2\n1 0 a 2\n\n1 0 b 1\n1 0 a 2\n1 0 c 0"), 0)
     assert [table.place(row) for row in range(3)] == ["line 1", "line 4", "line 6"]
 
@@ -156,12 +161,6 @@ def test_a_progress_bar_is_silent_where_there_is_no_terminal(tmp_path, capsys):
     assert columns(read_run(tmp_path / "run", progress=True)) == expected
     assert columns(read_run(io.BytesIO(gzip.compress(RUN)), progress=True)) == expected
     assert capsys.readouterr() == ("", "")
-
-
-def test_an_open_file_stays_open():
-    file = io.BytesIO(RUN)
-    read_run(file)
-    assert not file.closed
 
 
 # ------------------------------------------------------------------------------- bad files
@@ -220,19 +219,6 @@ def test_a_cut_file_is_an_error_that_says_where(tmp_path):
         read_run(path)
 
 
-def test_a_file_in_text_mode_is_refused():
-    with pytest.raises(TypeError, match="binary mode"):
-        read_run(io.StringIO("1 Q0 a 1 1 s\n"))
-    with pytest.raises(TypeError, match="path must be text or a Path; got 3"):
-        read_qrels(3)
-
-
-def test_the_same_document_for_other_queries_is_no_duplicate():
-    rows = [(q, d) for q in range(300) for d in range(30)]
-    text = "".join(f"{q} 0 {d} 1\n" for q, d in rows)
-    assert len(read_qrels(io.BytesIO(text.encode())).query) == 9000
-
-
 def test_a_duplicate_is_known_by_every_letter():
     for length in (1, 7, 8, 9, 16, 17, 40):
         ids = ["x" * i + letter + "x" * (length - i - 1) for i in range(length) for letter in "yzé"]
@@ -241,6 +227,9 @@ def test_a_duplicate_is_known_by_every_letter():
         twice = f"line {len(ids) + 1}: .*with grade 1 before .line {len(ids)}"
         with pytest.raises(ValueError, match=twice):
             read_qrels(io.BytesIO(f"{text}1 0 {ids[-1]} 2\n".encode()))
+    # The same documents of other queries are none.
+    text = "".join(f"{query} 0 {document} 1\n" for query in range(300) for document in range(30))
+    assert len(read_qrels(io.BytesIO(text.encode())).query) == 300 * 30
 
 
 def test_hashes_that_meet_by_chance_are_no_duplicates():

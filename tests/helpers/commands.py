@@ -7,20 +7,20 @@ import sys
 from skgraded.cli import main
 
 
-def run(capsys, *arguments):
-    """Standard output and standard error of a command that succeeds."""
-    assert main(arguments) == 0
+def run(capsys, words, *more):
+    """Standard output and standard error of a command that succeeds: words, and further ones."""
+    assert main([*words.split(), *more]) == 0
     return capsys.readouterr()
 
 
-def report(capsys, *arguments):
-    return json.loads(run(capsys, *arguments, "--format", "json").out)
+def report(capsys, words, *more):
+    return json.loads(run(capsys, words, *more, "--format", "json").out)
 
 
-def refused(capsys, *arguments):
+def refused(capsys, words, *more):
     """The one line of a command that fails."""
     try:
-        code = main(arguments)
+        code = main([*words.split(), *more])
     except SystemExit as stop:  # argparse
         code = stop.code
     out, error = capsys.readouterr()
