@@ -173,6 +173,22 @@ def test_queries_of_a_parquet_table_may_be_dates(files, unit):
     assert evaluation.per_query["RR"].tolist() == [1 / 2, 1]
 
 
+@pytest.mark.parametrize("form", ["table", "csv", "json", "markdown", "latex"])
+def test_dates_are_printed_as_dates(files, capsys, form):
+    days = ["2026-01-02T00:00:00.000000000", "2026-01-01T00:00:00.000000000"]
+    frame = pd.DataFrame({
+        "query": np.array(days, dtype="datetime64[ns]").repeat(2), "grade": [1, 0, 0, 1],
+        "score": [2, 1, 2, 1], "other": [1, 2, 2, 1],
+    })
+    frame.to_parquet("t.parquet")
+    options = f"t.parquet -m rr --per-query --format {form}"
+    out = run(capsys, f"evaluate {options}").out
+    assert [out.count(day) for day in days] == [1, 1]
+    out = run(capsys, f"compare {options} --score-column score --score-column other").out
+    n = 2 if form == "json" else 1  # there once a system
+    assert [out.count(day) for day in days] == [n, n]
+
+
 def test_queries_that_differ_are_named_as_dates_too():
     days = np.array(["2024-02-29", "2024-03-01"], dtype="M8[ns]")
     evaluations = {
@@ -419,10 +435,13 @@ def test_tables_have_names_by_default_and_parquet_keeps_types(files, capsys):
     assert found == report(capsys, "evaluate t.parquet -m rr --per-query")
 
 
-def test_documents_of_a_table_order_ties_as_trec_eval(files, capsys):
+def test_documents_of_a_table(files, capsys):
     (files / "t.csv").write_text("query,document,grade,score\n1,a,1,1\n1,b,0,1\n1,c,0,1\n")
     found = report(capsys, "evaluate t.csv --document-column document --ties trec -m rr")
-    assert found["score"]["mean"] == {"RR": 1 / 3}
+    assert found["score"]["mean"] == {"RR": 1 / 3}  # ties as trec_eval orders them
+    # They may be called true beside numbers of 0 and 1.
+    (files / "t.csv").write_text("query,grade,score,document\nq,1,1,True\nq,0,0,false\n")
+    assert report(capsys, "evaluate t.csv -m rr")["score"]["mean"] == {"RR": 1}
 
 
 @pytest.mark.parametrize(
@@ -465,24 +484,16 @@ def test_scores_of_a_table_are_the_numbers_that_were_written(tmp_path, quote):
     assert scores_of(tmp_path / "t.csv") == values
 
 
-def test_numbers_of_a_table_are_read_as_python_reads_them(tmp_path):
+def test_numbers_of_a_table_are_read_as_python_reads_them(files, capsys):
     words = ["1e400", "-1e400", "Infinity", "+1", " 2 ", ".5", "5.", "1e-400", "00012"]
     lines = [f"q,1,{word}\n" for word in words]
-    (tmp_path / "t.csv").write_text("query,grade,score\n" + "".join(lines))
-    assert scores_of(tmp_path / "t.csv") == [float(word) for word in words]
-
-
-def test_a_column_of_what_is_no_number(files, capsys):
+    (files / "t.csv").write_text("query,grade,score\n" + "".join(lines))
+    assert scores_of(files / "t.csv") == [float(word) for word in words]
     for word in ("True", "FALSE", "0x10", "1_0", "1d5", "１", "nan(1)", "1 2"):
         (files / "t.csv").write_text(f"query,grade,score\nq,1,{word}\nq,0,{word}\n")
         assert refused(capsys, "evaluate t.csv").startswith(
             f"skgraded: t.csv: line 2: score must be a number; got {word!r}"
         )
-
-
-def test_documents_may_be_called_true_beside_numbers_of_0_and_1(files, capsys):
-    (files / "t.csv").write_text("query,grade,score,document\nq,1,1,True\nq,0,0,false\n")
-    assert report(capsys, "evaluate t.csv -m rr")["score"]["mean"] == {"RR": 1}
 
 
 @pytest.mark.parametrize(
@@ -747,10 +758,11 @@ def folder(tmp_path, monkeypatch):
     return frame
 
 
-@pytest.mark.parametrize("path", ["scores", "scores/*.parquet"])
-@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
+@pytest.mark.parametrize("path, partitioning", [
+    ("scores", "shuffle"), ("scores/*.parquet", "clustered"), ("scores", "whole"),
+])
 def test_a_folder_or_a_pattern_of_parquet_files(folder, capsys, path, partitioning):
-    found = report(capsys, "evaluate", path, "--partitioning", partitioning)
+    found = report(capsys, f"evaluate {path} --partitioning {partitioning}")
     expected = sg.evaluate(folder["grade"], folder["score"], qid=folder["query"])
     assert list(found) == ["score"] and found["score"]["n_queries"] == 30
     assert found["score"]["mean"] == pytest.approx(expected.mean(), rel=1e-14)
