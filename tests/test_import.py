@@ -61,12 +61,9 @@ def test_scikit_learn_comes_with_what_needs_it_and_not_before(loaded):
     assert "sklearn" in loaded["import skgraded.model_selection, skgraded.inspection"]
 
 
-def test_the_doors_to_the_boosting_libraries_are_opened_by_those_who_train_only(loaded):
+def test_boosting_libraries_come_for_those_who_train_and_pyplot_for_new_figures_only(loaded):
     assert "skgraded.lightgbm" not in loaded["import skgraded as sg"]
     assert "skgraded.lightgbm" in loaded["import skgraded.lightgbm"]
-
-
-def test_pyplot_is_loaded_for_new_figures_only(loaded):
     assert "matplotlib.pyplot" not in list(loaded.values())[-1]
 
 
@@ -78,16 +75,13 @@ NEEDED = {
     ("batches", "pyarrow"): 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
     ("batches", "pandas"): 'A check of text ids needs pandas: pip install "skgraded[all]"',
 }
-USES = {
-    "batches": """
-import skgraded as sg
+BATCHES = """
 day = None
 if missing != "pyarrow":
     import pyarrow as pa
     day = pa.table({"y": [1, 0], "s": [2, 1], "q": ["a", "a"]})
-sg.evaluate_batches([day], "y", "s", "q", partitioning="whole")
-""",
-}
+skgraded.evaluate_batches([day], "y", "s", "q", partitioning="whole")
+"""
 # A process for each use, each as if a library were missing. The package is imported before.
 WITHOUT = """
 import json, os, sys
@@ -115,7 +109,9 @@ def test_a_missing_library_is_one_line_that_says_what_to_install():
         (use, missing) for use, missing in NEEDED
         if all(map(find_spec, {use.rpartition(".")[2], missing} & {"dask", "pyspark"}))
     ]
-    uses = json.dumps([(USES.get(use, f"import {use}"), missing) for use, missing in needed])
+    uses = json.dumps([
+        (BATCHES if use == "batches" else f"import {use}", missing) for use, missing in needed
+    ])
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, uses], capture_output=True, text=True, timeout=60
     )

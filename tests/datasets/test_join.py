@@ -73,13 +73,16 @@ def test_rows_and_their_order():
     assert rows(join_run(repeated, RUN)) == rows(join_run(QRELS, RUN))
 
 
-def test_types():
+def test_measures_take_the_rows_by_their_types():
     joined = join_run(QRELS, RUN)
     assert list(joined) == ["y_true", "y_score", "qid", "doc_id", "missing", "unjudged"]
     assert joined.y_true.dtype == joined.y_score.dtype == np.float64
     assert joined.qid.dtype == joined.doc_id.dtype == object
     nothing = join_run(QRELS, {**QRELS, "score": QRELS["grade"]})
     assert nothing.missing.shape == nothing.unjudged.shape == (0,)
+    counted = join_run(QRELS, RUN, missing="count")
+    found = sg.RR(ties="worst").per_query(counted.y_true, counted.y_score, qid=counted.qid)
+    assert found.tolist() == [1 / 2, 1, 0]
 
 
 PAIRS = st.lists(
@@ -125,12 +128,6 @@ def test_ids_that_are_no_texts_order_ties_as_texts():
     joined = join_run(qrels, {**qrels, "score": [0, 0, 0]}, ties="trec")
     assert joined.doc_id[np.argsort(-joined.y_score)].tolist() == [9, 100, 10]
     assert joined.doc_id.tolist() == [9, 10, 100]
-
-
-def test_measures_take_the_rows():
-    joined = join_run(QRELS, RUN, missing="count")
-    found = sg.RR(ties="worst").per_query(joined.y_true, joined.y_score, qid=joined.qid)
-    assert found.tolist() == [1 / 2, 1, 0]
 
 
 def test_what_is_handed_in_stays_as_it_was():

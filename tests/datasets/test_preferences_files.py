@@ -27,12 +27,9 @@ def rows(text):
     return list(zip(*(values.tolist() for values in bunch.values()), strict=True))
 
 
-@pytest.mark.parametrize("text", [TRIPLES, SHOWN])
-def test_preferences_to_columns(text):
-    assert rows(text) == [("31_1", "d1", "d2"), ("31_1", "d2", "d3"), ("32_1", "d1", "d9")]
-
-
-def test_levels_to_pairs_once_a_group():
+def test_preferences_to_columns_and_levels_to_pairs_once_a_group():
+    for text in (TRIPLES, SHOWN):
+        assert rows(text) == [("31_1", "d1", "d2"), ("31_1", "d2", "d3"), ("32_1", "d1", "d9")]
     assert rows(LEVELS) == [
         ("31_1", "d1", "d2"), ("31_1", "d1", "d3"), ("31_1", "d1", "d4"),
         ("31_1", "d2", "d3"), ("31_1", "d2", "d4"), ("31_1", "d2", "d1"),
