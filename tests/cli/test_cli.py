@@ -340,7 +340,7 @@ def test_the_baseline_may_be_given_as_a_path(files, capsys):
     assert "Did you mean 'c.run'" in error
 
 
-def test_compare_needs_the_same_queries(files, capsys):
+def test_compare_needs_the_same_queries_and_two_runs(files, capsys):
     error = refused(capsys, "compare qrels a.run b.run")
     assert "a.run lacks 1 of the 3 judged queries of b.run, 'q3' the first: give -c" in error
     assert "compare needs two runs" in refused(capsys, "compare qrels b.run")
@@ -361,6 +361,8 @@ def test_a_letor_file_and_scores(files, capsys):
     (files / "tied.txt").write_text("1\n1\n1\n")
     trec = report(capsys, "evaluate test.letor tied.txt -m rr --ties trec")
     assert trec["tied.txt"]["mean"] == {"RR": (1 / 2 + 1) / 2}
+    (files / "test.letor").write_text("1 qid:1 1:1\n" * 3)
+    assert "--ties trec needs the id" in refused(capsys, "evaluate test.letor tied.txt --ties trec")
 
 
 @pytest.mark.parametrize(
@@ -381,12 +383,6 @@ def test_bad_letor_files_and_scores(files, capsys, letor, scores, problem):
     (files / "test.letor").write_text(letor)
     (files / "scores").write_text(scores)
     assert re.search(problem, refused(capsys, "evaluate test.letor scores"))
-
-
-def test_ties_by_trec_need_document_ids(files, capsys):
-    (files / "test.letor").write_text("1 qid:1 1:1\n")
-    (files / "scores").write_text("1\n")
-    assert "--ties trec needs the id" in refused(capsys, "evaluate test.letor scores --ties trec")
 
 
 # ----------------------------------------------------------------------------------- tables
@@ -593,16 +589,14 @@ def test_what_a_terminal_would_obey_is_shown(files, capsys, monkeypatch):
     for form in ("table", "markdown", "latex", "json"):
         assert not set("\x1b\u202e\x9b") & set(printed(form)), form
         assert "u202e" in printed(form) and "u001b" in printed(form)
+    # So do errors.
+    assert "--no=\\u001b\\u202e" in refused(capsys, "evaluate q r", "--no=\x1b\u202e")
+    said = refused(capsys, "evaluate", "no\x1b[2Jthing\udc80.csv")
+    assert "\\u001b[2J" in said and "\\udc80" in said and "\x1b" not in said
     assert HOSTILE in printed("csv")  # ids as they are, but for a terminal
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for form in ("csv", "html"):
         assert not set("\x1b\u202e\x9b") & set(printed(form)), form
-
-
-def test_errors_show_what_a_terminal_would_obey(files, capsys):
-    assert "--no=\\u001b\\u202e" in refused(capsys, "evaluate q r", "--no=\x1b\u202e")
-    said = refused(capsys, "evaluate", "no\x1b[2Jthing\udc80.csv")
-    assert "\\u001b[2J" in said and "\\udc80" in said and "\x1b" not in said
 
 
 @pytest.mark.parametrize("packed, pack", [("bz2", bz2.compress), ("xz", lzma.compress)])

@@ -149,12 +149,9 @@ def test_memory_that_runs_out_is_one_line(files):
 
 # Streams -----------------------------------------------------------------------------------------
 
-def test_a_closed_standard_error_leaves_standard_output_alone(files):
+def test_a_closed_standard_error_leaves_standard_output_alone_and_a_full_one_is_named(files):
     done = shell("SKGRADED evaluate qrels none 2>&-")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
-
-
-def test_a_full_standard_output_is_named(files):
     done = shell("SKGRADED measures > /dev/full")
     assert refused_in_one_line(done) == "skgraded: standard output: No space left on device\n"
 

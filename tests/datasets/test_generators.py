@@ -44,11 +44,12 @@ def test_types_and_shapes():
     assert X.dtype == np.float64 and np.isfinite(X).all()
     assert np.issubdtype(y.dtype, np.integer) and np.issubdtype(qid.dtype, np.integer)
     assert X.shape == (len(y), 4) and y.shape == qid.shape
+    for n_features in (1, 2):
+        X, y, _ = make_ranking(n_features=n_features, random_state=0)
+        assert X.shape[1] == n_features and np.unique(y).tolist() == [0, 1, 2, 3, 4]
     X, y, _ = make_ranking(np.int64(3), 4.0, np.uint8(2), np.int32(3), random_state=0)
     assert X.shape[1] == 2 and y.max() == 2
-
-
-def test_rows_of_a_query_are_together_and_every_query_has_some():
+    # Rows of a query are together, and every query has some.
     qid = make_ranking(n_queries=50, n_documents=3, random_state=1)[2]
     assert (np.diff(qid) >= 0).all()
     assert np.unique(qid).tolist() == list(range(50))
@@ -83,12 +84,6 @@ def test_few_queries_have_nothing_relevant():
     _, y, qid = make_ranking(2000, random_state=0)
     nothing = np.bincount(qid, weights=y) == 0
     assert 0 < nothing.mean() < 0.03
-
-
-def test_few_features_suffice():
-    for n_features in (1, 2):
-        X, y, _ = make_ranking(n_features=n_features, random_state=0)
-        assert X.shape[1] == n_features and np.unique(y).tolist() == [0, 1, 2, 3, 4]
 
 
 # Swapped rankings ---------------------------------------------------------------------------------

@@ -63,14 +63,11 @@ def test_the_comment_may_hold_the_document(write, comment, expected):
     assert data.X.toarray().ravel().tolist() == [2, 3]
 
 
-def test_blank_lines_and_comments_are_skipped(write):
+def test_blank_lines_comments_and_line_ends_are_skipped(write):
     path = write("# a comment\n\n1 qid:a 1:1\n  \t\n #docid = 3\n\r\n2 qid:b 1:2\n\n")
     data = read_letor(path)
     assert data.y.tolist() == [1, 2] and data.qid.tolist() == ["a", "b"]
     assert data.X.shape == (2, 1)
-
-
-def test_line_ends(write):
     for end in ("\n", "\r\n", " \n", "\t\r\n"):
         data = read_letor(write(f"1  qid:a\t1:1{end}2 qid:b 1:2 #docid = x{end}"))
         assert data.y.tolist() == [1, 2] and data.doc_id.tolist() == [None, "x"], repr(end)

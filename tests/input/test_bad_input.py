@@ -71,19 +71,18 @@ def polars_series(values):
     return pytest.importorskip("polars").Series("x", values)
 
 
-# --- lengths -----------------------------------------------------------------------------------
-
-
 def test_lengths_that_differ():
     for argument in ("y_score", "qid", "sample_weight"):
         for n in (1, 5, 7):
             check(argument, [1.0] * n, str(n), "6")
 
 
-def test_empty_input():
+def test_empty_input_and_none():
     for argument in ALL_COLUMNS:
         for empty in ([], (), np.array([]), np.empty((0, 3))):
             check(argument, empty)
+    check("y_true", None)
+    check("y_score", None)
     for more in ({}, {"qid": []}):
         with pytest.raises(ValueError, match="y_true.*empty"):
             sg.NDCG()([], [], **more)
@@ -170,11 +169,6 @@ def test_what_is_no_column_of_numbers_is_refused(values):
         check(argument, values)
 
 
-def test_none_is_no_column():
-    check("y_true", None)
-    check("y_score", None)
-
-
 def test_the_row_of_what_is_no_number_is_named():
     values = np.array([1, 2, 3, "x", 5, "y"], dtype=object)
     for argument in ALL_NUMBERS:
@@ -192,7 +186,7 @@ def test_masked_entries_are_refused():
         check(argument, values)
 
 
-# --- queries -----------------------------------------------------------------------------------
+# --- queries and weights -----------------------------------------------------------------------
 
 NUMBERS, TEXTS = [1, 1, None, 2, 2, None], ["a", "a", None, "b", "b", None]
 MISSING = {
@@ -241,9 +235,6 @@ def test_group_sizes_that_are_no_sizes():
     check("group", [3, np.nan, 3], "nan")
     check("group", [3, np.inf], "inf")
     check("group", [3, None, 3], "1")
-
-
-# --- weights -----------------------------------------------------------------------------------
 
 
 def test_weights_that_are_no_weights():
