@@ -27,7 +27,7 @@ def _out_of_fold_scores(X, y, qid):
 
 @pytest.mark.parametrize("parameters", [
     {}, {"random_state": 1}, {"n_levels": 2}, {"n_levels": 3}, {"n_levels": 10},
-    {"n_documents": 10}, {"n_documents": 40, "n_features": 20}, {"n_features": 3},
+    {"n_documents": 10}, {"n_documents": 30, "n_features": 15}, {"n_features": 3},
     pytest.param({"n_documents": 120}, marks=pytest.mark.nightly),
     pytest.param({"n_features": 50}, marks=pytest.mark.nightly),
 ], ids=str)

@@ -26,7 +26,7 @@ from skgraded.measures.preferences import edrc_score
 
 EXAMPLES = os.environ.get("SKGRADED_EXAMPLES")
 fuzz = settings(
-    max_examples=int(EXAMPLES or 60), derandomize=EXAMPLES is None, database=None, deadline=None,
+    max_examples=int(EXAMPLES or 100), derandomize=EXAMPLES is None, database=None, deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 PACKAGE = str(Path(sg.__file__).parent)
