@@ -78,9 +78,10 @@ def made(kind, values, instead):
 
 
 NUMBERS = [
-    list, tuple, _of_objects, _frozen,
+    list, tuple, _of_objects,
     lambda values: np.ma.masked_invalid(np.array(values, dtype=float)),
     lambda values: np.repeat(np.array(values, dtype=float), 2)[::2],
+    _frozen,
     lambda values: [Decimal(float(value)) for value in values],
     lambda values: [Fraction(float(value)) for value in values],
     lambda values: memoryview(np.array(values, dtype=float)),
