@@ -1,4 +1,8 @@
-"""Made-up ranking problems: they can be learnt, but not well."""
+"""Made-up data: problems that can be learnt, but not well, and rankings some swaps from ideal."""
+
+from collections import Counter
+from functools import partial
+from itertools import combinations
 
 import lightgbm as lgb
 import numpy as np
@@ -6,7 +10,9 @@ import pytest
 from sklearn.model_selection import GroupKFold
 
 import skgraded as sg
-from skgraded.datasets import make_ranking
+from skgraded.datasets import make_ranking, make_swapped_rankings
+
+# Ranking problems ---------------------------------------------------------------------------------
 
 
 def _out_of_fold_scores(X, y, qid):
@@ -19,38 +25,18 @@ def _out_of_fold_scores(X, y, qid):
     return scores
 
 
-def _gain_of_learning(**parameters):
-    """NDCNG@5 of a constant model and of a default LGBMRanker."""
-    X, y, qid = make_ranking(n_queries=100, **parameters)
+@pytest.mark.parametrize("parameters", [
+    {}, {"random_state": 1}, {"n_levels": 2}, {"n_levels": 3}, {"n_levels": 10},
+    {"n_documents": 10}, {"n_documents": 30, "n_features": 15}, {"n_features": 3},
+    pytest.param({"n_documents": 120}, marks=pytest.mark.nightly),
+    pytest.param({"n_features": 50}, marks=pytest.mark.nightly),
+], ids=str)
+def test_a_ranker_learns_it_but_not_well(parameters):
+    X, y, qid = make_ranking(n_queries=100, **{"random_state": 0, **parameters})
     measure = sg.NDCNG(k=5)
     constant = measure(y, np.zeros(len(y)), qid=qid)
-    return constant, measure(y, _out_of_fold_scores(X, y, qid), qid=qid)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_ranker_learns_it_but_not_well(seed):
-    constant, learned = _gain_of_learning(random_state=seed)
-    assert constant + 0.1 < learned < constant + 0.35
-    assert learned < 0.95
-
-
-@pytest.mark.parametrize(
-    "shape",
-    [
-        {"n_levels": 2},
-        {"n_levels": 3},
-        {"n_levels": 10},
-        {"n_documents": 10},
-        {"n_documents": 120},
-        {"n_features": 3},
-        {"n_features": 50},
-    ],
-    ids=str,
-)
-def test_a_ranker_learns_other_shapes_too(shape):
-    constant, learned = _gain_of_learning(random_state=0, **shape)
-    assert constant + 0.1 < learned < constant + 0.35
-    assert learned < 0.95
+    learned = measure(y, _out_of_fold_scores(X, y, qid), qid=qid)
+    assert constant + 0.1 < learned < min(constant + 0.35, 0.95)
 
 
 def test_types_and_shapes():
@@ -58,33 +44,30 @@ def test_types_and_shapes():
     assert X.dtype == np.float64 and np.isfinite(X).all()
     assert np.issubdtype(y.dtype, np.integer) and np.issubdtype(qid.dtype, np.integer)
     assert X.shape == (len(y), 4) and y.shape == qid.shape
-
-
-def test_rows_of_a_query_are_together_and_every_query_has_some():
+    for n_features in (1, 2):
+        X, y, _ = make_ranking(n_features=n_features, random_state=0)
+        assert X.shape[1] == n_features and np.unique(y).tolist() == [0, 1, 2, 3, 4]
+    X, y, _ = make_ranking(np.int64(3), 4.0, np.uint8(2), np.int32(3), random_state=0)
+    assert X.shape[1] == 2 and y.max() == 2
+    # Rows of a query are together, and every query has some.
     qid = make_ranking(n_queries=50, n_documents=3, random_state=1)[2]
     assert (np.diff(qid) >= 0).all()
     assert np.unique(qid).tolist() == list(range(50))
 
 
-@pytest.mark.parametrize("n_documents", [2, 3, 20, 121])
-def test_sizes_vary_around_n_documents(n_documents):
-    sizes = np.bincount(make_ranking(2000, n_documents, 1, random_state=0)[2])
-    half = n_documents // 2
-    assert sizes.min() == n_documents - half and sizes.max() == n_documents + half
-    assert abs(sizes.mean() / n_documents - 1) < 0.05
-
-
-def test_one_document_each():
+def test_sizes_vary_around_n_documents():
+    for n_documents in (2, 3, 20, 121):
+        sizes = np.bincount(make_ranking(2000, n_documents, 1, random_state=0)[2])
+        half = n_documents // 2
+        assert sizes.min() == n_documents - half and sizes.max() == n_documents + half
+        assert abs(sizes.mean() / n_documents - 1) < 0.05
     assert np.bincount(make_ranking(5, 1, random_state=0)[2]).tolist() == [1] * 5
 
 
-@pytest.mark.parametrize("n_documents", [8_000, 9_999, 10_000])
-def test_queries_are_not_longer_than_lightgbm_takes(n_documents):
-    sizes = np.bincount(make_ranking(40, n_documents, 1, random_state=0)[2])
-    assert n_documents <= sizes.max() <= 10_000
-
-
-def test_longer_queries_can_be_asked_for():
+def test_queries_are_not_longer_than_lightgbm_takes_unless_asked():
+    for n_documents in (8_000, 9_999, 10_000):
+        sizes = np.bincount(make_ranking(40, n_documents, 1, random_state=0)[2])
+        assert n_documents <= sizes.max() <= 10_000
     sizes = np.bincount(make_ranking(3, 12_000, 1, random_state=0)[2])
     assert (np.abs(sizes - 12_000) <= 6_000).all() and len(set(sizes)) == 3
 
@@ -103,39 +86,159 @@ def test_few_queries_have_nothing_relevant():
     assert 0 < nothing.mean() < 0.03
 
 
-@pytest.mark.parametrize("n_features", [1, 2])
-def test_few_features_suffice(n_features):
-    X, y, _ = make_ranking(n_features=n_features, random_state=0)
-    assert X.shape[1] == n_features and np.unique(y).tolist() == [0, 1, 2, 3, 4]
+# Swapped rankings ---------------------------------------------------------------------------------
 
 
-def test_the_seed_determines_the_data():
-    one, again = make_ranking(random_state=3), make_ranking(random_state=3)
-    from_state = make_ranking(random_state=np.random.RandomState(3))
-    for a, b, c in zip(one, again, from_state, strict=True):
-        np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(a, c)
-    assert not np.array_equal(one[0][:50], make_ranking(random_state=4)[0][:50])
-    assert not np.array_equal(make_ranking()[0][:50], make_ranking()[0][:50])
+def mean_of(measure, grades):
+    """Mean of a measure over rankings given as grades in ranked order."""
+    n_rankings, n_documents = grades.shape
+    scores = np.tile(-np.arange(n_documents), n_rankings)
+    return measure(grades.ravel(), scores, group=[n_documents] * n_rankings)
 
 
-@pytest.mark.parametrize("name", ["n_queries", "n_documents", "n_features", "n_levels"])
-@pytest.mark.parametrize("value", [0, -1, 2.5, np.nan, "3", None, True])
-def test_bad_numbers_name_the_argument_and_the_value(name, value):
-    with pytest.raises(ValueError, match=rf"{name} must be .*; got {value!r}"):
-        make_ranking(**{name: value})
+def test_by_default_100_rankings_of_100_documents_with_10_levels():
+    grades = make_swapped_rankings()
+    assert grades.shape == (100, 100) and np.issubdtype(grades.dtype, np.integer)
+    assert np.unique(grades).tolist() == list(range(10))
 
 
-def test_one_level_is_not_a_ranking():
-    with pytest.raises(ValueError, match="n_levels must be at least 2; got 1"):
-        make_ranking(n_levels=1)
+def test_uniform_levels_have_equally_many_documents_or_differ_by_one():
+    for n_levels in (2, 10, 20, 50, 100):
+        for ranking in make_swapped_rankings(n_levels=n_levels, n_rankings=7, random_state=0):
+            assert np.bincount(ranking).tolist() == [100 / n_levels] * n_levels
+    for n_documents, n_levels in ((5, 2), (100, 7), (100, 99), (11, 10)):
+        counts = np.bincount(make_swapped_rankings(n_documents, n_levels, n_rankings=1)[0])
+        assert len(counts) == n_levels
+        assert set(counts) == {n_documents // n_levels, n_documents // n_levels + 1}
 
 
-def test_bad_random_state():
+@pytest.mark.parametrize("uniform", [True, False])
+def test_no_swap_leaves_the_ideal_order(uniform):
+    grades = make_swapped_rankings(n_swaps=0, n_rankings=5, uniform=uniform, random_state=0)
+    assert (np.diff(grades) <= 0).all()
+    for measure in (sg.AP(), sg.MuAP(), sg.NDCG(k="mean"), sg.NDCNG(k="mean")):
+        assert mean_of(measure, grades) == pytest.approx(1)
+
+
+def test_a_swap_exchanges_two_distinct_positions():
+    grades = make_swapped_rankings(6, 6, n_swaps=1, n_rankings=500, random_state=0)
+    for ranking in grades:
+        moved = np.flatnonzero(ranking != np.arange(6)[::-1])
+        assert len(moved) == 2
+        assert ranking[moved].tolist() == (5 - moved[::-1]).tolist()
+
+
+def test_every_pair_of_positions_is_swapped_equally_often():
+    grades = make_swapped_rankings(4, 4, n_swaps=1, n_rankings=60_000, random_state=0)
+    moved = Counter(tuple(np.flatnonzero(row)) for row in grades != np.arange(4)[::-1])
+    assert set(moved) == set(combinations(range(4), 2))
+    share = np.array(list(moved.values())) / 60_000
+    np.testing.assert_allclose(share, 1 / 6, atol=5 * np.sqrt(1 / 6 * 5 / 6 / 60_000))
+
+
+def test_swaps_follow_one_another():
+    for n_swaps, order in ((0, [1, 0]), (1, [0, 1]), (2, [1, 0]), (5, [0, 1])):
+        assert make_swapped_rankings(2, 2, n_swaps, n_rankings=3).tolist() == [order] * 3
+
+
+def test_rankings_are_swapped_each_for_itself():
+    grades = make_swapped_rankings(n_levels=100, n_swaps=3, n_rankings=200, random_state=0)
+    assert len(np.unique(grades, axis=0)) == 200
+    first_moved = np.argmax(grades != np.arange(100)[::-1], axis=1)
+    assert len(set(first_moved)) > 20
+
+
+def test_more_swaps_are_worse_and_many_are_a_random_order():
+    values = [
+        mean_of(sg.MuAP(), make_swapped_rankings(n_swaps=n_swaps, random_state=0))
+        for n_swaps in (0, 5, 20, 50, 99)
+    ]
+    assert (np.diff(values) < -0.03).all()
+    grades = make_swapped_rankings(50, 5, n_swaps=500, n_rankings=4000, random_state=0)
+    np.testing.assert_allclose(grades.mean(axis=0), 2, atol=5 * np.sqrt(2 / 4000))
+
+
+def test_rankings_that_are_not_uniform_share_the_grades_of_one_draw():
+    grades = make_swapped_rankings(n_levels=20, uniform=False, n_rankings=30, random_state=0)
+    counts = np.array([np.bincount(ranking, minlength=20) for ranking in grades])
+    assert counts.shape == (30, 20)
+    assert (counts == counts[0]).all() and len(set(counts[0])) > 3
+
+
+def test_calls_that_are_not_uniform_draw_anew():
+    counts = [
+        np.bincount(
+            make_swapped_rankings(n_levels=20, uniform=False, random_state=seed)[0], minlength=20
+        )
+        for seed in range(200)
+    ]
+    assert len(np.unique(counts, axis=0)) == 200
+    assert np.any(np.equal(counts, 0))  # unused levels
+    # Every distribution equally likely: the share of a level has the mean 1/20.
+    np.testing.assert_allclose(np.mean(counts, axis=0), 100 / 20, atol=5 * 5 / np.sqrt(200))
+
+
+def test_at_least_two_levels_are_in_use_where_levels_may_be_unused():
+    for shape in ((2, 2), (3, 2), (2, 10)):
+        for seed in range(50):
+            grades = make_swapped_rankings(*shape, n_rankings=1, uniform=False, random_state=seed)
+            assert len(np.unique(grades)) > 1
+    grades = make_swapped_rankings(5, 50, uniform=False, random_state=0)
+    assert grades.shape == (100, 5) and 0 <= grades.min() and grades.max() < 50
+
+
+def test_one_seed_gives_the_same_grades_for_any_number_of_swaps_and_rankings():
+    few = make_swapped_rankings(n_swaps=0, n_rankings=1, uniform=False, random_state=3)
+    many = make_swapped_rankings(n_swaps=99, n_rankings=4, uniform=False, random_state=3)
+    np.testing.assert_array_equal(np.sort(few[0]), np.sort(many[3]))
+
+
+# Both ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [
+    make_ranking, make_swapped_rankings, partial(make_swapped_rankings, uniform=False),
+], ids=["ranking", "swapped", "swapped, not uniform"])
+def test_the_seed_determines_the_data(make):
+    def drawn(seed=None):
+        data = make(random_state=seed)
+        return data if isinstance(data, tuple) else (data,)
+
+    for again in (3, np.random.RandomState(3)):
+        for one, other in zip(drawn(3), drawn(again), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert not np.array_equal(drawn(3)[0][:50], drawn(4)[0][:50])
+    assert not np.array_equal(drawn()[0][:50], drawn()[0][:50])
     with pytest.raises(ValueError, match="'seed'"):
-        make_ranking(random_state="seed")
+        make(random_state="seed")
 
 
-def test_whole_floats_and_numpy_numbers_count():
-    X, y, _ = make_ranking(np.int64(3), 4.0, np.uint8(2), np.int32(3), random_state=0)
-    assert X.shape[1] == 2 and y.max() == 2
+def test_bad_numbers_name_the_argument_and_the_value():
+    for make, names in (
+        (make_ranking, ("n_queries", "n_documents", "n_features", "n_levels")),
+        (make_swapped_rankings, ("n_documents", "n_levels", "n_swaps", "n_rankings")),
+    ):
+        for name in names:
+            for value in (-1, 2.5, np.nan, "3", None, True, *([] if name == "n_swaps" else [0])):
+                with pytest.raises(ValueError, match=rf"{name} must be .*; got {value!r}"):
+                    make(**{name: value})
+
+
+@pytest.mark.parametrize("make, name", [
+    (make_ranking, "n_levels"), (make_swapped_rankings, "n_levels"),
+    (make_swapped_rankings, "n_documents"),
+])
+def test_one_document_or_one_level_is_not_a_ranking(make, name):
+    with pytest.raises(ValueError, match=f"{name} must be at least 2; got 1"):
+        make(**{name: 1})
+
+
+def test_uniform_levels_need_a_document_each():
+    with pytest.raises(ValueError, match="n_levels must be at most n_documents = 5 .*; got 10"):
+        make_swapped_rankings(5)
+
+
+def test_uniform_is_yes_or_no():
+    for value in ("no", None, 1):
+        with pytest.raises(TypeError, match=f"uniform must be True or False; got {value!r}"):
+            make_swapped_rankings(uniform=value)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from trec_eval import NAMES, expected_values
 
@@ -68,15 +68,21 @@ def test_rows_and_their_order():
     counted = join_run(QRELS, RUN, missing="count")
     assert rows(counted) == [*expected, ("q3", "e", 3, -math.inf)]
     assert counted.missing.tolist() == ["q3"] and counted.unjudged.tolist() == ["q9"]
+    # A judgment that is repeated is one.
+    repeated = {name: [*values, values[1], values[1]] for name, values in QRELS.items()}
+    assert rows(join_run(repeated, RUN)) == rows(join_run(QRELS, RUN))
 
 
-def test_types():
+def test_measures_take_the_rows_by_their_types():
     joined = join_run(QRELS, RUN)
     assert list(joined) == ["y_true", "y_score", "qid", "doc_id", "missing", "unjudged"]
     assert joined.y_true.dtype == joined.y_score.dtype == np.float64
     assert joined.qid.dtype == joined.doc_id.dtype == object
     nothing = join_run(QRELS, {**QRELS, "score": QRELS["grade"]})
     assert nothing.missing.shape == nothing.unjudged.shape == (0,)
+    counted = join_run(QRELS, RUN, missing="count")
+    found = sg.RR(ties="worst").per_query(counted.y_true, counted.y_score, qid=counted.qid)
+    assert found.tolist() == [1 / 2, 1, 0]
 
 
 PAIRS = st.lists(
@@ -85,6 +91,7 @@ PAIRS = st.lists(
 )
 
 
+@settings(max_examples=40, deadline=None)
 @given(PAIRS, PAIRS, st.sampled_from(["skip", "count"]))
 def test_the_same_as_by_dictionaries(judged, retrieved, missing):
     qrels = table(judged, "grade", [i % 4 for i in range(20)])
@@ -100,6 +107,7 @@ def test_the_same_as_by_dictionaries(judged, retrieved, missing):
     assert joined.unjudged.tolist() == [q for q in dict.fromkeys(run["query"]) if q not in ours]
 
 
+@settings(max_examples=40, deadline=None)
 @given(PAIRS, st.lists(st.sampled_from([-math.inf, -1.0, 0.0, 2.5, math.inf]), min_size=20))
 def test_ties_as_trec_eval_orders_them(retrieved, scores):
     qrels = {"query": ["q1", "q2", "10", "9"], "document": ["a"] * 4, "grade": [1] * 4}
@@ -122,23 +130,12 @@ def test_ids_that_are_no_texts_order_ties_as_texts():
     assert joined.doc_id.tolist() == [9, 10, 100]
 
 
-def test_measures_take_the_rows():
-    joined = join_run(QRELS, RUN, missing="count")
-    found = sg.RR(ties="worst").per_query(joined.y_true, joined.y_score, qid=joined.qid)
-    assert found.tolist() == [1 / 2, 1, 0]
-
-
 def test_what_is_handed_in_stays_as_it_was():
     qrels = {**QRELS, "grade": np.array(QRELS["grade"], dtype=float)}
     run = {**RUN, "score": np.array(RUN["score"])}
     for values in (qrels["grade"], run["score"]):
         values.flags.writeable = False
     join_run(qrels, run, ties="trec")
-
-
-def test_a_judgment_that_is_repeated_is_one():
-    repeated = {name: [*values, values[1], values[1]] for name, values in QRELS.items()}
-    assert rows(join_run(repeated, RUN)) == rows(join_run(QRELS, RUN))
 
 
 # ------------------------------------------------------------------------------ trec_eval
@@ -169,54 +166,34 @@ def test_trec_eval_s_values(data_dir, qrels, threshold, output):
 # ---------------------------------------------------------------------- kinds of tables and ids
 
 
-def _by_attributes(columns):
-    return type("Columns", (), columns)()
-
-
 def _pandas(columns):
     frame = pytest.importorskip("pandas").DataFrame(columns)
     return frame.set_index(frame.index + 7)
-
-
-def _pandas_own_types(columns):
-    return _pandas(columns).convert_dtypes()
-
-
-def _polars(columns):
-    return pytest.importorskip("polars").DataFrame(columns)
-
-
-def _pyarrow(columns):
-    return pytest.importorskip("pyarrow").table(columns)
 
 
 KINDS = {
     "lists": dict,
     "tuples": lambda columns: {name: tuple(values) for name, values in columns.items()},
     "arrays": lambda columns: {name: np.array(values) for name, values in columns.items()},
-    "attributes": _by_attributes,
+    "attributes": lambda columns: type("Columns", (), columns)(),
     "pandas": _pandas,
-    "pandas' own types": _pandas_own_types,
-    "polars": _polars,
-    "pyarrow": _pyarrow,
+    "pandas' own types": lambda columns: _pandas(columns).convert_dtypes(),
+    "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
+    "pyarrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", [str, int], ids=["text", "numbers"])
-def test_all_kinds_of_tables(kind, name):
-    def renamed(columns):
-        if name is str:
-            return columns
-        return columns | {
-            key: [int(text, 36) for text in columns[key]] for key in ("query", "document")
-        }
-
-    expected = joined_by_hand(renamed(QRELS), renamed(RUN))
-    joined = join_run(KINDS[kind](renamed(QRELS)), KINDS[kind](renamed(RUN)))
-    assert rows(joined) == expected
-    kinds = str if name is str else (int, np.integer)  # older pandas: Int64 holds NumPy's
-    assert all(isinstance(one, kinds) for one in joined.qid.tolist() + joined.doc_id.tolist())
+def test_all_kinds_of_tables(kind):
+    numbered = [
+        columns | {key: [int(text, 36) for text in columns[key]] for key in ("query", "document")}
+        for columns in (QRELS, RUN)
+    ]
+    # older pandas: Int64 holds NumPy's
+    for (qrels, run), types in (((QRELS, RUN), str), (numbered, (int, np.integer))):
+        joined = join_run(KINDS[kind](qrels), KINDS[kind](run))
+        assert rows(joined) == joined_by_hand(qrels, run)
+        assert all(isinstance(one, types) for one in joined.qid.tolist() + joined.doc_id.tolist())
 
 
 def test_what_the_readers_return():
@@ -275,19 +252,19 @@ def test_bad_columns_are_named_with_row_and_value(side, change, problem):
         join_run(**tables)
 
 
-@pytest.mark.parametrize("column", ["query", "document", "score"])
 @pytest.mark.parametrize("kind", ["lists", "pandas", "polars", "pyarrow"])
-def test_a_column_that_is_missing(kind, column):
-    run = {f"{name}s" if name == column else name: values for name, values in RUN.items()}
-    problem = f"run has no column '{column}'; it has .*Did you mean '{column}s'"
-    with pytest.raises(ValueError, match=problem):
-        join_run(QRELS, KINDS[kind](run))
+def test_a_column_that_is_missing(kind):
+    for column in ("query", "document", "score"):
+        run = {f"{name}s" if name == column else name: values for name, values in RUN.items()}
+        problem = f"run has no column '{column}'; it has .*Did you mean '{column}s'"
+        with pytest.raises(ValueError, match=problem):
+            join_run(QRELS, KINDS[kind](run))
 
 
-@pytest.mark.parametrize("run", [None, "bm25.run", [1, 2], 3])
-def test_what_is_no_table(run):
-    with pytest.raises(TypeError, match="run has no column 'query': give what read_run returns"):
-        join_run(QRELS, run)
+def test_what_is_no_table():
+    for run in (None, "bm25.run", [1, 2], 3):
+        with pytest.raises(TypeError, match="run has no column 'query': give what read_run"):
+            join_run(QRELS, run)
 
 
 @pytest.mark.parametrize(
@@ -307,13 +284,12 @@ def test_columns_of_the_wrong_kind(column, values, problem):
         join_run(QRELS, RUN | {column: values})
 
 
-@pytest.mark.parametrize(
-    "option", [{"missing": "zero"}, {"unjudged": "count"}, {"ties": "average"}, {"missing": None}]
-)
-def test_unknown_options(option):
-    ((name, value),) = option.items()
-    with pytest.raises(ValueError, match=rf"{name} must be one of \[.*; got {value!r}"):
-        join_run(QRELS, RUN, **option)
+def test_unknown_options():
+    for name, value in (
+        ("missing", "zero"), ("unjudged", "count"), ("ties", "average"), ("missing", None)
+    ):
+        with pytest.raises(ValueError, match=rf"{name} must be one of \[.*; got {value!r}"):
+            join_run(QRELS, RUN, **{name: value})
 
 
 def test_queries_without_judgments_can_be_refused():

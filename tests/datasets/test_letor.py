@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,26 +63,20 @@ def test_the_comment_may_hold_the_document(write, comment, expected):
     assert data.X.toarray().ravel().tolist() == [2, 3]
 
 
-def test_blank_lines_and_comments_are_skipped(write):
+def test_blank_lines_comments_and_line_ends_are_skipped(write):
     path = write("# a comment\n\n1 qid:a 1:1\n  \t\n #docid = 3\n\r\n2 qid:b 1:2\n\n")
     data = read_letor(path)
     assert data.y.tolist() == [1, 2] and data.qid.tolist() == ["a", "b"]
     assert data.X.shape == (2, 1)
+    for end in ("\n", "\r\n", " \n", "\t\r\n"):
+        data = read_letor(write(f"1  qid:a\t1:1{end}2 qid:b 1:2 #docid = x{end}"))
+        assert data.y.tolist() == [1, 2] and data.doc_id.tolist() == [None, "x"], repr(end)
+        assert data.qid.tolist() == ["a", "b"] and data.X.toarray().ravel().tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", " \n", "\t\r\n"])
-def test_line_ends(write, end):
-    data = read_letor(write(f"1  qid:a\t1:1{end}2 qid:b 1:2 #docid = x{end}"))
-    assert data.y.tolist() == [1, 2] and data.doc_id.tolist() == [None, "x"]
-    assert data.qid.tolist() == ["a", "b"] and data.X.toarray().ravel().tolist() == [1, 2]
-
-
-def test_rows_keep_the_order_of_the_file_where_queries_alternate(write):
+def test_rows_without_features_and_queries_that_alternate(write):
     data = read_letor(write("1 qid:b 1:1\n2 qid:a 1:2\n3 qid:b 1:3\n"))
     assert data.qid.tolist() == ["b", "a", "b"] and data.y.tolist() == [1, 2, 3]
-
-
-def test_rows_without_features(write):
     assert read_letor(write("1 qid:1\n0 qid:1 3:1\n")).X.toarray().tolist() == [[0] * 3, [0, 0, 1]]
     assert read_letor(write("1 qid:1\n0 qid:1\n")).X.shape == (2, 0)
     assert read_letor(write("1 qid:1\n0 qid:1\n"), n_features=2).X.shape == (2, 2)
@@ -95,37 +90,25 @@ def test_missing_and_infinite_features_and_negative_grades_are_kept(write):
 
 def test_n_features_widens(write):
     path = write("1 qid:1 2:5\n")
-    assert read_letor(path).X.shape == (1, 2)
-    data = read_letor(path, n_features=4)
-    assert data.X.toarray().tolist() == [[0, 5, 0, 0]]
-    assert read_letor(path, n_features=2).X.shape == (1, 2)
-
-
-@pytest.mark.parametrize("value", [0, -1, 2.5, "3", True])
-def test_bad_n_features(write, value):
-    with pytest.raises(ValueError, match=f"n_features must be .*; got {value!r}"):
-        read_letor(write("1 qid:1 1:5\n"), n_features=value)
-
-
-def test_the_largest_index(write):
+    assert read_letor(path).X.shape == read_letor(path, n_features=2).X.shape == (1, 2)
+    assert read_letor(path, n_features=4).X.toarray().tolist() == [[0, 5, 0, 0]]
+    for value in (0, -1, 2.5, "3", True):
+        with pytest.raises(ValueError, match=f"n_features must be .*; got {value!r}"):
+            read_letor(path, n_features=value)
+    path = write(GOOD + "1 qid:1 1:1 4:2\n")
+    with pytest.raises(ValueError, match="line 2: .* from 1 to n_features=3; got '4:2'"):
+        read_letor(path, n_features=3)
     assert read_letor(write("1 qid:1 2147483647:5\n")).X.shape == (1, 2**31 - 1)
 
 
-@pytest.mark.parametrize("name", ["data.txt.gz", "data.GZ", "data.txt"])
-@pytest.mark.parametrize("kind", [str, lambda path: path], ids=["str", "Path"])
-def test_gzip_whatever_the_name(write, name, kind):
-    path = write(gzip.compress(b"1 qid:a 1:1\n2 qid:b 2:2 #docid = x"), name)
-    data = read_letor(kind(path))
-    assert data.qid.tolist() == ["a", "b"] and data.X.toarray().tolist() == [[1, 0], [0, 2]]
-
-
-def test_gzip_in_several_members(write):
-    path = write(gzip.compress(b"1 qid:a 1:1\n2 q") + gzip.compress(b"id:b 1:2\n"), "data.gz")
-    assert read_letor(path).qid.tolist() == ["a", "b"]
-
-
-def test_a_plain_file_may_be_called_gz(write):
+def test_gzip_whatever_the_name(write):
+    for name, kind in (("data.txt.gz", str), ("data.GZ", Path), ("data.txt", Path)):
+        path = write(gzip.compress(b"1 qid:a 1:1\n2 qid:b 2:2 #docid = x"), name)
+        data = read_letor(kind(path))
+        assert data.qid.tolist() == ["a", "b"] and data.X.toarray().tolist() == [[1, 0], [0, 2]]
     assert read_letor(write("1 qid:a 1:1\n", "data.gz")).y.tolist() == [1]
+    path = write(gzip.compress(b"1 qid:a 1:1\n2 q") + gzip.compress(b"id:b 1:2\n"), "members.gz")
+    assert read_letor(path).qid.tolist() == ["a", "b"]
 
 
 def _random_lines(n, rng):
@@ -140,25 +123,27 @@ def _random_lines(n, rng):
     return lines
 
 
-@pytest.fixture(params=[1 << 14, 1 << 22], ids=["small blocks", "blocks"])
-def block(request, monkeypatch):
-    monkeypatch.setattr(_files, "BLOCK", request.param)
+SMALL, LARGE = 1 << 14, 1 << 22  # bytes of a block
 
 
-def test_long_files_read_as_scikit_learn_does(write, block):
-    path = write("".join(_random_lines(25_000, np.random.default_rng(0))))
-    data = read_letor(path)
+def test_long_files_read_as_scikit_learn_does(write, monkeypatch):
+    n = 12_000
+    path = write("".join(_random_lines(n, np.random.default_rng(0))))
     X, y = load_svmlight_file(str(path), zero_based=False)
-    assert data.X.shape == X.shape and (data.X != X).nnz == 0
-    np.testing.assert_array_equal(data.y, y)
-    assert data.qid.tolist() == [str(row // 9) for row in range(25_000)]
-    assert data.doc_id.tolist() == [f"d{row}" for row in range(25_000)]
-    assert type(data.X) is type(X)
+    for block in (SMALL, LARGE):
+        monkeypatch.setattr(_files, "BLOCK", block)
+        data = read_letor(path)
+        assert data.X.shape == X.shape and (data.X != X).nnz == 0 and type(data.X) is type(X)
+        np.testing.assert_array_equal(data.y, y)
+        assert data.qid.tolist() == [str(row // 9) for row in range(n)]
+        assert data.doc_id.tolist() == [f"d{row}" for row in range(n)]
 
 
-def test_a_long_stretch_of_comments(write, block):
-    data = read_letor(write("# c\n" * 25_000 + "1 qid:1 2:1\n" + "\n" * 25_000))
-    assert data.y.tolist() == [1] and data.X.shape == (1, 2)
+def test_a_long_stretch_of_comments(write, monkeypatch):
+    for block in (SMALL, LARGE):
+        monkeypatch.setattr(_files, "BLOCK", block)
+        data = read_letor(write("# c\n" * 25_000 + "1 qid:1 2:1\n" + "\n" * 25_000))
+        assert data.y.tolist() == [1] and data.X.shape == (1, 2)
 
 
 GOOD = "1 qid:1 1:1 2:2 #docid = a\n"
@@ -207,63 +192,47 @@ GOOD = "1 qid:1 1:1 2:2 #docid = a\n"
         (b"\x89PNG\r", r"the grade must be a finite number; got '\\\\x89PNG'"),
     ],
 )
-@pytest.mark.parametrize("before", [0, 3, 607, 12_345])  # 607 lines fill a small block
-def test_errors_name_file_and_line(write, block, line, message, before):
+def test_errors_name_file_and_line(write, monkeypatch, line, message):
     line = line if isinstance(line, bytes) else line.encode()
-    # A later line that is bad in another way must not be the one that is named.
-    path = write(GOOD.encode() * before + line + b"\n" + GOOD.encode() + b"worse\n", "bad.txt")
-    with pytest.raises(ValueError, match=rf"bad\.txt: line {before + 1}: {message}") as caught:
-        read_letor(path)
-    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+    cases = [(0, LARGE), (3, SMALL), (607, SMALL)]  # 607 good lines fill a small block
+    if line.startswith((b"x", b"1 1:1 2:2", b"1 qid:1 2:3 2:4", b"1 qid:\xe9", b"\xff")):
+        cases += [(12_345, SMALL), (12_345, LARGE)]
+    for before, block in cases:
+        monkeypatch.setattr(_files, "BLOCK", block)
+        # A later line that is bad in another way must not be the one that is named.
+        path = write(GOOD.encode() * before + line + b"\n" + GOOD.encode() + b"worse\n", "bad.txt")
+        with pytest.raises(ValueError, match=rf"bad\.txt: line {before + 1}: {message}") as caught:
+            read_letor(path)
+        assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_lines_are_counted_with_blanks_and_comments(write):
     with pytest.raises(ValueError, match="line 5: the grade"):
         read_letor(write("# one\n\n1 qid:1 1:1\n\nbad qid:1\n"))
-
-
-def test_a_comment_in_another_encoding_is_no_error(write):
+    # A comment in another encoding is no error.
     assert read_letor(write(b"1 qid:1 1:1 # caf\xe9\n")).doc_id.tolist() == [None]
     with pytest.raises(ValueError, match="line 2: the grade"):
         read_letor(write(b"1 qid:1 1:1 # caf\xe9\nx qid:1\n"))
 
 
-def test_index_above_n_features(write):
-    path = write(GOOD + "1 qid:1 1:1 4:2\n")
-    with pytest.raises(ValueError, match="line 2: .* from 1 to n_features=3; got '4:2'"):
-        read_letor(path, n_features=3)
+def test_a_file_without_rows(write):
+    for content in (b"", b"\n\n", b"# only a comment\n", gzip.compress(b"", mtime=0)):
+        with pytest.raises(ValueError, match="data.txt: the file holds no row"):
+            read_letor(write(content))
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\n\n", b"# only a comment\n", gzip.compress(b"", mtime=0)]
-)
-def test_a_file_without_rows(write, content):
-    with pytest.raises(ValueError, match="data.txt: the file holds no row"):
-        read_letor(write(content))
-
-
-def test_truncated_gzip(write):
-    lines = _random_lines(3000, np.random.default_rng(1))
-    packed = gzip.compress("".join(lines).encode())
-    path = write(packed[: len(packed) // 2], "cut.gz")
+def test_damaged_gzip(write):
+    packed = gzip.compress("".join(_random_lines(1000, np.random.default_rng(1))).encode())
     with pytest.raises(ValueError, match=r"cut\.gz: line \d+: the gzip data are damaged or cut"):
-        read_letor(path)
-
-
-def test_the_line_where_a_gzip_breaks_off(write):
-    path = write(gzip.compress((GOOD * 12_000).encode())[:-4], "cut.gz")
+        read_letor(write(packed[: len(packed) // 2], "cut.gz"))
+    packed = gzip.compress((GOOD * 12_000).encode())
     with pytest.raises(ValueError) as caught:
-        read_letor(path)
-    number = int(str(caught.value).split("line ")[1].split(":")[0])
-    assert 10_000 < number <= 12_001
-
-
-@pytest.mark.parametrize("at", [2, 20])
-def test_damaged_gzip(write, at):
-    packed = bytearray(gzip.compress((GOOD * 500).encode()))
-    packed[at] ^= 0xFF
-    with pytest.raises(ValueError, match=r"bad\.gz: line \d+: "):
-        read_letor(write(bytes(packed), "bad.gz"))
+        read_letor(write(packed[:-4], "cut.gz"))
+    assert 10_000 < int(str(caught.value).split("line ")[1].split(":")[0]) <= 12_001
+    for at in (2, 20):
+        damaged = packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :]
+        with pytest.raises(ValueError, match=r"bad\.gz: line \d+: "):
+            read_letor(write(damaged, "bad.gz"))
 
 
 def test_what_is_not_a_file(tmp_path):
@@ -274,17 +243,13 @@ def test_what_is_not_a_file(tmp_path):
 
 
 def test_ohsumed(data_dir):
-    data = read_letor(data_dir / "ohsumed" / "OHSUMED.txt.gz")
+    path = data_dir / "ohsumed" / "OHSUMED.txt.gz"
+    data = read_letor(path)
     assert data.X.shape == (16_140, 25) and len(data.y) == 16_140
     assert len(set(data.qid)) == 106 and set(data.y) == {0, 1, 2}
     assert (data.qid[0], data.doc_id[0], data.y[0]) == ("1", "40626", 2)
     assert data.X[0, 0] == 3 and data.X[0, 24] == -3.87512
     assert None not in set(data.doc_id)
-
-
-def test_ohsumed_as_scikit_learn_reads_it(data_dir):
-    path = data_dir / "ohsumed" / "OHSUMED.txt.gz"
-    data = read_letor(path)
     X, y, qid = load_svmlight_file(path, zero_based=False, query_id=True)
     assert (data.X != X).nnz == 0
     np.testing.assert_array_equal(data.y, y)
@@ -354,9 +319,6 @@ def test_sizes_become_numbers_of_queries(write):
 def test_sizes_that_do_not_fit(write, text, sizes, problem):
     with pytest.raises(ValueError, match=problem):
         read_letor(write(text), group=write(sizes, "sizes"))
-
-
-def test_sizes_in_memory_are_told_what_to_become(write):
     with pytest.raises(TypeError, match=r"group must be the path .*np\.repeat"):
         read_letor(write("1 1:1\n"), group=[1])
 

@@ -27,12 +27,9 @@ def rows(text):
     return list(zip(*(values.tolist() for values in bunch.values()), strict=True))
 
 
-@pytest.mark.parametrize("text", [TRIPLES, SHOWN])
-def test_preferences_to_columns(text):
-    assert rows(text) == [("31_1", "d1", "d2"), ("31_1", "d2", "d3"), ("32_1", "d1", "d9")]
-
-
-def test_levels_to_pairs_once_a_group():
+def test_preferences_to_columns_and_levels_to_pairs_once_a_group():
+    for text in (TRIPLES, SHOWN):
+        assert rows(text) == [("31_1", "d1", "d2"), ("31_1", "d2", "d3"), ("32_1", "d1", "d9")]
     assert rows(LEVELS) == [
         ("31_1", "d1", "d2"), ("31_1", "d1", "d3"), ("31_1", "d1", "d4"),
         ("31_1", "d2", "d3"), ("31_1", "d2", "d4"), ("31_1", "d2", "d1"),
@@ -40,43 +37,38 @@ def test_levels_to_pairs_once_a_group():
 
 
 def test_the_examples_of_trec_eval_have_its_numbers_of_preferences():
-    # 13, 5 and 5, says its comment on the format
-    one = [(1, 3), (2, 2), (3, 0), (4, 6), (5, 0), (6, 2)]
-    assert len(rows("".join(f"q u s doc{d} {r}.0\n" for d, r in one).encode())) == 13
-    two = [(1, 1, 3), (1, 2, 2), (1, 3, 1), (2, 1, 2), (2, 2, 1), (2, 4, 3)]
-    text = "".join(f"q u s{s} {d} {r}\n" for s, d, r in two)
-    assert {row[1:] for row in rows(text.encode())} == set(
-        [("1", "2"), ("1", "3"), ("2", "3"), ("4", "1"), ("4", "2")]
-    ) and len(rows(text.encode())) == 5
-    three = [(1, 1, 1, 3), (1, 1, 2, 2), (2, 1, 1, 0), (2, 1, 3, 6), (2, 1, 4, 2), (2, 2, 1, 0),
-             (2, 2, 2, 8)]
-    text = "".join(f"q u{u} s{s} {d} {r}\n" for u, s, d, r in three)
-    assert [row[1:] for row in rows(text.encode())] == [
-        ("1", "2"), ("3", "4"), ("3", "1"), ("4", "1"), ("2", "1")
-    ]
+    # 13, 5 and 5, says its comment on the format; here user, subgroup, document and level
+    found = {
+        n: [row[1:] for row in rows("".join(f"q {line} \n" for line in lines).encode())]
+        for n, lines in {
+            1: ["u s 1 3", "u s 2 2", "u s 3 0", "u s 4 6", "u s 5 0", "u s 6 2"],
+            2: ["u s1 1 3", "u s1 2 2", "u s1 3 1", "u s2 1 2", "u s2 2 1", "u s2 4 3"],
+            3: ["u1 s1 1 3", "u1 s1 2 2", "u2 s1 1 0", "u2 s1 3 6", "u2 s1 4 2", "u2 s2 1 0",
+                "u2 s2 2 8"],
+        }.items()
+    }
+    assert len(found[1]) == 13
+    assert sorted(found[2]) == [("1", "2"), ("1", "3"), ("2", "3"), ("4", "1"), ("4", "2")]
+    assert found[3] == [("1", "2"), ("3", "4"), ("3", "1"), ("4", "1"), ("2", "1")]
 
 
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("change", [
-    lambda text: text.replace(b" ", b"\t"),
-    lambda text: b"  " + text.replace(b" ", b" \t "),
-    lambda text: text.replace(b"\n", b" \r\n"),
-    lambda text: b"\n \n" + text.replace(b"\n", b"\n\n\t\n"),
-    lambda text: b"\xef\xbb\xbf" + text,
-    lambda text: b"\xef\xbb\xbf\n" + text,
-    lambda text: text.rstrip(b"\n"),
-    gzip.compress,
-])
-def test_white_space_and_packing_do_not_matter(text, change):
-    assert rows(change(text)) == rows(text)
-
-
-@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("block", [1, 20, 1000])
-def test_blocks_are_joined(text, block, monkeypatch):
+def test_white_space_packing_and_blocks_do_not_matter(text, monkeypatch):
     expected = rows(text)
-    monkeypatch.setattr(_files, "BLOCK", block)
-    assert rows(text) == expected
+    for changed in (
+        text.replace(b" ", b"\t"),
+        b"  " + text.replace(b" ", b" \t "),
+        text.replace(b"\n", b" \r\n"),
+        b"\n \n" + text.replace(b"\n", b"\n\n\t\n"),
+        b"\xef\xbb\xbf" + text,
+        b"\xef\xbb\xbf\n" + text,
+        text.rstrip(b"\n"),
+        gzip.compress(text),
+    ):
+        assert rows(changed) == expected, changed
+    for block in (1, 20, 1000):
+        monkeypatch.setattr(_files, "BLOCK", block)
+        assert rows(text) == expected, block
 
 
 def test_paths_and_bars(tmp_path, capsys):
@@ -119,13 +111,13 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("block", [1, 1 << 24])
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_lines_are_named(kind, block, monkeypatch):
-    monkeypatch.setattr(_files, "BLOCK", block)
+def test_bad_lines_are_named(kind, monkeypatch):
     good, more, line, problem = BAD[kind]
-    with pytest.raises(ValueError, match=f"<file>: line {line}: .*{problem}"):
-        read_preferences(io.BytesIO(good + more))
+    for block in (1, 1 << 24):
+        monkeypatch.setattr(_files, "BLOCK", block)
+        with pytest.raises(ValueError, match=f"<file>: line {line}: .*{problem}"):
+            read_preferences(io.BytesIO(good + more))
 
 
 @pytest.mark.parametrize("text, problem", [

@@ -8,7 +8,7 @@ import pytest
 from skgraded.datasets import _texts, _trec
 from skgraded.datasets._join import Judged
 from skgraded.datasets._texts import Growing, GrowingTexts, Texts
-from skgraded.datasets._words import LONG
+from skgraded.datasets._words import LONG, hashes
 
 WORDS = ["a", "", "é", "x" * 7, "y" * 8, "z" * 9, "日本" * 20, "l" * 500, "a"]
 
@@ -20,6 +20,15 @@ def growing(words, per_block=2):
         ends = np.cumsum([len(word) + 1 for word in encoded]) - 1
         found.add(b"".join(word + b"\0" for word in encoded), ends)
     return found
+
+
+def test_hashes_see_every_byte():  # or a large file would be searched for twins at length
+    for length in (1, 7, 8, 9, 15, 16, 17, 40):
+        ids = [b"x" * (length - 1) + b"%c" % letter for letter in b"abcdefgh"]
+        text = b"".join(b"1 0 " + name + b" 1\n" for name in ids)
+        starts = np.arange(len(ids)) * (length + 7) + 4
+        keys = hashes(text, starts, starts + length)
+        assert len(set(keys.tolist())) == len(ids), length
 
 
 @pytest.mark.parametrize("per_block", [1, 2, 100])
@@ -35,10 +44,10 @@ def test_texts_are_read_like_an_array_of_objects(per_block):
     assert texts.hashes[0] == texts.hashes[8] and len(set(texts.hashes.tolist())) == 8
 
 
-@pytest.mark.parametrize("letters", [1, 5, 100, 1 << 22])
-def test_texts_become_objects_piece_by_piece(letters, monkeypatch):
-    monkeypatch.setattr(_texts, "LETTERS", letters)
-    assert growing(WORDS).objects().tolist() == WORDS
+def test_texts_become_objects_piece_by_piece(monkeypatch):
+    for letters in (1, 5, 100, 1 << 22):
+        monkeypatch.setattr(_texts, "LETTERS", letters)
+        assert growing(WORDS).objects().tolist() == WORDS, letters
 
 
 @pytest.mark.parametrize("length", [1, 7, 8, 9, LONG, LONG + 1, 1000])
@@ -69,8 +78,7 @@ def test_hashes_that_meet_by_chance_change_no_join(chance, ties):
     elif chance == "qrels":
         qrels.document.hashes[:] = qrels.document.hashes[0]
     elif chance == "query":  # a hash of another query and document
-        hashes = Judged(qrels)._by_hash
-        run.document.hashes[0] = _unmixed(hashes[0], 1)
+        run.document.hashes[0] = _unmixed(Judged(qrels)._by_hash[0], 1)
     found = Judged(qrels).join(run, False, False, ties)
     assert found.grade.tolist() == [1, 0, 2, 0, 3, 1] and found.sizes.tolist() == [3, 3]
     assert found.rows.tolist() == [2, 3, 5, 0, 1, 8] and found.unjudged.tolist() == [0, 0, 1]

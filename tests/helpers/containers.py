@@ -31,14 +31,6 @@ class Column(NamedTuple):
     meant: list | None
 
 
-def _masked(values):
-    return np.ma.masked_invalid(np.array(values, dtype=float))
-
-
-def _strided(values):
-    return np.repeat(np.array(values, dtype=float), 2)[::2]
-
-
 def _frozen(values):
     array = np.array(values, dtype=float)
     array.flags.writeable = False
@@ -49,14 +41,6 @@ def _of_objects(values):
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-def _decimals(values):
-    return [Decimal(float(value)) for value in values]
-
-
-def _fractions(values):
-    return [Fraction(float(value)) for value in values]
 
 
 def _array_of(dtype):
@@ -94,7 +78,12 @@ def made(kind, values, instead):
 
 
 NUMBERS = [
-    list, tuple, _of_objects, _masked, _strided, _frozen, _decimals, _fractions,
+    list, tuple, _of_objects,
+    lambda values: np.ma.masked_invalid(np.array(values, dtype=float)),
+    lambda values: np.repeat(np.array(values, dtype=float), 2)[::2],
+    _frozen,
+    lambda values: [Decimal(float(value)) for value in values],
+    lambda values: [Fraction(float(value)) for value in values],
     lambda values: memoryview(np.array(values, dtype=float)),
     lambda values: pd.Index(values, dtype=float),
     lambda values: pd.Series(values, index=[0] * len(values)),

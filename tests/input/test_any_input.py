@@ -13,7 +13,6 @@ from pathlib import Path
 import containers
 import numpy as np
 import oracle
-import pytest
 from containers import HUGE_AND_TINY, PLAIN, SCORES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -314,11 +313,3 @@ def test_a_run_joined_with_its_judgments(qrels, run, ties):
         kept = {pair for pair in judged | ranked if pair[0] in both}
         assert len(found.y_true) == len(found.y_score) == len(found.qid) == len(kept)
         assert len(set(found.qid.tolist())) == len(both)
-
-
-@pytest.mark.parametrize("bad", [object(), lambda: 1, b"x", math.nan, np.zeros((2, 2, 2))])
-def test_no_column_at_all(bad):
-    assert answer(sg.NDCG(), bad, [1, 2]) is REFUSED
-    assert answer(sg.NDCG(), [1, 2], bad) is REFUSED
-    assert answer(sg.NDCG(), [1, 2], [1, 2], qid=bad) is REFUSED
-    assert answer(sg.NDCG(), [1, 2], [1, 2], group=bad) is REFUSED

@@ -28,9 +28,7 @@ def test_a_column_without_a_name_of_its_own_is_found_by_its_position():
         for other in (FRAME, table, FRAME.to_numpy()):
             assert column.position_in(other) == 2
         assert column.position_in(FRAME[["a", "q"]]) is None
-
-
-def test_without_a_column_there_is_none():
+    # Without a column there is none.
     assert QueryColumn.of(FRAME, None) is None
     assert QueryColumn.of(FRAME, pd.Series([7, 8])) is None
 
