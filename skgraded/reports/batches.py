@@ -321,7 +321,7 @@ class _Pieces:
 
     def __init__(self, n_rows):
         known = n_rows is not None
-        self._n = min(max(n_rows // ROWS_A_PIECE, 8), 1024) if known else N_PIECES
+        self._n = min(max(n_rows // ROWS_A_PIECE, 8), 1024) if known else N_PIECES  # memory only
         self._ends = [0]  # in the file: of each piece of each table, as a stream of its own
         self._folder: Any = None
         self._file: Any = None

@@ -118,7 +118,7 @@ def _worst_of(evaluation, name):
     """The queries with the lowest values; of equal values those with the lower ids."""
     values = evaluation.per_query[name]
     is_own = ~(evaluation.undefined[name] | np.isnan(values))
-    if np.count_nonzero(is_own) > N_KEPT:
+    if np.count_nonzero(is_own) > N_KEPT:  # speed only: with N_KEPT both branches keep them all
         ranked = np.where(is_own, values, np.inf)
         ranked.partition(N_KEPT - 1)
         last = ranked[N_KEPT - 1]
