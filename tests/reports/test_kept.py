@@ -37,7 +37,8 @@ def crossed():
 
 def weighted():
     values = {"AP": [0.5, 1, np.nan, 0.25], "RR": [0.5, 1, 0, 0]}
-    return evaluation(values, undefined={"RR": [False, False, False, True]}, weights=np.array([0.5, 1, 2, 0]))
+    undefined = {"RR": [False, False, False, True]}
+    return evaluation(values, undefined=undefined, weights=np.array([0.5, 1, 2, 0]))
 
 
 @pytest.fixture(scope="module")
