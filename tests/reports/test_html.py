@@ -21,7 +21,6 @@ from skgraded.reports.write.charts import (
     level_chart,
 )
 from skgraded.reports.write.comparison_html import comparison_fragment
-from skgraded.reports.write.html import evaluation_fragment, evaluation_page
 
 VOID = {"meta", "link", "br", "input"}
 SVG = {"line", "circle", "path"}
@@ -128,27 +127,6 @@ def test_the_same_report_gives_the_same_page(reports):
     for report, page in reports:
         assert report.to_html() == page
         assert report._repr_html_() == report._repr_html_()
-
-
-def test_pages_are_written_of_plain_parts(reports):
-    (ev, page), (cv, page_of_folds), _ = reports
-    parts = {
-        "lead": "30 queries, 2 measures.", "level": 0.95, "query_ids": ev.query_ids,
-        "per_query": ev.per_query,
-    }
-    all_parts = {**parts, "undefined": ev.undefined, "weights": None}
-    written = evaluation_page(title="Evaluation", summary=ev.summary(), **all_parts)
-    assert written == page
-    with_folds = evaluation_page(
-        title="Evaluation", summary=ev.summary(), **all_parts, folds=cv.by_fold(),
-        fold=np.zeros(30, dtype=int),
-    )
-    assert Page(with_folds).text("tr").count("Fold Queries") == 1
-    assert "Fold Queries" in Page(page_of_folds).text("tr")
-    worst = ev.worst(5).index
-    summary = ev.summary(method="t")
-    written = evaluation_fragment(title="Evaluation", summary=summary, worst=worst, **parts)
-    assert written == ev._repr_html_()
 
 
 # Evaluation --------------------------------------------------------------------------------------
@@ -658,8 +636,8 @@ def test_a_fragment_holds_the_summary_and_the_lowest_queries():
 
 
 def test_a_fragment_of_folds_holds_them():
-    text = Page(cross_evaluation()._repr_html_()).text("tr")
-    assert "Fold Queries NDCNG@10 MuAP Fit (s) Score (s)" in text
+    for html in (cross_evaluation()._repr_html_(), cross_evaluation().to_html()):
+        assert "Fold Queries NDCNG@10 MuAP Fit (s) Score (s)" in Page(html).text("tr")
 
 
 # Imports -----------------------------------------------------------------------------------------
