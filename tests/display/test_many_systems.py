@@ -106,15 +106,16 @@ def test_every_system_has_its_entry_in_the_legend(kind):
     assert "x" * 40 not in shown.replace("…", " ")  # of 300 letters the first 31 and the last 16
 
 
-@pytest.mark.parametrize("n_measures", [1, 2])
-def test_no_two_of_twenty_systems_look_alike(n_measures):
-    values = np.zeros((20, n_measures, 2))
+@pytest.mark.parametrize("n_systems, n_measures, n_styles", [
+    (20, 1, 4), (20, 2, 2), (1, 10, 4), (2, 10, 4),
+])
+def test_no_two_systems_or_measures_look_alike(n_systems, n_measures, n_styles):
+    values, measures = np.zeros((n_systems, n_measures, 2)), [f"m{i}" for i in range(n_measures)]
     ax = Figure().subplots()
-    sg.CutoffCurveDisplay([1, 2], values, measures=MEASURES[:n_measures], name=NAMES).plot(ax=ax)
+    sg.CutoffCurveDisplay([1, 2], values, measures=measures, name=NAMES[:n_systems]).plot(ax=ax)
     looks = {(to_hex(o.get_color()), o.get_linestyle(), o.get_marker()) for o in ax.lines}
-    assert len(looks) == len(ax.lines) == 20 * n_measures
-    styles = {line.get_linestyle() for line in ax.lines}
-    assert len(styles) == (4 if n_measures == 1 else 2)
+    assert len(looks) == len(ax.lines) == n_systems * n_measures
+    assert len({line.get_linestyle() for line in ax.lines}) == n_styles
 
 
 def test_of_very_many_pairs_those_of_the_best_system_are_drawn():

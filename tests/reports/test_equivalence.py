@@ -25,10 +25,9 @@ def test_p_is_that_of_statsmodels(n, margin):
     assert found.noninferiority(margin).table["p_value"] == pytest.approx([p_low], abs=1e-12)
 
 
-@pytest.mark.parametrize("correction, theirs", [
-    ("holm", "holm"), ("bonferroni", "bonferroni"), ("fdr_bh", "fdr_bh"), ("hsd", "holm"),
-])
-def test_p_values_are_corrected_over_all_rows(correction, theirs):
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", "hsd"])
+def test_p_values_are_corrected_over_all_rows(correction):
+    theirs = "holm" if correction == "hsd" else correction
     found = sg.compare(systems(["a", "b", "c"], 40), correction=correction, rng=0)
     table = found.equivalence(0.04).table
     assert len(table["p_value"]) == 6

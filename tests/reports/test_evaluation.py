@@ -58,19 +58,16 @@ def test_a_frame_has_a_row_a_query():
     assert frame["query_id"].tolist() == [("x", 1), ("y", 1)]
 
 
-def test_default_measures_are_ndcng_and_mu_map():
+def test_default_measures_are_ndcng_and_mu_map_and_none_may_be_twice():
     assert list(sg.evaluate(Y_TRUE, Y_SCORE, qid=QID).mean()) == ["NDCNG@10", "MuAP"]
+    with pytest.raises(ValueError, match="AP twice"):
+        sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "map"])
 
 
 def test_the_weight_of_a_query_does_not_depend_on_the_others():
     weight = [0.1, 0.1, 0.1, 3, 3, 3, 7e300]
     ev = sg.evaluate([1] * 7, [1] * 7, qid=[1, 1, 1, 2, 2, 2, 3], sample_weight=weight)
     np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
-
-
-def test_the_same_measure_twice_is_refused():
-    with pytest.raises(ValueError, match="AP twice"):
-        sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "map"])
 
 
 # Segments, best and worst ------------------------------------------------------------------------
@@ -200,9 +197,6 @@ def test_the_worst_come_lowest_first_and_the_best_highest_first(five):
     assert worst.index.tolist() == [2] and worst["RR"].tolist() == [1 / 3]
     assert worst.columns.tolist() == five.to_frame().columns.tolist()
     assert five.worst(measure=sg.RR()).equals(five.worst(measure="mrr"))
-
-
-def test_worst_wants_a_number_and_a_measure_that_was_evaluated(five):
     with pytest.raises(ValueError, match="n must be at least 1; got 0"):
         five.worst(0)
     with pytest.raises(ValueError, match=r"measure is AP, but evaluated were RR, AP\(undef"):
@@ -264,12 +258,9 @@ def one_query(query, measures="ap", **kwargs):
     return sg.evaluate([1, 0], [2, 1], qid=[query, query], measures=measures, **kwargs)
 
 
-def test_ids_of_several_types_stay_what_they_are():
+def test_ids_of_several_types_stay_and_measures_may_come_in_another_order():
     found = sg.Evaluation.concat([one_query(2**60 + 1), one_query(0.5), one_query("q")])
     assert found.query_ids.tolist() == [2**60 + 1, 0.5, "q"]
-
-
-def test_parts_may_have_the_measures_in_another_order():
     found = sg.Evaluation.concat([one_query(1, ["ap", "p@1"]), one_query(2, ["p@1", "ap"])])
     assert list(found.per_query) == ["AP", "Precision@1"]
 

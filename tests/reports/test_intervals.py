@@ -124,13 +124,6 @@ class TestBothMethods:
         found = interval(values, np.full(200, 0.1), method=method, rng=0)
         assert found == interval(values, method=method, rng=0)
 
-    def test_a_higher_level_is_wider_and_holds_the_mean(self, method):
-        (low, high), (lower, higher) = (
-            interval(VALUES["spread"], level=level, method=method, rng=0) for level in (0.8, 0.99)
-        )
-        assert lower < low < VALUES["spread"].mean() < high < higher
-
-
 def test_t_is_the_default():
     for n in (3, 1000):
         values = np.random.default_rng(0).random(n)

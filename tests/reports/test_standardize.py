@@ -32,15 +32,6 @@ def test_values_are_those_of_the_distribution_of_the_reference(own):
                     assert values[i] == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_small_case_by_hand():
-    three = runs([0.1, 0.5, 0.9], [0.2, 0.5, 0.8], [0.3, 0.5, 0.8])
-    found = sg.standardize(three)
-    assert found["a"].per_query["std-AP"].tolist() == [1 / 3, 3 / 3, 3 / 3]
-    assert found["b"].per_query["std-AP"].tolist() == [2 / 3, 3 / 3, 2 / 3]
-    normal = sg.standardize(three, method="normal")
-    assert normal["a"].per_query["std-AP"][:2] == pytest.approx([stats.norm.cdf(-1), 0.5])
-
-
 @pytest.mark.parametrize("value, empirical, normal", [(0.4, 0, 0), (0.5, 1, 0.5), (0.6, 1, 1)])
 def test_a_query_for_which_all_reference_systems_are_the_same(value, empirical, normal):
     reference = runs([0.5], [0.5], [0.5 + 1e-15])
