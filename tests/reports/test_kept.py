@@ -223,15 +223,50 @@ SUMMARY_CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("path, value, message", SUMMARY_CHANGES)
-def test_a_summary_that_contradicts_itself_is_refused(reports, path, value, message):
+CHANGES = [
+    *(("Summary", *change) for change in SUMMARY_CHANGES),
+    ("Evaluation", "query_ids.values.1", "q0", "query_ids has 'q0' more than once"),
+    ("Evaluation", "query_ids", ..., "lacks 'query_ids'"),
+    ("Evaluation", "weights.2", -1, "weights has -1 for query .*: a weight is finite"),
+    ("Evaluation", "weights.2", None, r"weights\[2\] must be a number; got None"),
+    ("Evaluation", "weights", [1, 1], "weights has 2 values, but there should be 4"),
+    ("Evaluation", "per_query.RR", [1, 0.5], r"per_query\['RR'\] has 2 values, but there should b"),
+    ("Evaluation", "per_query.RR.2", "x", r"per_query\['RR'\]\[2\] must be a number"),
+    ("Evaluation", "per_query", {}, "per_query has no measure"),
+    ("Evaluation", "per_query", 7, "is not as written"),
+    ("Evaluation", "undefined", {"RR": []}, "undefined and per_query must have the same measures"),
+    ("Evaluation", "undefined.RR", [4], r"undefined\['RR'\] has 4; there are 4 queries"),
+    ("Evaluation", "undefined.RR", [-1], r"undefined\['RR'\] has -1"),
+    ("CrossEvaluation", "fold", [0, 1], "fold has 2 values"),
+    ("CrossEvaluation", "fold.0", 4, "fold has 4, but it must be from 0 to 3"),
+    ("CrossEvaluation", "errors", [None], "errors has 1 folds, but fit_time has 4"),
+    ("Comparison", "table.p_value", ..., "table lacks 'p_value'"),
+    ("Comparison", "table.mean", [0.5], r"table\['mean'\] has 1 rows, but .* has 4"),
+    ("Comparison", "table.p_value.0", 1.5, "has 1.5, which is no probability"),
+    ("Comparison", "table.system.0", "d", r"has 'd', which is none of \['a', 'b', 'c'\]"),
+    ("Comparison", "weights", [-1.0] * 6, "weights has -1 for query 'q0'"),
+    ("Comparison", "query_ids.values.3", "q2", "query_ids has 'q2' more than once"),
+    ("Comparison", "per_query.MuAP", [[0.5]], r"has the shape \(1, 1\), but there are 3"),
+    ("Comparison", "level", 95, "level must be a finite number > 0 and < 1; got 95"),
+    ("Comparison", "test", "z", "test must be one of .* or null; got 'z'"),
+    ("Comparison", "baseline", "d", r"baseline must be one of \['a', 'b', 'c'\] or null"),
+    ("Comparison", "systems", ..., "lacks 'systems'"),
+]
+
+
+@pytest.mark.parametrize("name, path, value, message", CHANGES)
+def test_a_report_that_contradicts_itself_is_refused(reports, name, path, value, message):
     keys = [int(key) if key.isdigit() else key for key in path.split(".")]
-    written = changed(
-        json.loads(reports["Summary"].to_json()), keys,
-        lambda holder, key: holder.__setitem__(key, value),
-    )
-    with pytest.raises(ValueError, match=f"^The JSON of the Summary .*({message})"):
-        sg.Summary.from_json(json.dumps(written))
+
+    def change(holder, key):
+        if value is ...:
+            del holder[key]
+        else:
+            holder[key] = value
+
+    written = changed(json.loads(reports[name].to_json()), keys, change)
+    with pytest.raises(ValueError, match=f"^The JSON of the {name} .*({message})"):
+        type(reports[name]).from_json(json.dumps(written))
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-12, 1.0, 1e12, 1e100])
