@@ -87,12 +87,6 @@ def test_the_type_of_scores_does_not_depend_on_their_values(small_steps):
         assert measured(decimals.to_batches(300), partitioning) == expected
 
 
-def test_without_weights():
-    frame = table()
-    expected = sg.Summary.of(in_memory(frame, weighted=False))
-    assert measured(pieces(frame, 3), sample_weight=None) == expected
-
-
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     frame = table(20_000)  # rows for three threads and more
     expected = sg.Summary.of(in_memory(frame))
@@ -177,6 +171,15 @@ def test_whole_scores_beyond_2_53_are_not_rounded():
         assert found.mean()["RR"] == (1 + 1 / 2) / 2
 
 
+def test_rows_without_weights_and_unknown_grades():
+    frame = table()
+    expected = sg.Summary.of(in_memory(frame, weighted=False))
+    assert measured(pieces(frame, 3), sample_weight=None) == expected
+    frame.loc[::7, "grade"] = np.nan
+    expected = sg.Summary.of(in_memory(frame, ["edrc"]))
+    assert measured(pieces(frame, 5), "clustered", ["edrc"]) == expected
+
+
 def test_a_batch_without_rows_or_weight_changes_nothing():
     frame = table()
     frame.loc[:99, "weight"] = 0.0
@@ -184,13 +187,6 @@ def test_a_batch_without_rows_or_weight_changes_nothing():
     parts = [frame[:0], frame[:50], frame[50:100], frame[:0], frame[100:], frame[:0]]
     for partitioning in ("shuffle", "clustered"):
         assert measured(parts, partitioning) == expected
-
-
-def test_measures_that_take_unknown_grades():
-    frame = table()
-    frame.loc[::7, "grade"] = np.nan
-    expected = sg.Summary.of(in_memory(frame, ["edrc"]))
-    assert measured(pieces(frame, 5), "clustered", ["edrc"]) == expected
 
 
 def test_weight_on_queries_without_a_value_alone():

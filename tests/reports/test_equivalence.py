@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_reports import evaluation, systems
+from small_reports import evaluation, of_values, systems
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
@@ -10,8 +10,7 @@ import skgraded as sg
 
 
 def compared(*values, **settings):
-    named = zip("abcd", values, strict=False)
-    return sg.compare({name: evaluation({"AP": one}) for name, one in named}, **settings)
+    return sg.compare(of_values(*values), **settings)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 60])
@@ -159,9 +158,6 @@ def test_queries_undefined_in_both_are_counted():
     values = np.random.default_rng(0).beta(2, 2, (2, 8))
     values[:, 5] = 0
     flags = {"AP": np.arange(8) == 5}
-    found = sg.compare(
-        {name: evaluation({"AP": one}, undefined=flags) for name, one in
-         zip("ab", values, strict=True)}
-    ).equivalence(0.2)
+    found = sg.compare(of_values(*values, undefined=flags)).equivalence(0.2)
     assert found.table["n_queries"] == [8] and found.table["n_undefined"] == [1]
     assert found.sentences()[0].endswith("of 8 queries. 1 query, undefined for both, is a tie.")

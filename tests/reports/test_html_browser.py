@@ -366,7 +366,7 @@ def lgbm_and_bm25():
     ))
 
 
-def test_every_query_is_a_point_of_the_scatter(visit, lgbm_and_bm25):
+def test_every_query_is_a_point_of_the_scatter_that_tells_its_values(visit, lgbm_and_bm25):
     driver = visit("comparison")
     points = driver.execute_script(POINTS)
     assert len(points) == 60
@@ -381,10 +381,7 @@ def test_every_query_is_a_point_of_the_scatter(visit, lgbm_and_bm25):
     assert driver.find_element(By.ID, "cloud-caption").text.startswith(
         "lgbm (upwards) against bm25 by NDCNG@10"
     )
-
-
-def test_a_point_tells_its_query_and_values_by_pointer_and_by_keys(visit, lgbm_and_bm25):
-    driver = visit("comparison")
+    # by pointer and by keys
     ranked = list(lgbm_and_bm25)
 
     def text(query):
@@ -400,7 +397,7 @@ def test_a_point_tells_its_query_and_values_by_pointer_and_by_keys(visit, lgbm_a
     cloud.send_keys(Keys.END, Keys.ARROW_RIGHT)
     assert said.text == text(ranked[-1])
     assert cloud.get_attribute("aria-valuenow") == cloud.get_attribute("aria-valuemax") == "60"
-    points = np.array(driver.execute_script(POINTS))
+    points = np.array(points)
     gaps = np.hypot(*(points[:, None] - points).transpose(2, 0, 1)) + 100 * np.eye(60)
     alone = int(gaps.min(axis=1).argmax())  # the one that is farthest from all others
     width, height = cloud.size["width"], cloud.size["height"]

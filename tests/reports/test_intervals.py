@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import stats
+from small_reports import evaluation
 
 import skgraded as sg
 
@@ -15,9 +16,7 @@ def weighted_mean(values, weights, axis=-1):
 
 
 def an_evaluation(values, weights=None):
-    values = np.asarray(values, dtype=float)
-    none = np.zeros(len(values), dtype=bool)
-    return sg.Evaluation(np.arange(len(values)), {"AP": values}, {"AP": none}, weights=weights)
+    return evaluation({"AP": values}, range(len(values)), weights=weights)
 
 
 def interval(values, weights=None, level=0.95, **kwargs):

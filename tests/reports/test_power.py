@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
-from small_reports import evaluation
+from small_reports import of_values
 from statsmodels.stats.power import TTestPower
 
 import skgraded as sg
@@ -47,10 +47,7 @@ def test_bad_settings_are_refused(arguments, message):
 # What a comparison could have shown --------------------------------------------------------------
 
 def compared(*values, **settings):
-    systems = {
-        name: evaluation({"AP": one}) for name, one in zip("abcd", values, strict=False)
-    }
-    return sg.compare(systems, **{"baseline": "a", "rng": 0} | settings)
+    return sg.compare(of_values(*values), **{"baseline": "a", "rng": 0} | settings)
 
 
 @pytest.mark.parametrize("n", [3, 10, 60, 1000, 100_000])
@@ -132,9 +129,7 @@ def test_there_is_none_where_nothing_could_have_been_shown(values, settings):
 
 def test_that_of_summaries_is_that_of_the_values():
     values = np.random.default_rng(0).beta(2, 2, (3, 40))
-    systems = {
-        name: evaluation({"AP": one}) for name, one in zip("abc", values, strict=True)
-    }
+    systems = of_values(*values)
     found, expected = (
         sg.compare(one, test="t").to_frame()["min_detectable"]
         for one in (sg.Summaries.of(systems), systems)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from small_reports import HOSTILE, evaluation, ids_of, systems
+from small_reports import HOSTILE, evaluation, ids_of, of_values, systems
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
@@ -83,7 +83,7 @@ def test_a_difference_that_differs_between_segments_is_found():
     rng = np.random.default_rng(0)
     values = rng.beta(2, 2, 60)
     better = values + np.where(BY == "head", 0.1, 0) + rng.normal(0, 0.02, 60)
-    found = sg.compare({"a": evaluation({"AP": values}), "b": evaluation({"AP": better})}, by=BY)
+    found = sg.compare(of_values(values, better), by=BY)
     said = found.sentences()
     assert said[0].startswith("b is better than a by AP in head: ")
     assert said[1].startswith("b and a cannot be told apart by AP in tail: ")
@@ -102,8 +102,7 @@ def test_a_difference_that_differs_between_segments_is_found():
 ])
 def test_few_and_equal_differences_prove_nothing(head, tail, p):
     differences = np.array([*head, *tail])
-    both = {name: evaluation({"AP": d}) for name, d in
-            (("a", np.zeros(len(differences))), ("b", differences))}
+    both = of_values(np.zeros(len(differences)), differences)
     found = sg.compare(both, by=["head"] * len(head) + ["tail"] * len(tail))
     assert found.between["p_value"] == pytest.approx([p], nan_ok=True)
     said = found.sentences()[-1]
@@ -116,8 +115,7 @@ def test_few_and_equal_differences_prove_nothing(head, tail, p):
 
 def test_a_segment_of_few_queries_says_so():
     values = np.random.default_rng(0).beta(2, 2, (2, 30))
-    both = {name: evaluation({"AP": one}) for name, one in zip("ab", values, strict=True)}
-    said = sg.compare(both, by=["few"] * 5 + ["many"] * 25, rng=0).sentences()
+    said = sg.compare(of_values(*values), by=["few"] * 5 + ["many"] * 25, rng=0).sentences()
     assert "No outcome could have told them apart: the smallest p of 5 queries that " in said[0]
     assert "So many queries show a difference of" in said[1]
 
@@ -234,7 +232,7 @@ def test_bad_segments_are_refused(three, by, message):
 @pytest.mark.parametrize("evaluations, by, message", [
     (sg.Summaries.of(systems(["a", "b"], 60)), BY, "Summaries hold no values by query: by must be"),
     (systems(["a", "b"], 101), range(101), "by has 101 segments, such as 0 and 1; each is comp"),
-    ({name: evaluation({"AP": []}) for name in "ab"}, [], "by has no segment, for there is no qu"),
+    (of_values([], []), [], "by has no segment, for there is no qu"),
 ])
 def test_what_has_no_segments_is_refused(evaluations, by, message):
     with pytest.raises(ValueError, match=message):
