@@ -111,31 +111,30 @@ def assert_whole(found, written):
         found.leaderboard()
 
 
-def is_read(report, path, change):
-    """Whether the changed JSON of the report is read, as what it says."""
-    written = changed(json.loads(report.to_json()), path, change)
-    found = read(type(report), written)
+def is_read(kind, written, path, change):
+    """Whether JSON of the kind is read after a change, as what it says."""
+    other = changed(written, path, change)
+    found = read(kind, other)
     if found is not None:
-        assert_whole(found, written)
+        assert_whole(found, other)
     return found is not None
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_any_field_that_lacks_is_an_error(reports, name):
-    report = reports[name]
-    written = json.loads(report.to_json())
-    assert_whole(read(type(report), written), written)
-    are_read = [is_read(report, path, lambda holder, key: holder.pop(key))
+    kind, written = type(reports[name]), json.loads(reports[name].to_json())
+    assert_whole(read(kind, written), written)
+    are_read = [is_read(kind, written, path, lambda holder, key: holder.pop(key))
                 for path in places(written)]
     assert are_read.count(False) > 5
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_any_field_of_another_kind_is_an_error_or_means_what_it_says(reports, name):
+    kind, written = type(reports[name]), json.loads(reports[name].to_json())
     are_read = [
-        is_read(reports[name], path, lambda holder, key: holder.__setitem__(key, value))  # noqa: B023
-        for i, path in enumerate(places(json.loads(reports[name].to_json())))
-        for value in INSTEAD[i % 9 :: 9]
+        is_read(kind, written, path, lambda holder, key: holder.__setitem__(key, value))  # noqa: B023
+        for i, path in enumerate(places(written)) for value in INSTEAD[i % 9 :: 9]
     ]
     assert are_read.count(False) > 3 * are_read.count(True)
 
@@ -208,6 +207,7 @@ SUMMARY_CHANGES = [
     ("tallies.AP.counts", [[500, 1000], [2, -0]], "has 0, which is no count"),
     ("tallies.AP.counts", [[500, 1000], [2, 1]], "are of 3 values, but there are 2"),
     ("tallies.AP.counts", [[500]], "must have 2 elements; it has 1"),
+    ("tallies.AP.moments.0", -1, "are no sums of -1 values: they contradict each other"),
     ("tallies.AP.moments.0", 4, "are no sums of 4 values: they contradict each other"),
     ("tallies.AP.moments.1", 0.9, "contradict each other"),
     ("tallies.AP.moments.3", -0.5, "contradict each other"),
@@ -239,6 +239,7 @@ CHANGES = [
     ("Evaluation", "undefined.RR", [-1], r"undefined\['RR'\] has -1"),
     ("CrossEvaluation", "fold", [0, 1], "fold has 2 values"),
     ("CrossEvaluation", "fold.0", 4, "fold has 4, but it must be from 0 to 3"),
+    ("CrossEvaluation", "fit_time.0", -1, "fit_time has -1.0, which is no time"),
     ("CrossEvaluation", "errors", [None], "errors has 1 folds, but fit_time has 4"),
     ("Comparison", "table.p_value", ..., "table lacks 'p_value'"),
     ("Comparison", "table.mean", [0.5], r"table\['mean'\] has 1 rows, but .* has 4"),
@@ -251,6 +252,9 @@ CHANGES = [
     ("Comparison", "test", "z", "test must be one of .* or null; got 'z'"),
     ("Comparison", "baseline", "d", r"baseline must be one of \['a', 'b', 'c'\] or null"),
     ("Comparison", "systems", ..., "lacks 'systems'"),
+    ("SummaryComparison", "systems", ["a"], r"systems are \['a'\] .*: too few to compare"),
+    ("Summaries", "systems", {}, r"systems are \[\]: too few to compare"),
+    ("Summaries", "systems.a.n_queries", 7, r"systems\['b'\] has other measures, or another numb"),
 ]
 
 
