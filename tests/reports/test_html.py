@@ -444,14 +444,6 @@ def shown(name):
     return text if len(text) <= 48 else f"{text[:31]}…{text[-16:]}"
 
 
-def test_no_query_id_breaks_a_page():
-    values = np.linspace(0, 1, len(HOSTILE))
-    harmless = Page(evaluation({"AP": values}).to_html())
-    page = Page(evaluation({"AP": values}, HOSTILE).to_html())
-    assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
-    assert page.data["ids"] == [as_read(name) for name in HOSTILE]
-
-
 def test_no_name_of_a_system_or_measure_breaks_a_page_or_a_fragment():
     names = [name for name in HOSTILE if isinstance(name, str)]
     like = [chr(ord("a") + i) * len(as_read(name)) for i, name in enumerate(names)]
@@ -471,7 +463,11 @@ def test_no_name_of_a_system_or_measure_breaks_a_page_or_a_fragment():
     assert page.data["measures"] == [f"m {as_read(name)}" for name in names]
 
 
-def test_no_query_id_breaks_a_fragment():
+def test_no_query_id_breaks_a_page_or_a_fragment():
+    values = {"AP": np.linspace(0, 1, len(HOSTILE))}
+    page, harmless = (Page(evaluation(values, ids).to_html()) for ids in (HOSTILE, None))
+    assert [tag for tag, _ in page.elements] == [tag for tag, _ in harmless.elements]
+    assert page.data["ids"] == [as_read(name) for name in HOSTILE]
     for ids in (HOSTILE[:4], HOSTILE[4:8], HOSTILE[8:]):
         page = Page(evaluation({"AP": [0.5, 0.25, 0, 1]}, ids)._repr_html_())
         for name in ids:
