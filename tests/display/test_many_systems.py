@@ -192,7 +192,8 @@ def test_a_heat_map_of_sums_is_that_of_the_values():
 
 def test_a_heat_map_of_very_many_systems_has_dots_for_numbers():
     names = [f"run-{i}" for i in range(42)]
-    compared = sg.compare(systems(names, 30, ["AP"]), test="t", correction=None)
+    settings = {"correction": None, "n_resamples": 199, "rng": 0}
+    compared = sg.compare(systems(names, 30, ["AP"]), **settings)
     display = sg.DifferenceHeatmapDisplay.from_comparison(compared, ax=Figure().subplots())
     assert display.image_.get_array().shape == (40, 40)
     assert {text.get_text() for text in display.texts_} == {"·"}
