@@ -1,38 +1,24 @@
 """The displays of reports draw the numbers of their tables, and their texts can be read."""
 
+import functools
 import itertools
 import sys
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import skgraded as sg
 
-matplotlib.use("Agg")  # no screen is needed
-
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-
 DIFFERENCE, INTERVAL, FOLD = sg.QueryDifferenceDisplay, sg.IntervalDisplay, sg.FoldDisplay
 HEAT = sg.DifferenceHeatmapDisplay
 LONG = "experiment-2026-11_lambdarank_depth8_leaves63_$seed$_{}"
+LIST = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
 MEASURES = ["ndcng@5", "map(undefined=nan)"]
 NAMES = ["NDCNG@5", "AP(undefined=nan)"]
-
-
-@pytest.fixture
-def ax():
-    """Axes that pyplot does not know."""
-    return Figure().subplots()
-
-
-@pytest.fixture(autouse=True)
-def no_figure_is_left_open():
-    yield
-    assert not plt.get_fignums()
 
 
 def evaluations_of(names, n_queries=40, measures=MEASURES, weights=None):
@@ -69,11 +55,6 @@ def all_pairs():
 @pytest.fixture(scope="module")
 def against_fair():
     return compared(["good", "fair", "poor"], "fair")
-
-
-@pytest.fixture(scope="module")
-def ranking():
-    return sg.datasets.make_ranking(30, 6, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -125,16 +106,12 @@ def test_differences_are_those_of_the_comparison_and_counted_as_in_its_table(all
         assert drawn_band(display.interval_) == (row["ci_low"], row["ci_high"])
 
 
-def test_each_difference_keeps_its_query(against_fair, ax):
+def test_each_difference_keeps_its_query_and_undefined_ones_are_left_out(against_fair, ax):
     display = DIFFERENCE.from_comparison(against_fair, system="poor", measure=MEASURES[1], ax=ax)
     values = against_fair.per_query[NAMES[1]]
     expected = dict(zip(against_fair.query_ids.tolist(), values[2] - values[1], strict=True))
     for query, drawn in zip(display.query_ids.tolist(), drawn_differences(display), strict=True):
         assert drawn == expected[query]
-
-
-def test_undefined_queries_are_left_out_and_counted(against_fair, ax):
-    display = DIFFERENCE.from_comparison(against_fair, system="poor", measure=MEASURES[1], ax=ax)
     assert len(display.differences) == 38 and display.n_left_out == 2
     assert not {3, 5} & set(display.query_ids.tolist())
     assert ax.get_xlabel() == f"38 queries by difference, {display.ties} equal, 2 more left out"
@@ -153,18 +130,14 @@ def test_queries_without_weight_are_left_out(ax):
 
 
 def test_wins_and_losses_are_told_apart_without_colour(ax):
-    display = DIFFERENCE([0.5, -0.25, 0, 0.1], measure="AP", system="b", baseline="a").plot(ax)
-    assert drawn_differences(display).tolist() == [0.5, 0.1, 0, -0.25]
+    display = DIFFERENCE([0.5, -0.25, 1e-15, 0.1], measure="AP", system="b", baseline="a").plot(ax)
+    assert drawn_differences(display).tolist() == [0.5, 0.1, 1e-15, -0.25]
+    assert (display.wins, display.ties, display.losses) == (2, 1, 1)  # rounding makes no win
     assert display.losses_.get_hatch() and not display.wins_.get_hatch()
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
     assert shown == ["2 queries: b better", "1 query: a better"]
     assert ax.get_ylabel() == "difference in AP"
     assert ax.get_xlabel() == "4 queries by difference, 1 equal"
-
-
-def test_rounding_makes_no_win(ax):
-    display = DIFFERENCE([1e-15, -1e-15, 0.5], measure="AP", system="b", baseline="a")
-    assert (display.wins, display.ties, display.losses) == (1, 2, 0)
 
 
 def test_few_queries_are_named(ax):
@@ -223,26 +196,23 @@ def test_differences_of_scores_and_of_estimators(ranking, ax):
         assert (display.mean, display.interval) == (by_hand.mean, by_hand.interval)
 
 
-@pytest.mark.parametrize("given", [[1, 2, 3], {"a": [1, 2, 3]}, dict.fromkeys("abc", [1, 2, 3])])
-def test_differences_need_two_systems(given):
-    with pytest.raises(ValueError, match="^y_score must be a mapping of two systems"):
-        DIFFERENCE.from_predictions([1, 0, 2], given)
-    with pytest.raises(ValueError, match="^estimator must be a mapping of two systems"):
-        DIFFERENCE.from_estimator(given, [[1], [2], [3]], [1, 0, 2])
+def test_differences_need_two_systems():
+    for other in ([1, 2, 3], {"a": [1, 2, 3]}, dict.fromkeys("abc", [1, 2, 3])):
+        with pytest.raises(ValueError, match="^y_score must be a mapping of two systems"):
+            DIFFERENCE.from_predictions([1, 0, 2], other)
+        with pytest.raises(ValueError, match="^estimator must be a mapping of two systems"):
+            DIFFERENCE.from_estimator(other, [[1], [2], [3]], [1, 0, 2])
 
 
-def test_without_a_query_that_has_a_value(ax):
-    display = DIFFERENCE([np.nan], measure="AP", system="b", baseline="a", query_ids=[7]).plot(ax)
-    display.figure_.draw_without_rendering()
-    assert ax.get_xlabel() == "0 queries by difference, 1 more left out"
-
-
-@pytest.mark.parametrize("n_queries", [1, 2, 30_000])
-def test_few_and_many_queries_are_as_few_artists(ax, n_queries):
-    values = np.random.default_rng(0).normal(size=n_queries)
-    display = DIFFERENCE(values, measure="AP", system="b", baseline="a", mean=0.1).plot(ax)
-    assert len(ax.patches) == 2 and len(drawn_differences(display)) == n_queries
-    display.figure_.draw_without_rendering()
+def test_no_few_and_many_queries_are_as_few_artists():
+    for n_queries in (0, 1, 2, 30_000):
+        values = [np.nan, *np.random.default_rng(0).normal(size=n_queries)]
+        ax = Figure().subplots()
+        display = DIFFERENCE(values, measure="AP", system="b", baseline="a", mean=0.1).plot(ax)
+        assert len(ax.patches) == 2 and len(drawn_differences(display)) == n_queries
+        display.figure_.draw_without_rendering()
+        assert ax.get_xlabel().startswith(f"{n_queries:,} ")
+        assert ax.get_xlabel().endswith(" by difference, 1 more left out")
 
 
 # IntervalDisplay ---------------------------------------------------------------------------------
@@ -413,10 +383,14 @@ def test_folds_need_a_cross_evaluation(cv):
 
 # All displays ------------------------------------------------------------------------------------
 
-@pytest.fixture(params=["difference", "interval", "interval of differences", "fold"])
+@pytest.fixture(params=[
+    "difference", "interval", "interval of differences", "fold", "threshold", "cut-off",
+])
 def draw(request, against_fair, cv):
     """Draw a display, given axes and settings of matplotlib."""
     return {
+        "threshold": lambda **given: sg.ThresholdCurveDisplay.from_predictions(*LIST, **given),
+        "cut-off": lambda **given: sg.CutoffCurveDisplay.from_predictions(*LIST, **given),
         "difference": lambda **given: DIFFERENCE.from_comparison(
             against_fair, system="poor", **given
         ),
@@ -426,11 +400,13 @@ def draw(request, against_fair, cv):
     }[request.param]
 
 
-def test_axes_are_used_again(draw, ax):
+def test_axes_are_used_again_and_may_be_of_a_subfigure(draw, ax):
     first, second = draw(ax=ax), draw(ax=ax)
     assert first is not second and first.ax_ is second.ax_ is ax
     assert first.figure_ is ax.figure
-    assert second.plot(ax=Figure().subplots()) is second and second.ax_ is not ax
+    left, right = Figure(layout="constrained").subfigures(1, 2)
+    right.subplots()
+    assert second.plot(ax=left.subplots()) is second and second.figure_ is left
 
 
 def test_without_axes_there_is_a_new_figure(draw):
@@ -454,24 +430,27 @@ def test_settings_of_matplotlib_are_handed_on(against_fair, cv, ax):
     assert np.ptp(folds.boxes_[0].get_path().vertices[:, 0]) == pytest.approx(0.25, abs=1e-12)
 
 
-def test_axes_of_a_subfigure(draw):
-    left, right = Figure(layout="constrained").subfigures(1, 2)
-    right.subplots()
-    assert draw(ax=left.subplots()).figure_ is left
-
-
-def test_without_matplotlib_the_error_says_what_to_install(draw, monkeypatch):
+def test_without_matplotlib_the_error_says_what_to_install(draw, ranking, monkeypatch):
+    X, y, qid = ranking
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # what import then finds is nothing
     with pytest.raises(ImportError, match=r"Display\.from_\w+ needs matplotlib: pip install"):
         draw()
+    curve = sg.CutoffCurveDisplay([1], [0.5], measures="NDCG")
+    for method, call in [
+        ("plot", curve.plot),
+        ("from_estimator", lambda: curve.from_estimator(LinearRegression(), X, y, qid=qid)),
+    ]:
+        message = rf"CutoffCurveDisplay\.{method} needs matplotlib: pip install matplotlib"
+        with pytest.raises(ImportError, match=message):
+            call()
 
 
-@pytest.mark.parametrize("cls", [DIFFERENCE, INTERVAL])
+@pytest.mark.parametrize("cls", [DIFFERENCE, INTERVAL, HEAT])
 def test_a_comparison_is_needed(cls):
     found = evaluations_of(["a"])
-    for given, got in ((found, "dict"), (found["a"], "Evaluation")):
+    for other, got in ((found, "dict"), (found["a"], "Evaluation")):
         with pytest.raises(TypeError, match=rf"must be of type Comparison.*; got {got}\."):
-            cls.from_comparison(given)
+            cls.from_comparison(other)
 
 
 @pytest.mark.parametrize(
@@ -523,22 +502,27 @@ def assert_readable(display, whole=True):
         assert box.x0 >= ax.bbox.x0 and box.x1 <= ax.bbox.x1
 
 
-@pytest.fixture(params=["new figure", "own axes"])
-def place(request):
-    """Axes to draw on, and whether the figure makes room for all texts."""
-    figure = Figure(layout="constrained" if request.param == "new figure" else None)
-    return {"ax": None if request.param == "new figure" else figure.subplots()}
+NEW, OWN = True, False  # a figure that makes room for all texts, or axes of one that does not
 
 
-@pytest.mark.parametrize("names", [["a", "b"], [LONG.format(i) for i in range(2)]])
-@pytest.mark.parametrize("n_queries", [6, 20, 300])
-def test_texts_of_differences_can_be_read(place, names, n_queries):
-    comparison = compared(names, names[0], n_queries)
-    display = DIFFERENCE.from_comparison(comparison, measure=MEASURES[1], **place)
+def assert_readable_on(new, draw):
+    """Draw on new or on given axes."""
+    display = draw(ax=None if new else Figure().subplots())
     try:
-        assert_readable(display, whole=place["ax"] is None)
+        assert_readable(display, whole=new)
     finally:
         plt.close(display.figure_)
+
+
+@pytest.mark.parametrize("n_queries, name, new", [
+    (6, "{}", NEW), (6, LONG, OWN), (20, LONG, NEW), (20, "{}", OWN), (300, LONG, NEW),
+    (300, "{}", OWN),
+])
+def test_texts_of_differences_can_be_read(n_queries, name, new):
+    comparison = compared([name.format(i) for i in range(2)], name.format(0), n_queries)
+    assert_readable_on(new, functools.partial(
+        DIFFERENCE.from_comparison, comparison, measure=MEASURES[1]
+    ))
 
 
 def test_long_query_ids_leave_room_for_the_legend():
@@ -546,34 +530,24 @@ def test_long_query_ids_leave_room_for_the_legend():
         np.linspace(-0.5, 1, 20), measure="AP(threshold=2,ties='worst',undefined=nan)@20",
         system=LONG.format(1), baseline=LONG.format(2), mean=0.25,
         query_ids=[f"a long identifier of query {i} of 20" for i in range(20)],
-    ).plot()
-    try:
-        assert_readable(display)
-    finally:
-        plt.close(display.figure_)
+    )
+    assert_readable_on(NEW, display.plot)
 
 
-@pytest.mark.parametrize(("n_systems", "baseline"), [(2, True), (10, True), (4, False)])
-@pytest.mark.parametrize("name", ["{}", LONG])
-def test_texts_of_intervals_can_be_read(place, n_systems, baseline, name):
+@pytest.mark.parametrize("n_systems, baseline, name, new", [
+    (2, True, "{}", NEW), (2, True, LONG, OWN), (10, True, LONG, NEW), (10, True, "{}", OWN),
+    (4, False, "{}", OWN), (4, False, LONG, NEW),
+])
+def test_texts_of_intervals_can_be_read(n_systems, baseline, name, new):
     names = [name.format(i) for i in range(n_systems)]
     measures = [*MEASURES, "rr", "ap(threshold=2,ties='worst')@20"]
     comparison = compared(names, names[0] if baseline else None, 20, measures)
-    display = INTERVAL.from_comparison(comparison, **place)
-    try:
-        assert_readable(display, whole=place["ax"] is None)
-    finally:
-        plt.close(display.figure_)
+    assert_readable_on(new, functools.partial(INTERVAL.from_comparison, comparison))
 
 
-@pytest.mark.parametrize("n_folds", [2, 5, 30])
-def test_texts_of_folds_can_be_read(place, ranking, n_folds):
+@pytest.mark.parametrize("n_folds, new", [(2, NEW), (5, OWN), (30, NEW), (30, OWN)])
+def test_texts_of_folds_can_be_read(ranking, n_folds, new):
     X, y, qid = ranking
-    cv = sg.cross_evaluate(
-        sg.QueryRanker(LinearRegression()), X, y, qid=qid, cv=n_folds, measures="ndcng"
-    )
-    display = FOLD.from_cross_evaluation(cv, n_resamples=200, **place)
-    try:
-        assert_readable(display, whole=place["ax"] is None)
-    finally:
-        plt.close(display.figure_)
+    ranker = sg.QueryRanker(LinearRegression())
+    cv = sg.cross_evaluate(ranker, X, y, qid=qid, cv=n_folds, measures="ndcng")
+    assert_readable_on(new, functools.partial(FOLD.from_cross_evaluation, cv, n_resamples=200))

@@ -9,8 +9,9 @@ from selenium.webdriver.chrome.service import Service
 BROWSERS = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
 BROWSER, CHROMEDRIVER = next(filter(None, BROWSERS), None), shutil.which("chromedriver")
 FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--in-process-gpu", "--no-first-run",
+    "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync",
 ]
 
 
@@ -35,8 +36,8 @@ def started(folder):
     return webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
 
 
-def show(driver, url, width=1400, media="screen", **features):
-    """Open a page, with a width in pixels and media features such as color_scheme="dark"."""
+def look(driver, width=1400, media="screen", **features):
+    """Look at the page with a width in pixels and features such as color_scheme="dark"."""
     features = {"reduced_motion": "reduce", **features}  # the driver cannot click what moves
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
         "media": media,
@@ -48,4 +49,9 @@ def show(driver, url, width=1400, media="screen", **features):
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
         "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False,
     })
+
+
+def show(driver, url, *args, **kwargs):
+    """Open a page, looked at as by `look`."""
+    look(driver, *args, **kwargs)
     driver.get(url)

@@ -30,16 +30,21 @@ def ids_of(values):
 
 def evaluation(values, query_ids=None, undefined=None, weights=None):
     """An Evaluation of given values, by measure name."""
-    values = {name: np.asarray(given, dtype=float) for name, given in values.items()}
+    values = {name: np.asarray(column, dtype=float) for name, column in values.items()}
     n = len(next(iter(values.values())))
     nowhere = np.zeros(n, dtype=bool)
     undefined = {} if undefined is None else undefined
     return sg.Evaluation(
-        ids_of([f"q{i}" for i in range(n)] if query_ids is None else query_ids),
-        values,
-        {name: np.asarray(undefined.get(name, nowhere)) for name in values},
+        ids_of([f"q{i}" for i in range(n)] if query_ids is None else query_ids), values,
+        {name: np.asarray(undefined.get(name, nowhere), dtype=bool) for name in values},
         weights=weights,
     )
+
+
+def of_values(*values, **settings):
+    """Evaluations of systems a, b, … by their values of AP."""
+    named = zip("abcdefgh", values, strict=False)
+    return {name: evaluation({"AP": one}, **settings) for name, one in named}
 
 
 def systems(names, n_queries, measures=("NDCNG@10", "MuAP"), query_ids=None, weights=None, seed=0):
@@ -52,8 +57,7 @@ def systems(names, n_queries, measures=("NDCNG@10", "MuAP"), query_ids=None, wei
                 measure: np.clip(hardness + rng.normal(i / 50, 0.1, n_queries), 0, 1)
                 for measure in measures
             },
-            query_ids,
-            weights=weights,
+            query_ids, weights=weights,
         )
         for i, name in enumerate(names)
     }

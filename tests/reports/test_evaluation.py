@@ -57,19 +57,16 @@ def test_a_frame_has_a_row_a_query():
     assert frame["query_id"].tolist() == [("x", 1), ("y", 1)]
 
 
-def test_default_measures_are_ndcng_and_mu_map():
+def test_default_measures_are_ndcng_and_mu_map_and_none_may_be_twice():
     assert list(sg.evaluate(Y_TRUE, Y_SCORE, qid=QID).mean()) == ["NDCNG@10", "MuAP"]
+    with pytest.raises(ValueError, match="AP twice"):
+        sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "map"])
 
 
 def test_the_weight_of_a_query_does_not_depend_on_the_others():
     weight = [0.1, 0.1, 0.1, 3, 3, 3, 7e300]
     ev = sg.evaluate([1] * 7, [1] * 7, qid=[1, 1, 1, 2, 2, 2, 3], sample_weight=weight)
     np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
-
-
-def test_the_same_measure_twice_is_refused():
-    with pytest.raises(ValueError, match="AP twice"):
-        sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "map"])
 
 
 # Segments, best and worst ------------------------------------------------------------------------
@@ -135,7 +132,7 @@ def test_a_summary_is_the_same_each_time(five):
 
 
 def segments_given(kind):
-    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pl = pytest.importorskip("polars")
     in_order = list(SEGMENT.values())
     by_id = pd.Series(SEGMENT)
     return {
@@ -180,7 +177,6 @@ def test_segments_that_do_not_fit_are_refused(five, by, error, message):
 
 
 def test_a_series_of_segments_is_looked_up_by_query_never_by_position(five):
-    pd = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match="no segment for query 'q1'"):
         five.summary(by=pd.Series(list(SEGMENT.values())))
     with pytest.raises(ValueError, match="its index has 'q1' twice"):
@@ -200,9 +196,6 @@ def test_the_worst_come_lowest_first_and_the_best_highest_first(five):
     assert worst.index.tolist() == [2] and worst["RR"].tolist() == [1 / 3]
     assert worst.columns.tolist() == five.to_frame().columns.tolist()
     assert five.worst(measure=sg.RR()).equals(five.worst(measure="mrr"))
-
-
-def test_worst_wants_a_number_and_a_measure_that_was_evaluated(five):
     with pytest.raises(ValueError, match="n must be at least 1; got 0"):
         five.worst(0)
     with pytest.raises(ValueError, match=r"measure is AP, but evaluated were RR, AP\(undef"):
@@ -239,8 +232,9 @@ ID_KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", ID_KINDS)
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind, weighted", [
+    (kind, i % 2 == 0) for i, kind in enumerate([*ID_KINDS, "int"])
+])
 def test_the_whole_is_the_concat_of_its_parts(kind, weighted):
     q = random_queries(0, 30, (1, 9))
     order = np.argsort(q.qid, kind="stable")
@@ -263,12 +257,9 @@ def one_query(query, measures="ap", **kwargs):
     return sg.evaluate([1, 0], [2, 1], qid=[query, query], measures=measures, **kwargs)
 
 
-def test_ids_of_several_types_stay_what_they_are():
+def test_ids_of_several_types_stay_and_measures_may_come_in_another_order():
     found = sg.Evaluation.concat([one_query(2**60 + 1), one_query(0.5), one_query("q")])
     assert found.query_ids.tolist() == [2**60 + 1, 0.5, "q"]
-
-
-def test_parts_may_have_the_measures_in_another_order():
     found = sg.Evaluation.concat([one_query(1, ["ap", "p@1"]), one_query(2, ["p@1", "ap"])])
     assert list(found.per_query) == ["AP", "Precision@1"]
 
@@ -290,12 +281,6 @@ def test_parts_may_have_the_measures_in_another_order():
 def test_parts_that_do_not_fit_are_refused(parts, error, message):
     with pytest.raises(error, match=message):
         sg.Evaluation.concat(parts())
-
-
-def test_many_shared_queries_are_named_by_the_first():
-    ev = sg.evaluate([1] * 8, [1] * 8, group=[1] * 8, measures="ap")
-    with pytest.raises(ValueError, match=r"8 are in more than one: 0, 1, 2, 3, 4, …\. .* use qid"):
-        sg.Evaluation.concat([ev, ev])
 
 
 # Output ------------------------------------------------------------------------------------------
@@ -339,24 +324,10 @@ def test_json_is_of_the_standard_and_a_file_of_it_is_read(tmp_path):
         assert_same(sg.Evaluation.from_json(path), ev)
 
 
-def test_json_says_what_it_cannot_write_or_read(tmp_path):
+def test_json_says_which_id_it_cannot_write():
     ev = sg.evaluate([1], [1], qid=[frozenset("ab")], measures="ap")
     with pytest.raises(TypeError, match=r"no form of the query id frozenset\(.*of type frozenset"):
         ev.to_json()
-    with pytest.raises(ValueError, match="The text is not JSON"):
-        sg.Evaluation.from_json("{'kind': 1}")
-    with pytest.raises(ValueError, match="not a report that to_json wrote"):
-        sg.Evaluation.from_json('{"AP": 1}')
-    with pytest.raises(ValueError, match="JSON of kind 'Comparison', not of Evaluation"):
-        sg.Evaluation.from_json('{"kind": "Comparison"}')
-    (tmp_path / "list.json").write_text("[1]")
-    with pytest.raises(ValueError, match="list.json is not a report"):
-        sg.Evaluation.from_json(tmp_path / "list.json")
-
-
-def changed(report, **parts):
-    """The JSON of a report with other parts."""
-    return json.dumps(json.loads(report.to_json()) | parts)
 
 
 def test_json_names_its_format_and_the_versions_it_was_made_with(five):
@@ -366,54 +337,9 @@ def test_json_names_its_format_and_the_versions_it_was_made_with(five):
     assert written["versions"]["numpy"] == np.__version__
     assert list(written["versions"]) == ["python", "skgraded", "numpy", "scipy", "scikit-learn"]
     with pytest.raises(ValueError, match="has the format 4, but .* install the newest"):
-        sg.Evaluation.from_json(changed(five, format=4))
-
-
-def test_json_of_the_first_format_is_read(five):
-    written = json.loads(five.to_json())
-    del written["format"], written["versions"]
+        sg.Evaluation.from_json(json.dumps(written | {"format": 4}))
+    del written["format"], written["versions"]  # as in the first format
     assert_same(sg.Evaluation.from_json(json.dumps(written)), five)
-
-
-REPEATED = {"dtype": "<i8", "values": [1, 2, 3, 2, 5]}
-
-
-@pytest.mark.parametrize("parts, message", [
-    ({"query_ids": REPEATED}, "query_ids has 2 more than once"),
-    ({"weights": [1, 1, -1, 1, 1]}, "weights has -1 for query .*: a weight is finite"),
-    ({"weights": [1, 1, None, 1, 1]}, r"weights\[2\] must be a number; got None"),
-    ({"weights": [1, 1]}, "weights has 2 values, but there should be 5"),
-    ({"per_query": {"RR": [1, 0.5]}}, r"per_query\['RR'\] has 2 values, but there should be 5"),
-    ({"per_query": {"RR": [1, 0.5, "x", 1, 1]}}, r"per_query\['RR'\]\[2\] must be a number"),
-    ({"per_query": {}}, "per_query has no measure"),
-    ({"undefined": {"RR": []}}, "undefined and per_query must have the same measures"),
-    ({"undefined": {"RR": [5]}}, r"undefined\['RR'\] has 5; there are 5 queries"),
-    ({"undefined": {"RR": [-1]}}, r"undefined\['RR'\] has -1"),
-    ({"per_query": 7}, "is not as written"),
-])
-def test_json_that_does_not_belong_together_is_refused(five, parts, message):
-    with pytest.raises(ValueError, match=f"^The JSON of the Evaluation .*{message}"):
-        sg.Evaluation.from_json(changed(five, **parts))
-
-
-@pytest.mark.parametrize("name", ["query_ids", "per_query", "undefined", "weights"])
-def test_json_that_lacks_a_part_is_refused(five, name):
-    written = json.loads(five.to_json())
-    del written[name]
-    with pytest.raises(ValueError, match=f"The JSON of the Evaluation lacks '{name}'"):
-        sg.Evaluation.from_json(json.dumps(written))
-
-
-@pytest.mark.parametrize("parts, message", [
-    ({"fold": [0, 1]}, "fold has 2 values"),
-    ({"fold": [0, 0, 1, 1, 2, 3]}, "fold has 3, but it must be from 0 to 2"),
-    ({"errors": [None]}, "errors has 1 folds, but fit_time has 3"),
-])
-def test_json_of_folds_that_do_not_belong_together_is_refused(parts, message):
-    from small_reports import cross_evaluation
-
-    with pytest.raises(ValueError, match=message):
-        sg.CrossEvaluation.from_json(changed(cross_evaluation(), **parts))
 
 
 def test_json_has_no_infinite_values(five):
@@ -494,21 +420,9 @@ def test_what_is_small_is_not_written_as_zero(value, text):
     assert cell_text(value, 4) == text
 
 
-def test_tables_have_four_decimals():
-    ev = sg.evaluate([0, 0, 1], [3, 2, 1], measures="rr")
-    for table in (ev.to_markdown(per_query=True), ev.to_latex(per_query=True)):
-        assert "0.3333" in table and "0.33333" not in table
-
-
 def test_ids_are_never_rounded_in_tables():
     found = one_query(0.123456).to_markdown(per_query=True)
     assert cells_of(found.splitlines()[2]) == ["0.123456", "1.0000"]
-
-
-def test_the_summary_counts_the_queries_that_are_in_the_mean():
-    ev = sg.evaluate([1, 0, 0], [1, 1, 2], qid=[1, 2, 3], measures=["rr", "rr(undefined=nan)"])
-    assert ev.summary()["n_queries"].tolist() == [3, 1]
-    assert ev.summary()["n_undefined"].tolist() == [2, 2]
 
 
 # Dates, which tolist makes numbers of ------------------------------------------------------------
@@ -536,7 +450,6 @@ def test_tuples_of_dates_are_no_numbers(dated):
 
 
 def test_segments_are_found_by_dates(dated):
-    pd = pytest.importorskip("pandas")
     for by in (dict(zip(DAYS, "ab", strict=True)), pd.Series(["b", "a"], index=DAYS[::-1])):
         assert dated.summary(by=by)[["segment", "mean"]].values.tolist() == [["a", 1], ["b", 0.5]]
     with pytest.raises(ValueError, match="no segment for query .*2026-01-01"):
@@ -549,6 +462,9 @@ def test_of_many_queries_in_two_parts_five_are_named():
     part = sg.evaluate(np.ones(7), np.ones(7), qid=list("abcdefg"), measures="rr")
     with pytest.raises(ValueError, match="; 7 are in more than one: 'a', 'b', 'c', 'd', 'e', …"):
         sg.Evaluation.concat([part, part])
+    numbered = sg.evaluate(np.ones(8), np.ones(8), group=np.ones(8, int), measures="ap")
+    with pytest.raises(ValueError, match=r"8 are in more than one: 0, 1, 2, 3, 4, …\. .* use qid"):
+        sg.Evaluation.concat([numbered, numbered])
     few = sg.evaluate(np.ones(5), np.ones(5), qid=list("abcde"), measures="rr")
     with pytest.raises(ValueError, match="; 5 are in more than one: 'a', 'b', 'c', 'd', 'e'[.]"):
         sg.Evaluation.concat([few, few])

@@ -1,10 +1,12 @@
-"""The pages in a real browser: a headless Chromium, driven by selenium."""
+"""The pages in a real browser, a headless Chromium driven by selenium, and what axe-core finds."""
 
 import base64
+from importlib.resources import files
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from browser import show, skip_without_browser, started
+from browser import look, show, skip_without_browser, started
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -16,7 +18,6 @@ import skgraded as sg
 skip_without_browser()
 
 NAMES = ["bm25", "lgbm", "lgbm-tuned", "a system of a rather long name that has to be broken"]
-WIDTHS = [400, 1400]
 
 # Rectangles of all texts that are to be seen, cut to the containers that scroll. A line's own
 # rectangle is taller than its letters, by a fifth of it above and below.
@@ -70,21 +71,23 @@ return found;
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
     driver = started(tmp_path_factory.mktemp("chromium"))
+    driver.set_script_timeout(120)
     yield driver
     driver.quit()
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Files of pages by name."""
+    """Addresses of pages by name."""
     compared = sg.compare(systems(NAMES, 60), baseline="bm25", n_resamples=199, rng=0)
     hostile = systems(["<b>", HOSTILE[0]], len(HOSTILE), measures=HOSTILE[:2], query_ids=HOSTILE)
     pairs = sg.compare(systems(NAMES[1:], 20), test=None, n_resamples=199, rng=0)
     thousand = sg.compare(
         systems(NAMES, 1000, ["NDCNG@10", "MuAP", "RR"]), baseline="bm25", test="t", n_resamples=199
     )
-    many = systems([*NAMES, *(f"run-{i}" for i in range(16))], 100, ["NDCNG@10", "MuAP", "RR"])
+    many = systems([*NAMES, *(f"run-{i}" for i in range(16))], 40)
     twenty = sg.compare(many, test="t")
+    five = systems([*NAMES, "run-0"], 30)
     undefined = np.array([False, True, False, False, True])
     html = {
         "evaluation": evaluation(
@@ -98,6 +101,11 @@ def pages(tmp_path_factory):
         "hostile": sg.compare(hostile, n_resamples=199, rng=0).to_html(),
         "thousand": thousand.to_html(),
         "twenty": twenty.to_html(),
+        "segments": five["lgbm"].to_html(by=["long", "short"] * 15),
+        "summary": sg.Summary.of(five["lgbm"]).to_html(),
+        "summaries": sg.compare(sg.Summaries.of(five), test="t").to_html(),
+        "fragment": "<!DOCTYPE html><html lang=en><title>Notebook</title><main><h1>Notebook</h1>"
+        f"{sg.compare(five, test='t')._repr_html_()}</main></html>",
     }
     folder = tmp_path_factory.mktemp("pages")
     for name, text in html.items():
@@ -151,17 +159,16 @@ def overlaps(driver):
 
 # Looks -------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     "name", ["evaluation", "cross", "comparison", "pairs", "hostile", "twenty"]
 )
-def test_no_text_overlaps_and_the_page_does_not_scroll_sideways(visit, name, width):
-    driver = visit(name, width)
-    assert overlaps(driver) == []
-    assert driver.execute_script("return window.innerWidth") == width
-    sizes = "const e = document.documentElement; return [e.scrollWidth, e.clientWidth]"
-    needed, given = driver.execute_script(sizes)
-    assert needed <= given
+def test_no_text_overlaps_and_the_page_does_not_scroll_sideways(visit, name):
+    for width in (400, 1400):
+        driver = visit(name, width)
+        assert overlaps(driver) == []
+        sizes = "const e = document.documentElement; return [e.scrollWidth, e.clientWidth]"
+        needed, given = driver.execute_script(sizes)
+        assert needed <= given <= driver.execute_script("return window.innerWidth") == width
 
 
 def test_an_overlap_would_be_found(visit):
@@ -175,15 +182,16 @@ def test_an_overlap_would_be_found(visit):
     assert [set(pair) for pair in overlaps(driver)] == [{"in the way", "Evaluation"}]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["cross", "comparison", "twenty"])
-def test_texts_can_be_read_in_light_and_dark(visit, name, scheme):
-    driver = visit(name, color_scheme=scheme)
-    found = driver.execute_script(CONTRASTS)
-    assert len(found) > 50
-    assert [text for contrast, text in found if contrast < 4.5] == []
-    paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
-    assert (max(map(int, paper[4:-1].split(","))) < 64) == (scheme == "dark")
+def test_texts_can_be_read_in_light_and_dark(visit, name):
+    driver = visit(name, color_scheme="light")
+    for scheme in ("light", "dark"):
+        look(driver, color_scheme=scheme)
+        found = driver.execute_script(CONTRASTS)
+        assert len(found) > 50
+        assert [text for contrast, text in found if contrast < 4.5] == []
+        paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert (max(map(int, paper[4:-1].split(","))) < 64) == (scheme == "dark")
 
 
 def test_a_wide_table_scrolls_in_its_own_container_and_by_keyboard(visit):
@@ -348,41 +356,36 @@ POINTS = (
 )
 
 
-def of_queries(cmp_systems, one, other, measure):
-    return {
-        query: (a, b) for query, a, b in zip(
-            cmp_systems[one].query_ids, cmp_systems[one].per_query[measure],
-            cmp_systems[other].per_query[measure], strict=True,
-        )
-    }
+@pytest.fixture(scope="module")
+def lgbm_and_bm25():
+    """Values of the two by query, those of the largest win first."""
+    values = {name: ev.per_query["NDCNG@10"] for name, ev in systems(NAMES, 60).items()}
+    pairs = zip(values["lgbm"], values["bm25"], strict=True)
+    return dict(sorted(
+        ((f"q{i}", pair) for i, pair in enumerate(pairs)), key=lambda one: one[1][1] - one[1][0]
+    ))
 
 
-def test_every_query_is_a_point_of_the_scatter(visit):
+def test_every_query_is_a_point_of_the_scatter_that_tells_its_values(visit, lgbm_and_bm25):
     driver = visit("comparison")
-    values = of_queries(systems(NAMES, 60), "lgbm", "bm25", "NDCNG@10")
     points = driver.execute_script(POINTS)
     assert len(points) == 60
     # The axis reaches from the first to the last of its numbers.
     low, high = (float(driver.execute_script(
         f"return document.querySelector('#cloud-ticks :{end}-child').textContent"
     )) for end in ("first", "last"))
-    expected = sorted(values.values(), key=lambda pair: pair[1] - pair[0])
     places = [[100 * (b - low) / (high - low), 100 * (high - a) / (high - low)]
-              for a, b in expected]
+              for a, b in lgbm_and_bm25.values()]
     np.testing.assert_allclose(points, places, atol=0.02)
     assert driver.find_element(By.ID, "cloud-name").text == "bm25 →"
     assert driver.find_element(By.ID, "cloud-caption").text.startswith(
         "lgbm (upwards) against bm25 by NDCNG@10"
     )
-
-
-def test_a_point_tells_its_query_and_values_by_pointer_and_by_keys(visit):
-    driver = visit("comparison")
-    values = of_queries(systems(NAMES, 60), "lgbm", "bm25", "NDCNG@10")
-    ranked = sorted(values, key=lambda query: values[query][1] - values[query][0])
+    # by pointer and by keys
+    ranked = list(lgbm_and_bm25)
 
     def text(query):
-        a, b = values[query]
+        a, b = lgbm_and_bm25[query]
         sign = "+" if a > b else "−"
         return f"{query}: lgbm {a:.4f}, bm25 {b:.4f}, difference {sign}{abs(a - b):.4f}"
 
@@ -394,7 +397,7 @@ def test_a_point_tells_its_query_and_values_by_pointer_and_by_keys(visit):
     cloud.send_keys(Keys.END, Keys.ARROW_RIGHT)
     assert said.text == text(ranked[-1])
     assert cloud.get_attribute("aria-valuenow") == cloud.get_attribute("aria-valuemax") == "60"
-    points = np.array(driver.execute_script(POINTS))
+    points = np.array(points)
     gaps = np.hypot(*(points[:, None] - points).transpose(2, 0, 1)) + 100 * np.eye(60)
     alone = int(gaps.min(axis=1).argmax())  # the one that is farthest from all others
     width, height = cloud.size["width"], cloud.size["height"]
@@ -506,3 +509,54 @@ def test_a_fragment_changes_nothing_of_the_notebook_around_it(visit, driver):
     cell = driver.find_element(By.CSS_SELECTOR, ".skgraded-report td")
     around = driver.find_element(By.TAG_NAME, "body").value_of_css_property("color")
     assert cell.value_of_css_property("color") == around
+
+
+# Axe ---------------------------------------------------------------------------------------------
+
+# All is opened; of long tables and lists, whose rows are alike, axe looks at four.
+SHORTEN = """
+for (const one of document.querySelectorAll("details")) one.open = true;
+const rows = "tbody tr:nth-child(n+4):not(:last-child), li:nth-child(n+4):not(:last-child)";
+for (const one of document.querySelectorAll(rows)) one.remove();
+"""
+RUN = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {resultTypes: ["violations"]}).then(
+  (found) => done(found.violations), (error) => done([{id: String(error), impact: "serious"}]));
+"""
+PAGES_OF_AXE = [
+    "segments", "cross", "comparison", "pairs", "twenty", "summary", "summaries", "fragment",
+]
+
+
+def findings(driver):
+    """What axe-core finds to be serious or critical: rule and element."""
+    if find_spec("selenium_axe_python") is None:
+        pytest.skip("NO PAGE WAS SHOWN TO AXE: pip install selenium-axe-python")
+    script = files("selenium_axe_python").joinpath("axe-core", "axe.min.js")
+    driver.execute_script(SHORTEN + script.read_text(encoding="utf-8"))
+    return [
+        (found["id"], node["html"][:200])
+        for found in driver.execute_async_script(RUN) if found["impact"] in ("serious", "critical")
+        for node in found.get("nodes", [{"html": ""}])
+    ]
+
+
+# Each page is shown in one of both looks, and nightly in the other.
+@pytest.mark.parametrize("name, width, scheme", [
+    pytest.param(name, *looks, marks=[pytest.mark.nightly] if (i + j) % 2 else [])
+    for i, name in enumerate(PAGES_OF_AXE)
+    for j, looks in enumerate([(400, "dark"), (1400, "light")])
+])
+def test_axe_finds_nothing_serious(visit, name, width, scheme):
+    assert findings(visit(name, width, color_scheme=scheme)) == []
+
+
+def test_axe_would_find_what_is_serious(visit):
+    driver = visit("comparison")
+    driver.execute_script(
+        "const p = document.createElement('p'); p.textContent = 'pale'; p.style.color = '#ddd';"
+        "document.querySelector('main').append(p);"
+        "document.querySelector('#find').labels[0].remove()"
+    )
+    assert {rule for rule, _ in findings(driver)} >= {"color-contrast", "label"}

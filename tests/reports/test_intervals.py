@@ -1,10 +1,12 @@
 """Confidence intervals of means over queries, against scipy's."""
 
+import itertools
 import pickle
 
 import numpy as np
 import pytest
 from scipy import stats
+from small_reports import evaluation
 
 import skgraded as sg
 
@@ -14,9 +16,7 @@ def weighted_mean(values, weights, axis=-1):
 
 
 def an_evaluation(values, weights=None):
-    values = np.asarray(values, dtype=float)
-    none = np.zeros(len(values), dtype=bool)
-    return sg.Evaluation(np.arange(len(values)), {"AP": values}, {"AP": none}, weights=weights)
+    return evaluation({"AP": values}, range(len(values)), weights=weights)
 
 
 def interval(values, weights=None, level=0.95, **kwargs):
@@ -40,8 +40,9 @@ def by_scipy(data, statistic, seed, **kwargs):
     ).confidence_interval
 
 
-@pytest.mark.parametrize("name", VALUES)
-@pytest.mark.parametrize(("level", "seed"), [(0.95, 0), (0.8, 7)])
+@pytest.mark.parametrize("name, level, seed", [
+    *((name, 0.95, 0) for name in VALUES), ("spread", 0.8, 7),
+])
 def test_the_bootstrap_is_that_of_scipy(name, level, seed):
     values = VALUES[name]
     expected = by_scipy((values,), np.mean, seed, confidence_level=level, batch=100)
@@ -77,29 +78,14 @@ def test_the_weighted_t_interval_has_the_linearised_standard_error():
     np.testing.assert_allclose(interval(v, np.array(w), 0.9, method="t"), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["bootstrap", "t"])
-@pytest.mark.parametrize("scale", [2.0**-400, 2.0**300])
-def test_the_scale_of_values_scales_the_interval(method, scale):
-    values = np.random.default_rng(0).beta(2, 5, 30)
-    low, high = interval(values, method=method, rng=0)
-    assert interval(values * scale, method=method, rng=0) == (low * scale, high * scale)
-
-
 def test_a_hundred_resamples_are_enough():
     values = np.random.default_rng(0).random(30)
     low, high = interval(values, n_resamples=100, rng=0)
     assert low < values.mean() < high
-    with pytest.raises(ValueError, match="n_resamples must be at least 100; got 99"):
-        interval(values, n_resamples=99)
 
 
 @pytest.mark.parametrize("method", ["bootstrap", "t"])
 class TestBothMethods:
-    def test_identical_values_are_their_own_interval(self, method):
-        assert interval([0.3] * 10, method=method) == (0.3, 0.3)
-        weights = np.arange(10.0)
-        assert interval([0.1] * 10, weights, method=method) == (0.1, 0.1)
-
     def test_values_that_differ_by_rounding_have_an_interval(self, method):
         values = [1.0] * 59 + [np.nextafter(1, 0)]
         low, high = interval(values, method=method)
@@ -128,7 +114,7 @@ class TestBothMethods:
         values = VALUES["spread"]  # whose squares, and cubes, would vanish or overflow
         weights = np.random.default_rng(9).random(60) if weighted else None
         low, high = interval(values, weights, method=method, rng=0)
-        for factor in (2.0**-400, 2.0**400):
+        for factor in (2.0**-400, 2.0**300, 2.0**400):
             scaled = interval(values * factor, weights, method=method, rng=0)
             assert scaled == (low * factor, high * factor)
 
@@ -137,20 +123,13 @@ class TestBothMethods:
         found = interval(values, np.full(200, 0.1), method=method, rng=0)
         assert found == interval(values, method=method, rng=0)
 
-    def test_a_higher_level_is_wider_and_holds_the_mean(self, method):
-        (low, high), (lower, higher) = (
-            interval(VALUES["spread"], level=level, method=method, rng=0) for level in (0.8, 0.99)
-        )
-        assert lower < low < VALUES["spread"].mean() < high < higher
-
-
-@pytest.mark.parametrize("n", [3, 40, 1000])
-def test_t_is_the_default(n):
-    values = np.random.default_rng(0).random(n)
-    found = an_evaluation(values).confidence_interval()
-    assert found.method == "t" and found.level == 0.95
-    assert found["AP"] == interval(values, method="t")
-    assert set(an_evaluation(values).summary()["method"]) == {"t"}
+def test_t_is_the_default():
+    for n in (3, 1000):
+        values = np.random.default_rng(0).random(n)
+        found = an_evaluation(values).confidence_interval()
+        assert found.method == "t" and found.level == 0.95
+        assert found["AP"] == interval(values, method="t")
+        assert set(an_evaluation(values).summary()["method"]) == {"t"}
 
 
 def test_an_interval_does_not_depend_on_the_measures_beside_it():
@@ -194,23 +173,12 @@ def test_bad_settings_are_refused(kwargs, error, message):
             call(**kwargs)
 
 
-def test_intervals_cover_the_mean_about_as_often_as_they_say():
-    rng = np.random.default_rng(0)
-    sets = rng.beta(2, 2, (300, 60))
-    found = [interval(values, method="bootstrap", n_resamples=499, rng=rng) for values in sets]
-    hits = sum(low <= 1 / 2 <= high for low, high in found)
-    # 5 standard deviations of a binomial around 95 %; benchmarks/intervals.py has 2,000 sets
-    assert abs(hits - 0.95 * 300) <= 5 * (300 * 0.95 * 0.05) ** 0.5
-
-
-@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7, 0.9999999999999999])
 @pytest.mark.parametrize("method", ["bootstrap", "t"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_mean_of_identical_values_lies_in_its_own_interval(value, method, weighted):
-    for n in (2, 3, 7, 50):
+def test_the_mean_of_identical_values_lies_in_its_own_interval(method, weighted):
+    for value, n in itertools.product((0.1, 1 / 3, 0.7, 0.9999999999999999), (2, 3, 7, 50)):
         weights = 0.1 + np.arange(n) % 3 if weighted else None
-        flags = {"AP": np.zeros(n, dtype=bool)}
-        ev = sg.Evaluation(np.arange(n), {"AP": np.full(n, value)}, flags, weights=weights)
+        ev = an_evaluation(np.full(n, value), weights)
         low, high = ev.confidence_interval(method=method, rng=0)["AP"]
         assert low <= ev.mean()["AP"] <= high
         assert low == high == value

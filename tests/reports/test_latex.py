@@ -52,26 +52,27 @@ def evaluations():
     }
 
 
-@pytest.mark.parametrize("per_query", [False, True])
-def test_evaluations_compile(evaluations, tmp_path, per_query):
-    compiles(evaluations[NAMES[0]].to_latex(per_query=per_query), tmp_path)
+def test_evaluations_and_comparisons_compile(evaluations, tmp_path):
+    tables = [evaluations[NAMES[0]].to_latex(per_query=per_query) for per_query in (False, True)]
+    tables += [
+        sg.compare(evaluations, baseline=baseline, rng=0).to_latex()
+        for baseline in (NAMES[0], None)
+    ]
+    compiles("\n\n".join(tables), tmp_path)
 
 
-@pytest.mark.parametrize("baseline", [NAMES[0], None])
-def test_comparisons_compile(evaluations, tmp_path, baseline):
-    compiles(sg.compare(evaluations, baseline=baseline, rng=0).to_latex(), tmp_path)
-
-
-@pytest.mark.parametrize("baseline", [None, "bm25"])
-def test_tables_of_twenty_systems_and_five_measures_fit_the_width_of_a_page(baseline, tmp_path):
+def test_tables_of_twenty_systems_and_five_measures_fit_the_width_of_a_page(tmp_path):
     long_names = ["a system of a rather long name that has to be broken", "x" * 300, *NAMES[:3]]
     names = ["bm25", *long_names, *(f"2026-11_lambdarank_depth8_leaves63_{i}" for i in range(14))]
     measures = ["NDCNG@10", "AP(threshold=2,undefined=nan)@20", "RR", "P@5", "MuAP"]
-    found = sg.compare(systems(names, 40, measures), baseline=baseline, test="t")
-    board, table = found.leaderboard().to_latex(), found.to_latex()
-    compiles(f"{board}\n\n{table}", tmp_path)
-    assert r"\begin{longtable}" in table and r"\begin{longtable}" not in board
-    assert board.count(r"\\") >= 21
+    tables = []
+    for baseline in (None, "bm25"):
+        found = sg.compare(systems(names, 40, measures), baseline=baseline, test="t")
+        board, table = found.leaderboard().to_latex(), found.to_latex()
+        assert r"\begin{longtable}" in table and r"\begin{longtable}" not in board
+        assert board.count(r"\\") >= 21
+        tables += [board, table]
+    compiles("\n\n".join(tables), tmp_path)
 
 
 def test_an_overfull_line_would_be_found(tmp_path):

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from small_reports import evaluation
+from small_reports import evaluation, of_values
 
 import skgraded as sg
 
@@ -41,14 +41,10 @@ def test_marks_are_those_of_the_test_against_the_baseline(three):
 
 def test_a_worse_system_is_marked_and_equal_best_ones_are_both_the_best():
     values = np.linspace(0.4, 0.6, 20)
-    systems = {"base": values, "same": values, "low": values - 0.1}
-    found = sg.compare(
-        {name: evaluation({"AP": own}) for name, own in systems.items()}, baseline="base", rng=0
-    )
+    found = sg.compare(of_values(values, values, values - 0.1), baseline="a", rng=0)
     board = found.leaderboard()
-    assert dict(zip(board.systems, (row[0].mark for row in board.cells), strict=True)) == {
-        "base": "", "same": "", "low": "▼",
-    }
+    marks = dict(zip(board.systems, (row[0].mark for row in board.cells), strict=True))
+    assert marks == {"a": "", "b": "", "c": "▼"}
     assert [row[0].best for row in board.cells] == [True, True, False]
 
 
@@ -104,7 +100,7 @@ def test_a_page_has_the_title_the_seed_the_resamples_and_the_versions(three):
 def test_letters_that_follow_each_other_are_a_range():
     values = np.linspace(0.2, 0.5, 40)
     noise = np.random.default_rng(0).normal(0, 0.001, (8, 40))
-    levels = {f"s{i}": values + i / 20 + noise[i] for i in range(8)}
-    found = sg.compare({name: evaluation({"AP": own}) for name, own in levels.items()}, test="t")
+    levels = (values + i / 20 + noise[i] for i in range(8))
+    found = sg.compare(of_values(*levels), test="t")
     marks = [row[0].mark for row in found.leaderboard().cells]
     assert marks == ["b–h", "c–h", "d–h", "e–h", "fgh", "gh", "h", ""]

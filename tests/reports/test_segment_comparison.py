@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from small_reports import HOSTILE, evaluation, ids_of, systems
+from small_reports import HOSTILE, evaluation, ids_of, of_values, systems
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
@@ -42,14 +42,12 @@ def test_a_segment_is_compared_as_its_queries_alone(three, test):
         pd.testing.assert_frame_equal(own, alone, rtol=1e-12)
 
 
-@pytest.mark.parametrize("correction, theirs", [
-    ("holm", "holm"), ("bonferroni", "bonferroni"), ("fdr_bh", "fdr_bh"),
-])
-def test_tests_are_corrected_over_all_segments(three, correction, theirs):
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
+def test_tests_are_corrected_over_all_segments(three, correction):
     found = sg.compare(three, by=BY, test="t", correction=correction)
     assert len(found.to_frame()) == 3 * 2 * 2
     for table in (found.table, found.between):
-        expected = multipletests(table["p_value"], method=theirs)[1]
+        expected = multipletests(table["p_value"], method=correction)[1]
         assert table["p_adjusted"] == pytest.approx(expected)
 
 
@@ -85,7 +83,7 @@ def test_a_difference_that_differs_between_segments_is_found():
     rng = np.random.default_rng(0)
     values = rng.beta(2, 2, 60)
     better = values + np.where(BY == "head", 0.1, 0) + rng.normal(0, 0.02, 60)
-    found = sg.compare({"a": evaluation({"AP": values}), "b": evaluation({"AP": better})}, by=BY)
+    found = sg.compare(of_values(values, better), by=BY)
     said = found.sentences()
     assert said[0].startswith("b is better than a by AP in head: ")
     assert said[1].startswith("b and a cannot be told apart by AP in tail: ")
@@ -104,8 +102,7 @@ def test_a_difference_that_differs_between_segments_is_found():
 ])
 def test_few_and_equal_differences_prove_nothing(head, tail, p):
     differences = np.array([*head, *tail])
-    both = {name: evaluation({"AP": d}) for name, d in
-            (("a", np.zeros(len(differences))), ("b", differences))}
+    both = of_values(np.zeros(len(differences)), differences)
     found = sg.compare(both, by=["head"] * len(head) + ["tail"] * len(tail))
     assert found.between["p_value"] == pytest.approx([p], nan_ok=True)
     said = found.sentences()[-1]
@@ -118,8 +115,7 @@ def test_few_and_equal_differences_prove_nothing(head, tail, p):
 
 def test_a_segment_of_few_queries_says_so():
     values = np.random.default_rng(0).beta(2, 2, (2, 30))
-    both = {name: evaluation({"AP": one}) for name, one in zip("ab", values, strict=True)}
-    said = sg.compare(both, by=["few"] * 5 + ["many"] * 25, rng=0).sentences()
+    said = sg.compare(of_values(*values), by=["few"] * 5 + ["many"] * 25, rng=0).sentences()
     assert "No outcome could have told them apart: the smallest p of 5 queries that " in said[0]
     assert "So many queries show a difference of" in said[1]
 
@@ -136,16 +132,13 @@ def test_segments_are_given_as_for_summary(three, by):
         assert row["baseline_mean"] == pytest.approx(means[row["segment"], row["measure"]])
 
 
-@pytest.mark.parametrize("settings", [
-    {}, {"baseline": "b"}, {"test": None}, {"correction": "hsd"}, {"test": "wilcoxon"},
-])
-@pytest.mark.parametrize("by", [
-    np.where(np.arange(60) % 3, "head", "tail"),
-    ["only"] * 60,
-    [("de", i % 2) for i in range(60)],
-    [1] * 10 + ["1"] * 10 + [2.5] * 39 + [True + 1],
-    [i // 2 for i in range(60)],
-], ids=["text", "one", "tuples", "mixed", "thirty"])
+@pytest.mark.parametrize("by, settings", [
+    (BY, {}),
+    (["only"] * 60, {"test": "wilcoxon"}),
+    ([("de", i % 2) for i in range(60)], {"test": None}),
+    ([1] * 10 + ["1"] * 10 + [2.5] * 39 + [True + 1], {"correction": "hsd"}),
+    ([i // 4 for i in range(60)], {"baseline": "b"}),
+], ids=["text", "one", "tuples", "mixed", "fifteen"])
 def test_it_comes_back_from_json_and_pickles(three, by, settings):
     found = sg.compare(three, by=by, rng=0, **settings)
     for again in (
@@ -184,9 +177,8 @@ def test_tables_and_pages_name_the_segments(three):
 
 
 def test_hostile_segments_and_names():
-    names = ids_of([*HOSTILE[:9], *HOSTILE[9:12]])
     both = systems(HOSTILE[:2], 24, measures=("AP",), query_ids=range(24))
-    found = sg.compare(both, by=np.repeat(names, 2), rng=0)
+    found = sg.compare(both, by=np.repeat(ids_of(HOSTILE), 2), rng=0)
     assert len(found.sentences()) == 12 + 12 * 11 / 2
     assert "<script>window.broken" not in found.to_html().replace(" ", "")
     assert found.to_markdown() and found.to_latex() and str(found.leaderboard())
@@ -237,18 +229,16 @@ def test_bad_segments_are_refused(three, by, message):
         sg.compare(three, by=by)
 
 
-def test_summaries_have_no_segments(three):
-    with pytest.raises(ValueError, match="Summaries hold no values by query: by must be None"):
-        sg.compare(sg.Summaries.of(three), test="t", by=BY)
+@pytest.mark.parametrize("evaluations, by, message", [
+    (sg.Summaries.of(systems(["a", "b"], 60)), BY, "Summaries hold no values by query: by must be"),
+    (systems(["a", "b"], 101), range(101), "by has 101 segments, such as 0 and 1; each is comp"),
+    (of_values([], []), [], "by has no segment, for there is no qu"),
+])
+def test_what_has_no_segments_is_refused(evaluations, by, message):
+    with pytest.raises(ValueError, match=message):
+        sg.compare(evaluations, by=by, test="t")
 
 
-def test_segments_are_no_single_queries():
+def test_segments_may_be_many():
     both = systems(["a", "b"], 101)
-    with pytest.raises(ValueError, match="by has 101 segments, such as 0 and 1; each is compared"):
-        sg.compare(both, by=range(101))
     assert len(sg.compare(both, by=[i // 2 for i in range(101)], test="t").segments) == 51
-
-
-def test_without_queries_there_is_no_segment():
-    with pytest.raises(ValueError, match="by has no segment, for there is no query"):
-        sg.compare({name: evaluation({"AP": []}) for name in "ab"}, by=[])

@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 from scipy import stats
-from small_reports import evaluation, systems
+from small_reports import evaluation, of_values, systems
 from statsmodels.distributions.empirical_distribution import ECDF
 
 import skgraded as sg
-
-
-def runs(*values, **settings):
-    named = zip("abcdefgh", values, strict=False)
-    return {name: evaluation({"AP": one}, **settings) for name, one in named}
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -32,18 +27,9 @@ def test_values_are_those_of_the_distribution_of_the_reference(own):
                     assert values[i] == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_small_case_by_hand():
-    three = runs([0.1, 0.5, 0.9], [0.2, 0.5, 0.8], [0.3, 0.5, 0.8])
-    found = sg.standardize(three)
-    assert found["a"].per_query["std-AP"].tolist() == [1 / 3, 3 / 3, 3 / 3]
-    assert found["b"].per_query["std-AP"].tolist() == [2 / 3, 3 / 3, 2 / 3]
-    normal = sg.standardize(three, method="normal")
-    assert normal["a"].per_query["std-AP"][:2] == pytest.approx([stats.norm.cdf(-1), 0.5])
-
-
 @pytest.mark.parametrize("value, empirical, normal", [(0.4, 0, 0), (0.5, 1, 0.5), (0.6, 1, 1)])
 def test_a_query_for_which_all_reference_systems_are_the_same(value, empirical, normal):
-    reference = runs([0.5], [0.5], [0.5 + 1e-15])
+    reference = of_values([0.5], [0.5], [0.5 + 1e-15])
     for method, expected in (("empirical", empirical), ("normal", normal)):
         found = sg.standardize({"x": evaluation({"AP": [value]})}, reference, method=method)
         assert found["x"].per_query["std-AP"].tolist() == [expected]
@@ -52,7 +38,7 @@ def test_a_query_for_which_all_reference_systems_are_the_same(value, empirical, 
 @pytest.mark.parametrize("method", ["empirical", "normal"])
 def test_queries_without_a_value_are_left_out(method):
     undefined = {"AP": [False, True, False, False]}
-    three = runs(
+    three = of_values(
         [0.1, 0, np.nan, 0.3], [0.2, 0, np.nan, np.nan], [0.4, 0, np.nan, np.nan],
         undefined=undefined,
     )
@@ -67,8 +53,8 @@ def test_queries_without_a_value_are_left_out(method):
 def test_queries_are_paired_by_id_and_weights_stay():
     values = np.random.default_rng(0).random((3, 5))
     weights = np.arange(5.0)
-    plain = sg.standardize(runs(*values, weights=weights))
-    shuffled = runs(*values, weights=weights)
+    plain = sg.standardize(of_values(*values, weights=weights))
+    shuffled = of_values(*values, weights=weights)
     order = np.array([3, 1, 0, 4, 2])
     b = shuffled["b"]
     shuffled["b"] = evaluation(
@@ -81,8 +67,8 @@ def test_queries_are_paired_by_id_and_weights_stay():
 
 
 def test_a_system_may_be_called_as_messages_call_the_reference():
-    reference = runs([0.1, 0.9], [0.3, 0.7])
-    one = runs([0.2, 0.8])["a"]
+    reference = of_values([0.1, 0.9], [0.3, 0.7])
+    one = of_values([0.2, 0.8])["a"]
     turned = sg.Evaluation(one.query_ids[::-1], {"AP": one.per_query["AP"][::-1]}, {
         "AP": one.undefined["AP"][::-1]
     })
@@ -91,13 +77,17 @@ def test_a_system_may_be_called_as_messages_call_the_reference():
     assert found.equals(expected)
 
 
+ONE = of_values([1.0])
+
+
 @pytest.mark.parametrize("arguments, message", [
-    ({"evaluations": runs([1.0])}, "evaluations has 1 system: give at least two"),
-    ({"evaluations": {}, "reference": runs([1.0], [0.5])}, "evaluations has 0 systems: give at"),
-    ({"evaluations": runs([1.0]), "reference": runs([1.0])}, "reference has 1 system: give at le"),
-    ({"evaluations": runs([1.0]), "reference": 7}, "reference must be a mapping of names to Eval"),
-    ({"evaluations": runs([1, 0]), "reference": runs([1], [1])}, "'a of reference' lacks 1 of the"),
-    ({"evaluations": runs([1], [1]), "method": "z"}, "method must be"),
+    ({"evaluations": ONE}, "evaluations has 1 system: give at least two"),
+    ({"evaluations": {}, "reference": ONE}, "evaluations has 0 systems: give at"),
+    ({"evaluations": ONE, "reference": ONE}, "reference has 1 system: give at le"),
+    ({"evaluations": ONE, "reference": 7}, "reference must be a mapping of names to Eval"),
+    ({"evaluations": of_values([1, 0]), "reference": of_values([1], [1])},
+     "'a of reference' lacks 1 of the"),
+    ({"evaluations": of_values([1], [1]), "method": "z"}, "method must be"),
 ])
 def test_bad_input(arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):

@@ -39,9 +39,9 @@ def parts_of(ev, n_parts):
     ]
 
 
-@pytest.mark.parametrize("text", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_parts", [1, 2, 7, 400])
+@pytest.mark.parametrize("n_parts, weighted, text", [
+    (1, True, True), (2, False, True), (7, True, False), (400, False, False),
+])
 def test_parts_in_any_order_make_the_whole(n_parts, weighted, text):
     ev = make(weighted=weighted, text=text)
     whole, parts = sg.Summary.of(ev), parts_of(ev, n_parts)
@@ -144,15 +144,18 @@ def test_json_and_pickles_hold_all_of_it(weighted, tmp_path):
     assert json.loads(found.to_json())["kind"] == "Summary"
 
 
-def test_json_holds_ids_that_are_dates():
+def test_json_holds_ids_that_are_dates_and_hostile_ones():
     days = np.datetime64("2020-01-01", "us") + np.arange(3) * np.timedelta64(1, "D")
     found = sg.Summary.of(evaluation({"AP": [0.0, 0.5, 1.0]}, days))
     again = sg.Summary.from_json(found.to_json())
     assert again == found and again.worst(1)["query_id"].item() == pd.Timestamp(days[0])
+    found = sg.Summary.of(evaluation({"AP": np.zeros(4)}, ids_of(["<b>", ("de", 1), 2, 2.5])))
+    assert sg.Summary.from_json(found.to_json()) == found
+    assert "&lt;b&gt;" in found._repr_html_()
 
 
 def test_its_size_does_not_grow_with_the_queries():
-    small, large = (len(sg.Summary.of(make(n)).to_json()) for n in (2_000, 20_000))
+    small, large = (len(sg.Summary.of(make(n)).to_json()) for n in (1_000, 10_000))
     assert large < 1.5 * small
 
 
@@ -179,13 +182,6 @@ def test_a_summary_without_queries():
     assert nothing.worst().empty
     assert sg.Summary.from_json(nothing.to_json()) == nothing
     assert nothing.to_html() and nothing._repr_html_()
-
-
-def test_hostile_ids_are_kept():
-    ids = ids_of(["<b>", ("de", 1), 2, 2.5])
-    found = sg.Summary.of(evaluation({"AP": np.zeros(4)}, ids))
-    assert sg.Summary.from_json(found.to_json()) == found
-    assert "&lt;b&gt;" in found._repr_html_()
 
 
 BAD = {

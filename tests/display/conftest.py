@@ -1,0 +1,29 @@
+"""Fixtures of displays: axes, figures that are closed, and data to rank."""
+
+import matplotlib
+import pytest
+
+import skgraded as sg
+
+matplotlib.use("Agg")  # no screen is needed
+
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+
+@pytest.fixture
+def ax():
+    """Axes that pyplot does not know."""
+    return Figure().subplots()
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    before = plt.get_fignums()
+    yield
+    assert plt.get_fignums() == before
+
+
+@pytest.fixture(scope="module")
+def ranking():
+    return sg.datasets.make_ranking(30, 6, random_state=0)
