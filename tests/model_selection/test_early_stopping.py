@@ -697,23 +697,6 @@ def test_parameters_are_nested_and_clones_unfitted(name):
     assert (same.n_iter_no_change, ranker.n_iter_no_change) == (5, 3)
 
 
-def test_a_search_over_two_processes_is_the_search_in_one():
-    X, y, qid = data()
-    estimators = [ESTIMATORS[name] for name in RANKERS]
-    with sklearn.config_context(enable_metadata_routing=True):
-        one, two = (
-            GridSearchCV(
-                stopping(None), {"estimator": estimators}, n_jobs=n_jobs, error_score="raise",
-                cv=GroupKFold(2).set_split_request(groups="qid"),
-                scoring=sg.make_ranking_scorer("ndcng@10"),
-            ).fit(X, y, qid=qid)
-            for n_jobs in (1, 2)
-        )
-    for fold in ("split0_test_score", "split1_test_score"):
-        np.testing.assert_array_equal(two.cv_results_[fold], one.cv_results_[fold])
-    assert two.best_estimator_.best_iteration_ == one.best_estimator_.best_iteration_
-
-
 def test_a_pipeline_transforms_the_validation_set():
     X, y, given = two_sets()
     scaler = StandardScaler().fit(X)

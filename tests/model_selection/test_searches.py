@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
+from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_svmlight_file
@@ -20,8 +21,11 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tables import FRAMES, TABLES, toy_data
+from xgboost import XGBRanker
 
 import skgraded as sg
+from skgraded.inspection import permutation_importance
+from skgraded.model_selection import learning_curve
 
 NDCNG = sg.NDCNG(k=10)
 FEATURES = [0, 2, 3]
@@ -232,7 +236,7 @@ def test_cross_validate_with_several_measures_and_train_scores(routing):
     X, y, qid = toy_data()
     X = X[:, FEATURES]
     results = cross_validate(
-        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query(), n_jobs=2,
+        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query(),
         scoring=sg.make_ranking_scorer(MEASURES), return_train_score=True, error_score="raise",
     )
     for name in NAMES:
@@ -368,6 +372,8 @@ def test_only_the_test_scores_of_torn_folds_warn(routing):
     ))
 
 
+# Worker processes: in this file, so that they are started once -----------------------------------
+
 def test_training_scores_of_workers_do_not_warn_for_text_queries(routing):
     # Python hashes text anew in each process, so what was fitted there must be known here.
     X, y, qid = toy_data()
@@ -381,3 +387,43 @@ def test_training_scores_of_workers_do_not_warn_for_text_queries(routing):
         scorer(model, X[train], y[train], qid=ids[train])
         with pytest.warns(sg.TornQueryWarning):
             scorer(model, X[train[1:]], y[train[1:]], qid=ids[train[1:]])
+
+
+def test_rankers_are_stopped_early_in_workers_as_in_one_process(routing):
+    X, y, qid = toy_data()
+    boosters = [
+        LGBMRanker(n_estimators=20, min_child_samples=5, n_jobs=1, verbose=-1),
+        XGBRanker(n_estimators=20, max_depth=3, n_jobs=1),
+        CatBoostRanker(iterations=20, depth=3, thread_count=1, verbose=False,
+                       allow_writing_files=False),
+    ]
+    ranker = sg.QueryRanker(None, early_stopping=True, n_iter_no_change=3, random_state=0)
+    one, two = (
+        GridSearchCV(
+            ranker, {"estimator": boosters}, n_jobs=n_jobs, cv=by_query(2), error_score="raise",
+            scoring=sg.make_ranking_scorer(NDCNG),
+        ).fit(X, y, qid=qid)
+        for n_jobs in (1, 2)
+    )
+    for fold in ("split0_test_score", "split1_test_score"):
+        np.testing.assert_array_equal(two.cv_results_[fold], one.cv_results_[fold])
+    assert two.best_estimator_.best_iteration_ == one.best_estimator_.best_iteration_
+
+
+def test_workers_give_the_same_learning_curve_and_the_same_importances():
+    X, y, qid = toy_data()
+    X, ranker = X[:, FEATURES], sg.QueryRanker(lambdarank())
+    given = {"qid": qid, "cv": 2, "train_sizes": [3, 9], "shuffle": True, "random_state": 0}
+    one, two = (
+        learning_curve(ranker, X, y, n_jobs=n_jobs, **given) for n_jobs in (1, 2)
+    )
+    for name in NAMES:
+        np.testing.assert_array_equal(one.test_scores[name], two.test_scores[name])
+        np.testing.assert_array_equal(one.train_scores[name], two.train_scores[name])
+    ranker.fit(X, y, qid=qid)
+    for within in (False, True):
+        given = {"qid": qid, "random_state": 0, "within_queries": within}
+        one, two = (
+            permutation_importance(ranker, X, y, n_jobs=n_jobs, **given) for n_jobs in (1, 2)
+        )
+        np.testing.assert_array_equal(one.importances, two.importances)
