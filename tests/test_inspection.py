@@ -17,6 +17,8 @@ from tables import FRAMES, TABLES, toy_data
 import skgraded as sg
 from skgraded.inspection import permutation_importance
 
+pd = pytest.importorskip("pandas")
+
 MEASURES = ["ndcng@10", "mu_map"]
 NAMES = ["NDCNG@10", "MuAP"]
 FEATURES = [0, 2, 3]
@@ -93,7 +95,6 @@ def test_any_table_gives_the_same_and_is_not_changed(kind, within_queries):
 
 
 def test_queries_by_routing_by_index_and_by_group_sizes(routing):
-    pd = pytest.importorskip("pandas")
     (X, y, qid), (X_test, y_test, qid_test) = train_and_test()
     order = np.argsort(qid_test, kind="stable")
     X, X_test, y_test, qid_test = X[:, FEATURES], X_test[order][:, FEATURES], y_test[order], (
@@ -261,7 +262,6 @@ def test_searches_pipelines_and_classifiers():
 
 
 def test_categories_stay_categories():
-    pd = pytest.importorskip("pandas")
     X, y, qid = toy_data()
     levels = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     frame = pd.DataFrame({"level": pd.Categorical(levels), "noise": X[:, 3]})
@@ -282,7 +282,6 @@ def test_other_rows_of_the_queries_of_the_fit_warn_and_its_very_rows_do_not():
 
 
 def test_rows_of_queries_seen_in_part_warn():
-    pd = pytest.importorskip("pandas")
     X, y, qid = toy_data()
     frame = pd.DataFrame(X[:, FEATURES])
     by_index = sg.QueryRanker(Ridge(), qid=pd.Series(qid)).fit(frame[qid <= 12], y[qid <= 12])

@@ -1,6 +1,5 @@
 """Learning curves over numbers of queries."""
 
-
 import numpy as np
 import pytest
 import sklearn
@@ -20,6 +19,8 @@ from tables import FRAMES, TABLES, toy_data
 
 import skgraded as sg
 from skgraded.model_selection import learning_curve
+
+pd = pytest.importorskip("pandas")
 
 MEASURES = ["ndcng@10", "mu_map"]
 NAMES = ["NDCNG@10", "MuAP"]
@@ -152,7 +153,6 @@ def test_a_curve_of_any_table_by_column(kind):
 
 
 def test_a_curve_by_index_by_group_sizes_and_of_a_pipeline(routing):
-    pd = pytest.importorskip("pandas")
     X, y, qid = toy_data()
     order = np.argsort(qid, kind="stable")
     X, y, qid = X[order][:, FEATURES], y[order], qid[order]
