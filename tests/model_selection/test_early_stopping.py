@@ -66,6 +66,12 @@ def stopping(estimator, **parameters):
     return sg.QueryRanker(estimator, **settings | parameters)
 
 
+def stopped(estimator, fit_params=(), **parameters):
+    """The same after a fit on all queries."""
+    X, y, qid = data()
+    return stopping(estimator, **parameters).fit(X, y, qid=qid, **dict(fit_params))
+
+
 def after(model, X, n_rounds):
     """Predictions after so many rounds, by each library's own means."""
     if isinstance(model, lightgbm.LGBMModel):
@@ -192,9 +198,8 @@ def test_a_held_out_part_is_what_a_given_one_would_be(name):
 
 @every_ranker
 def test_of_several_measures_the_first_decides_and_all_are_recorded(name):
-    X, y, qid = data()
-    ranker = stopping(ESTIMATORS[name], measure=["mu_map", "rr"]).fit(X, y, qid=qid)
-    alone = stopping(ESTIMATORS[name], measure="mu_map").fit(X, y, qid=qid)
+    ranker = stopped(ESTIMATORS[name], measure=["mu_map", "rr"])
+    alone = stopped(ESTIMATORS[name], measure="mu_map")
     history = ranker.evals_result_["validation"]
     assert list(history) == ["MuAP", "RR"]
     assert history["MuAP"] == alone.evals_result_["validation"]["MuAP"]
@@ -254,11 +259,8 @@ def test_in_a_search_the_test_fold_is_never_seen(seen):
 
 
 def test_random_state_says_which_queries():
-    X, y, qid = data()
-
     def history(random_state):
-        ranker = stopping(ESTIMATORS["LGBMRanker"], random_state=random_state)
-        return ranker.fit(X, y, qid=qid).evals_result_
+        return stopped(ESTIMATORS["LGBMRanker"], random_state=random_state).evals_result_
 
     assert history(1) == history(1) == history(np.random.RandomState(1))
     assert history(1) != history(2)
@@ -282,10 +284,7 @@ def test_the_constructors_column_serves_the_validation_set_too(name, kind):
     assert ranker.evals_result_ == expected.evals_result_
 
 
-@cache
-def held_out_from_an_array(name):
-    X, y, qid = data()
-    return stopping(ESTIMATORS[name]).fit(X, y, qid=qid)
+held_out_from_an_array = cache(lambda name: stopped(ESTIMATORS[name]))
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -387,12 +386,11 @@ RIVALS = {
 
 @every_estimator
 def test_stopping_settings_of_the_estimator_change_nothing_and_stay(name):
-    X, y, qid = data()
+    X, _, _ = data()
     estimator = type(ESTIMATORS[name])(**ESTIMATORS[name].get_params() | RIVALS[name])
     before = estimator.get_params()
     for refit in (False, True):
-        expected = stopping(ESTIMATORS[name], refit=refit).fit(X, y, qid=qid)
-        ranker = stopping(estimator, refit=refit).fit(X, y, qid=qid)
+        expected, ranker = stopped(ESTIMATORS[name], refit=refit), stopped(estimator, refit=refit)
         assert ranker.evals_result_ == expected.evals_result_
         np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
     assert str(estimator.get_params()) == str(before)
@@ -402,16 +400,13 @@ def test_stopping_settings_of_the_estimator_change_nothing_and_stay(name):
 
 @every_estimator
 def test_callbacks_of_the_user_are_called(name):
-    X, y, qid = data()
     if name.startswith("XGB"):
-        counter = XGBCounter()
-        estimator = clone(ESTIMATORS[name]).set_params(callbacks=[counter])
-        ranker = stopping(estimator).fit(X, y, qid=qid)
+        ranker = stopped(clone(ESTIMATORS[name]).set_params(callbacks=[XGBCounter()]))
         (counter,) = ranker.estimator_.callbacks  # the copy's, and no other beside it
         assert 0 <= ranker.n_iter_ - counter.n <= 1  # at the last it may not be asked any more
     else:
         counter = Counter()
-        ranker = stopping(ESTIMATORS[name]).fit(X, y, qid=qid, callbacks=[counter])
+        ranker = stopped(ESTIMATORS[name], {"callbacks": [counter]})
         assert counter.n == ranker.n_iter_
     assert ranker.n_iter_ < ROUNDS
 
@@ -433,61 +428,57 @@ def test_callbacks_of_the_user_are_called(name):
     ],
 )
 def test_what_does_not_go_with_it_is_named(name, fit_params):
-    X, y, qid = data()
     (argument,) = fit_params
     with pytest.raises(ValueError, match=argument):
-        stopping(ESTIMATORS[name]).fit(X, y, qid=qid, **fit_params)
-
-
-def test_an_early_stopping_callback_of_xgboost_is_named():
-    X, y, qid = data()
-    callback = xgboost.callback.EarlyStopping(rounds=3)
-    with pytest.raises(ValueError, match="leave EarlyStopping out of the callbacks"):
-        stopping(XGBRanker(callbacks=[callback], **XGBOOST)).fit(X, y, qid=qid)
+        stopped(ESTIMATORS[name], fit_params)
 
 
 @pytest.mark.parametrize(
-    "estimator",
-    [LGBMRanker(boosting_type="dart"), LGBMRanker(boosting="dart"), XGBRanker(booster="dart"),
-     XGBRegressor(booster="gblinear")],
+    ("estimator", "message"),
+    [
+        (LGBMRanker(boosting_type="dart"), "'dart' change in later ones"),
+        (LGBMRanker(boosting="dart"), "'dart' change in later ones"),
+        (XGBRanker(booster="dart"), "'dart' change in later ones"),
+        (XGBRegressor(booster="gblinear"), "'gblinear' change in later ones"),
+        (XGBRanker(callbacks=[xgboost.callback.EarlyStopping(rounds=3)]),
+         "leave EarlyStopping out of the callbacks"),
+    ],
 )
-def test_boosters_whose_first_rounds_change_later_are_refused(estimator):
-    X, y, qid = data()
-    with pytest.raises(ValueError, match="'(dart|gblinear)' change in later ones"):
-        stopping(estimator).fit(X, y, qid=qid)
+def test_boosters_that_change_first_rounds_later_or_stop_by_themselves_are_refused(
+    estimator, message
+):
+    with pytest.raises(ValueError, match=message):
+        stopped(estimator)
 
 
 # What users have set, library by library ----------------------------------------------------------
 
 @pytest.mark.parametrize("metric", [None, "ndcg", "map"])
 def test_lightgbm_computes_no_metric_of_its_own(metric):
-    X, y, qid = data()
-    ranker = stopping(LGBMRanker(metric=metric, **LIGHTGBM)).fit(X, y, qid=qid)
+    ranker = stopped(LGBMRanker(metric=metric, **LIGHTGBM))
     assert list(ranker.estimator_.evals_result_["validation"]) == ["NDCNG@10"]
     assert ranker.estimator_.best_score_ == {"validation": {"NDCNG@10": ranker.best_score_}}
 
 
 @pytest.mark.parametrize("last", [1, 3])
 def test_a_lightgbm_ended_by_a_callback_predicts_with_its_best_round(last):
-    X, y, qid = data()
-
     def end(env):
         if env.iteration == last - 1:
             raise lightgbm.callback.EarlyStopException(8, env.evaluation_result_list)
 
     end.order = 25  # after the round was measured
-    ranker = stopping(ESTIMATORS["LGBMRanker"]).fit(X, y, qid=qid, callbacks=[end])
+    ranker = stopped(ESTIMATORS["LGBMRanker"], {"callbacks": [end]})
     assert ranker.n_iter_ == last
     assert ranker.estimator_.booster_.best_iteration == ranker.best_iteration_ <= last
+    X, _, _ = data()
     best = ranker.estimator_.predict(X, num_iteration=ranker.best_iteration_)
     np.testing.assert_array_equal(ranker.predict(X), best)
 
 
 def test_callbacks_of_lightgbm_record_the_last_round_too():
-    X, y, qid = data()
     history = {}
-    ranker = stopping(ESTIMATORS["LGBMRanker"])
-    ranker.fit(X, y, qid=qid, callbacks=[lightgbm.record_evaluation(history)])
+    record = lightgbm.record_evaluation(history)
+    ranker = stopped(ESTIMATORS["LGBMRanker"], {"callbacks": [record]})
     assert history["validation"] == ranker.evals_result_["validation"]
 
 
@@ -516,15 +507,13 @@ class EndsAt(xgboost.callback.TrainingCallback):
 
 @pytest.mark.parametrize("last", [1, 3])
 def test_the_round_at_which_a_callback_ends_xgboost_is_measured(last):
-    X, y, qid = data()
-    ranker = stopping(XGBRanker(callbacks=[EndsAt(last)], **XGBOOST)).fit(X, y, qid=qid)
+    ranker = stopped(XGBRanker(callbacks=[EndsAt(last)], **XGBOOST))
     assert ranker.n_iter_ == last
     assert ranker.estimator_.get_booster().num_boosted_rounds() == last
 
 
 def test_xgboost_knows_its_best_round_and_score():
-    X, y, qid = data()
-    ranker = stopping(ESTIMATORS["XGBRanker"]).fit(X, y, qid=qid)
+    ranker = stopped(ESTIMATORS["XGBRanker"])
     assert ranker.estimator_.best_iteration == ranker.best_iteration_ - 1
     assert ranker.estimator_.best_score == ranker.best_score_
 
@@ -547,9 +536,8 @@ def test_catboost_takes_sparse_rows_with_64_bit_indices(early_stopping):
 
 @pytest.mark.parametrize("estimator", [Ridge(), RandomForestRegressor()])
 def test_other_estimators_are_refused(estimator):
-    X, y, qid = data()
     with pytest.raises(TypeError, match="of the packages catboost, lightgbm.* and"):
-        stopping(estimator).fit(X, y, qid=qid)
+        stopped(estimator)
 
 
 @pytest.mark.parametrize(
@@ -565,9 +553,8 @@ def test_other_estimators_are_refused(estimator):
     ],
 )
 def test_bad_settings_are_named_before_any_fit(seen, setting, message):
-    X, y, qid = data()
     with pytest.raises(ValueError, match=message):
-        stopping(LGBMRecorder(**LIGHTGBM), **setting).fit(numbered(X), y, qid=qid)
+        stopped(LGBMRecorder(**LIGHTGBM), **setting)
     assert seen.training == []
 
 
@@ -686,9 +673,7 @@ def test_it_pickles_without_the_rows_that_it_was_stopped_on(name):
 
 @every_ranker
 def test_parameters_are_nested_and_clones_unfitted(name):
-    X, y, qid = data()
-    ranker = stopping(ESTIMATORS[name], n_iter_no_change=3, validation_fraction=0.25)
-    ranker.fit(X, y, qid=qid)
+    ranker = stopped(ESTIMATORS[name], n_iter_no_change=3, validation_fraction=0.25)
     same = clone(ranker)
     assert same.get_params()["validation_fraction"] == 0.25
     assert not hasattr(same, "best_iteration_")
@@ -722,9 +707,8 @@ def test_fitting_again_without_it_forgets_the_rounds():
 
 
 def test_catboosts_base_class_is_stopped_too():
-    X, y, qid = data()
-    base = stopping(CatBoost({"loss_function": "YetiRank"} | CATBOOST)).fit(X, y, qid=qid)
-    ranker = stopping(ESTIMATORS["CatBoostRanker"]).fit(X, y, qid=qid)
+    base = stopped(CatBoost({"loss_function": "YetiRank"} | CATBOOST))
+    ranker = stopped(ESTIMATORS["CatBoostRanker"])
     assert base.evals_result_ == ranker.evals_result_
 
 
@@ -754,9 +738,8 @@ def test_queries_of_a_given_validation_set_are_not_new_ones():
 
 
 def test_nothing_warns_and_nothing_is_printed(capfd):
-    X, y, qid = data()
     for estimator in ESTIMATORS.values():
-        stopping(estimator).fit(X, y, qid=qid)  # warnings are errors in these tests
+        stopped(estimator)  # warnings are errors in these tests
     assert capfd.readouterr() == ("", "")
 
 
