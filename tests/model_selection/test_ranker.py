@@ -51,17 +51,6 @@ def test_rows_query_by_query_are_not_copied():
     assert ranker.estimator_.seen_[1] == [10] * 24
 
 
-def test_a_ranker_that_takes_qid_gets_it_row_by_row_and_sorted():
-    class Recorder(BaseEstimator):
-        def fit(self, X, y, *, qid):
-            self.seen_ = X[:, 0].tolist(), y.tolist(), qid.tolist()
-            return self
-
-    ranker = sg.QueryRanker(Recorder())
-    ranker.fit([[0], [1], [2], [3]], [3, 2, 1, 0], qid=["b", "a", "b", "a"])
-    assert ranker.estimator_.seen_ == ([0, 2, 1, 3], [3, 1, 2, 0], [0, 0, 1, 1])
-
-
 @pytest.mark.parametrize(("kind", "estimator", "qid"), [
     *((kind, lambdarank(), 1) for kind in TABLES),
     *((kind, Ridge(), -3) for kind in TABLES),
