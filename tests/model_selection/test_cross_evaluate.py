@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import sklearn
 from lightgbm import LGBMRanker
+from never_fitted import NeverFitted
 from scipy import sparse
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
@@ -284,11 +285,6 @@ def test_splits_may_be_given_as_a_list(ranking):
     assert found.mean() == sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=None).mean()
     with pytest.raises(ValueError, match="cv"):
         sg.cross_evaluate(Ridge(), X, y, qid=qid, cv="five")
-
-
-class NeverFitted(Ridge):
-    def fit(self, X, y):
-        raise AssertionError("bad input must be refused before any fit")
 
 
 @pytest.mark.parametrize(

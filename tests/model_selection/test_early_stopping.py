@@ -3,6 +3,7 @@
 import pickle
 import re
 from functools import cache
+from types import SimpleNamespace
 
 import lightgbm
 import numpy as np
@@ -92,43 +93,35 @@ def first_best(values):
     return best + 1, i + 1
 
 
-class SeenRows:
-    """What a subclass that notes the rows that its fit gets has noted; X[:, 0] numbers them."""
-
-    def __init__(self):
-        self.training = []
-        self.validation = []
-
-
-SEEN = SeenRows()
-
-
-class LGBMRecorder(LGBMRanker):
-    def fit(self, X, y, **kwargs):
-        SEEN.training.append(X[:, 0].astype(int))
-        if "eval_X" in kwargs or "eval_set" in kwargs:
-            eval_X = kwargs["eval_X"][0] if "eval_X" in kwargs else kwargs["eval_set"][0][0]
-            SEEN.validation.append(eval_X[:, 0].astype(int))
-        return super().fit(X, y, **kwargs)
-
-
-class XGBRecorder(XGBRegressor):
-    def fit(self, X, y, **kwargs):
-        SEEN.training.append(X[:, 0].astype(int))
-        return super().fit(X, y, **kwargs)
-
-
-class CatBoostRecorder(CatBoostRanker):
-    def fit(self, X, y=None, **kwargs):
-        SEEN.training.append(X[:, 0].astype(int))
-        SEEN.validation.append(kwargs["eval_set"].get_features()[:, 0].astype(int))
-        return super().fit(X, y, **kwargs)
+SEEN = SimpleNamespace()
 
 
 @pytest.fixture
 def seen():
-    SEEN.__init__()
+    """What the recorders have noted: the rows that each fit got to train on, and to stop on."""
+    SEEN.training, SEEN.validation = [], []
     return SEEN
+
+
+def recorder(estimator):
+    """An estimator whose fit notes its rows, which X[:, 0] numbers; XGBoost's only the first."""
+    class Recorder(type(estimator)):
+        def fit(self, X, y=None, **kwargs):
+            tables = [X]
+            if isinstance(self, LGBMRanker):
+                tables += kwargs["eval_X"] if "eval_X" in kwargs else kwargs["eval_set"][0][:1]
+            elif isinstance(self, CatBoostRanker):
+                tables.append(kwargs["eval_set"].get_features())
+            for noted, table in zip((SEEN.training, SEEN.validation), tables, strict=False):
+                noted.append(table[:, 0].astype(int))
+            return super().fit(X, y, **kwargs)
+
+    return Recorder(**estimator.get_params())
+
+
+LGBM_RECORDER, CATBOOST_RECORDER, XGB_RECORDER = (
+    recorder(ESTIMATORS[name]) for name in ("LGBMRanker", "CatBoostRanker", "XGBRegressor")
+)
 
 
 def numbered(X):
@@ -222,8 +215,7 @@ def test_grades_stay_as_exact_as_they_were_given(name):
 
 @pytest.mark.parametrize(
     ("estimator", "fraction", "n_held"),
-    [(LGBMRecorder(**LIGHTGBM), 0.1, 5), (CatBoostRecorder(**CATBOOST), 0.5, 25),
-     (XGBRecorder(**XGBOOST), 0.001, 1)],
+    [(LGBM_RECORDER, 0.1, 5), (CATBOOST_RECORDER, 0.5, 25), (XGB_RECORDER, 0.001, 1)],
     ids=["LightGBM", "CatBoost", "XGBoost"],
 )
 def test_a_query_is_never_on_both_sides(seen, estimator, fraction, n_held):
@@ -246,7 +238,7 @@ def test_in_a_search_the_test_fold_is_never_seen(seen):
     X = numbered(X)
     with sklearn.config_context(enable_metadata_routing=True):
         search = GridSearchCV(
-            stopping(LGBMRecorder(**LIGHTGBM)), {"estimator__num_leaves": [3, 7]}, n_jobs=1,
+            stopping(LGBM_RECORDER), {"estimator__num_leaves": [3, 7]}, n_jobs=1,
             cv=GroupKFold(3).set_split_request(groups="qid"), error_score="raise",
             scoring=sg.make_ranking_scorer("ndcng@10"),
         ).fit(X, y, qid=qid)
@@ -549,7 +541,7 @@ def test_other_estimators_are_refused(estimator):
 )
 def test_bad_settings_are_named_before_any_fit(seen, setting, message):
     with pytest.raises(ValueError, match=message):
-        stopped(LGBMRecorder(**LIGHTGBM), **setting)
+        stopped(LGBM_RECORDER, **setting)
     assert seen.training == []
 
 
@@ -561,7 +553,7 @@ def test_one_query_cannot_be_parted():
 
 def test_two_queries_are_one_each_side(seen):
     X, y, qid = data()
-    stopping(LGBMRecorder(**LIGHTGBM)).fit(numbered(X)[qid < 2], y[qid < 2], qid=qid[qid < 2])
+    stopping(LGBM_RECORDER).fit(numbered(X)[qid < 2], y[qid < 2], qid=qid[qid < 2])
     assert len(set(qid[qid < 2])) == 2
     assert len(seen.training) == len(seen.validation) == 1
 
@@ -586,7 +578,7 @@ def test_a_bad_validation_set_is_named_before_any_fit(seen, change, message):
     if "init_score" in change:
         change = {"init_score": np.zeros(len(y))}
     with pytest.raises(ValueError, match=message):
-        stopping(LGBMRecorder(**LIGHTGBM)).fit(X, y, **given | change)
+        stopping(LGBM_RECORDER).fit(X, y, **given | change)
     assert seen.training == []
 
 
@@ -622,7 +614,7 @@ def test_a_measure_undefined_for_all_held_out_is_refused_before_any_fit(seen, me
     name = sg.measure(measure if isinstance(measure, str) else measure[1]).name
     message = re.escape(f"{name} is undefined for all 15 queries held out")
     with pytest.raises(ValueError, match=message):
-        stopping(LGBMRecorder(**LIGHTGBM), measure=measure).fit(X, y, **given)
+        stopping(LGBM_RECORDER, measure=measure).fit(X, y, **given)
     assert seen.training == []
 
 
@@ -631,9 +623,9 @@ def test_queries_without_weight_are_nothing_to_stop_on(seen):
     query_40 = given["eval_qid"] == 40
     given["eval_y"][query_40] = 0
     with pytest.raises(ValueError, match="undefined for all 15 queries"):
-        stopping(LGBMRecorder(**LIGHTGBM)).fit(X, y, eval_sample_weight=query_40, **given)
+        stopping(LGBM_RECORDER).fit(X, y, eval_sample_weight=query_40, **given)
     X, y, qid = data()
-    held = stopping(LGBMRecorder(**LIGHTGBM))
+    held = stopping(LGBM_RECORDER)
     only = np.array(list(dict.fromkeys(qid.tolist())))[np.random.RandomState(0).permutation(50)[0]]
     with pytest.raises(ValueError, match="sample_weight is 0 in all rows left to train on"):
         held.fit(X, y, qid=qid, sample_weight=(qid == only).astype(float))
@@ -753,9 +745,11 @@ def test_trees_of_catboost_may_grow_in_any_way(cls, grow_policy):
 
 # A last fit on all queries ------------------------------------------------------------------------
 
-def rounds_of(name, n):
-    names = {"CatBoostRanker": "iterations", "CatBoostRegressor": "iterations"}
-    return {names.get(name, "n_estimators"): n}
+def of_the_best_rounds(ranker):
+    """A ranker around its estimator that trains as many rounds as it found best."""
+    rounds = "iterations" if isinstance(ranker.estimator, CatBoost) else "n_estimators"
+    booster = clone(ranker.estimator).set_params(**{rounds: ranker.best_iteration_})
+    return sg.QueryRanker(booster)
 
 
 @every_estimator
@@ -766,8 +760,7 @@ def test_refit_is_a_fit_on_all_queries_with_the_best_rounds(name):
     plain = stopping(ESTIMATORS[name]).fit(X, y, **given)
     assert ranker.best_iteration_ == plain.best_iteration_ < ranker.n_iter_
     assert ranker.evals_result_ == plain.evals_result_
-    booster = clone(ESTIMATORS[name]).set_params(**rounds_of(name, ranker.best_iteration_))
-    whole = sg.QueryRanker(booster).fit(X, y, **given)
+    whole = of_the_best_rounds(ranker).fit(X, y, **given)
     np.testing.assert_allclose(ranker.predict(X), whole.predict(X), rtol=1e-6, atol=1e-9)
     assert not np.allclose(ranker.predict(X), plain.predict(X))
 
@@ -777,10 +770,10 @@ def test_refit_is_a_fit_on_all_queries_with_the_best_rounds(name):
 )
 def test_refit_takes_the_rows_that_were_given_to_stop_on_too(name, weights):
     X, y, given = two_sets()
-    qid, eval_X, eval_y, eval_qid = given.values()
     # query by query, for CatBoost's regressors depend on the order of rows
-    order = np.concatenate([np.flatnonzero(eval_qid == one) for one in dict.fromkeys(eval_qid)])
-    given |= {"eval_X": eval_X[order], "eval_y": eval_y[order], "eval_qid": eval_qid[order]}
+    ids = given["eval_qid"]
+    order = np.concatenate([np.flatnonzero(ids == one) for one in dict.fromkeys(ids)])
+    given |= {eval_: given[eval_][order] for eval_ in ("eval_X", "eval_y", "eval_qid")}
     qid, eval_X, eval_y, eval_qid = given.values()
     of_training, to_stop, by_hand = 1.0 + qid % 3, np.ones(len(eval_y)), {}
     if weights == "both sides":
@@ -790,21 +783,16 @@ def test_refit_takes_the_rows_that_were_given_to_stop_on_too(name, weights):
         given["sample_weight"] = of_training
         by_hand["sample_weight"] = np.append(of_training, to_stop)
     ranker = stopping(ESTIMATORS[name], refit=True).fit(X, y, **given)
-    booster = clone(ESTIMATORS[name]).set_params(**rounds_of(name, ranker.best_iteration_))
     everything = np.concatenate([X, eval_X]), np.append(y, eval_y)
-    whole = sg.QueryRanker(booster).fit(*everything, qid=np.append(qid, eval_qid), **by_hand)
+    by_hand["qid"] = np.append(qid, eval_qid)
+    whole = of_the_best_rounds(ranker).fit(*everything, **by_hand)
     np.testing.assert_allclose(ranker.predict(X), whole.predict(X), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "csr"])
 def test_refit_stacks_tables_of_every_kind(kind):
     X, y, given = two_sets()
-    names = [f"f{i}" for i in range(X.shape[1])]
-    make = {
-        "pandas": lambda X: pd.DataFrame(X, columns=names),
-        "polars": lambda X: pytest.importorskip("polars").DataFrame(X, schema=names),
-        "csr": sparse.csr_matrix,
-    }[kind]
+    make = TABLES[kind]
     ranker = stopping(ESTIMATORS["XGBRanker"], refit=True)
     found = clone(ranker).fit(make(X), y, **given | {"eval_X": make(given["eval_X"])})
     expected = ranker.fit(X, y, **given)
@@ -827,11 +815,8 @@ def test_refit_of_histogram_gradient_boosting_and_of_a_pipeline():
     by_hand = clone(booster).set_params(max_iter=ranker.best_iteration_, early_stopping=False)
     np.testing.assert_array_equal(ranker.predict(X), by_hand.fit(X, y).predict(X))
     assert ranker.estimator_.get_params() == booster.get_params()
-    piped = make_pipeline(StandardScaler(), ESTIMATORS["LGBMRanker"])
+    piped = make_pipeline(StandardScaler(), clone(ESTIMATORS["LGBMRanker"]))
     ranker = stopping(piped, refit=True).fit(X, y, qid=qid)
-    whole = make_pipeline(
-        StandardScaler(),
-        clone(ESTIMATORS["LGBMRanker"]).set_params(n_estimators=ranker.best_iteration_),
-    )
-    expected = sg.QueryRanker(whole).fit(X, y, qid=qid).predict(X)
+    piped.set_params(lgbmranker__n_estimators=ranker.best_iteration_)
+    expected = sg.QueryRanker(piped).fit(X, y, qid=qid).predict(X)
     np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-6, atol=1e-9)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from never_fitted import NeverFitted
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
@@ -187,11 +188,6 @@ def test_a_curve_as_a_frame_and_as_a_text():
     assert frame["train_AP"].tolist() == curve.train_scores["AP"].ravel().tolist()
     few, many = curve.test_scores["AP"].mean(axis=1)
     assert repr(curve) == f"LearningCurve(3 to 9 queries: AP={few:.4f} to {many:.4f})"
-
-
-class NeverFitted(Ridge):
-    def fit(self, X, y):
-        raise AssertionError("bad input must be refused before any fit")
 
 
 @pytest.mark.parametrize(

@@ -73,10 +73,10 @@ def n_kept(folder):
 def assert_same(estimator, rows, folder, n=None, **params):
     """The model with the memory is the model without it; twice, if n are to be kept by then."""
     expected = fit(estimator, rows, **params)
-    for _ in range(1 if n is None else 2):
-        X, *others = rows
-        again = _safe_indexing(X, np.arange(X.shape[0])), *others  # as each candidate gets it
-        ranker = fit(estimator, again, folder, **params)
+    X, *others = rows
+    tables = [X] if n is None else [X, _safe_indexing(X, np.arange(X.shape[0]))]  # as a fold's
+    for table in tables:
+        ranker = fit(estimator, (table, *others), folder, **params)
         assert model_of(ranker) == model_of(expected)
         np.testing.assert_array_equal(ranker.predict(X), expected.predict(X), strict=True)
         assert n is None or n_kept(folder) == n

@@ -53,7 +53,7 @@ RANKERS = {
 }
 # LightGBM computes in 64 bits; CatBoost and XGBoost in 32, so that sums may depend on the order.
 TOLERANCE = {"lightgbm": 1e-9, "xgboost": 1e-6, "catboost": 1e-6, "regressor": 1e-9}
-ROUNDS = {"regressor": "estimator__max_iter"}
+ROUNDS = {"regressor": "max_iter"}
 RATES = [0.03, 0.3]
 FEATURES = ["f0", "f1", "f2", "f3"]
 MEASURE = sg.NDCNG(k=5)
@@ -96,7 +96,7 @@ def by_hand(name, rate=None, n_rounds=None, scaled=False):
     if rate is not None:
         model.set_params(learning_rate=rate)
     if n_rounds is not None:
-        model.set_params(**{ROUNDS.get(name, "estimator__n_estimators").split("__")[1]: n_rounds})
+        model.set_params(**{ROUNDS.get(name, "n_estimators"): n_rounds})
     scores, predictions = [], np.empty(len(y))
     for train, test in GroupKFold(3).split(X, groups=qid):
         Z = X
@@ -115,7 +115,7 @@ class Setting:
         X, y, qid = data()
         self.name, self.source, self.X, self.y = name, source, X, y
         self.rate = "estimator__learning_rate"
-        self.rounds = ROUNDS.get(name, "estimator__n_estimators")
+        self.rounds = f"estimator__{ROUNDS.get(name, 'n_estimators')}"
         where = None
         if source == "column":
             self.X, where = X.assign(query=qid), "query"
@@ -167,10 +167,6 @@ def check_halving(setting, kind, **more):
 
 # The tools: each runs on a setting and checks what comes out -------------------------------------
 
-def use_grid_search(setting):
-    check_search(setting, GridSearchCV)
-
-
 def use_grid_search_of_two_workers(setting):
     check_search(setting, GridSearchCV, n_jobs=2)
 
@@ -190,11 +186,6 @@ def use_halving_random_search(setting):
 def use_cross_validate(setting):
     found = cross_validate(setting.ranker, setting.X, setting.y, **setting.given)
     setting.check(found["test_score"], by_hand(setting.name)[0])
-
-
-def use_cross_val_score(setting):
-    found = cross_val_score(setting.ranker, setting.X, setting.y, **setting.given)
-    setting.check(found, by_hand(setting.name)[0])
 
 
 def use_cross_val_predict(setting):
@@ -249,10 +240,7 @@ def use_nested_search(setting):
     else:  # the inner splitter gets no queries: it splits rows, which warns
         inner = [(np.arange(0, 40), np.arange(40, 80))]
         expectation = pytest.warns(sg.TornQueryWarning)
-    search = GridSearchCV(
-        setting.ranker, {setting.rate: [0.3]}, scoring=setting.scorer, cv=inner,
-        error_score="raise",
-    )
+    search = GridSearchCV(setting.ranker, {setting.rate: [0.3]}, **setting.searched | {"cv": inner})
     with expectation:
         found = cross_val_score(search, setting.X, setting.y, **setting.given)
     setting.check(found, by_hand(setting.name, 0.3)[0])
@@ -262,8 +250,6 @@ TOOLS = {
     function.__name__.removeprefix("use_"): function
     for name, function in list(globals().items()) if name.startswith("use_")
 }
-
-
 SOURCES = ["routing", "column", "index"]
 # Each tool with each source and with three of the four rankers, each ranker with each source.
 # A tool and a source meet the library only through QueryRanker, so that triples add nothing.

@@ -19,7 +19,6 @@ from sklearn.model_selection import (
     cross_val_score,
     cross_validate,
     learning_curve,
-    train_test_split,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -124,15 +123,6 @@ def test_where_the_rows_come_query_by_query_the_learning_curve_tears_one(rows):
     ))
     # 45 rows are 4 queries of 10 rows and half of one
     assert counts(torn, "fit") == [(1, 5, 5)] * 3
-
-
-def test_train_test_split_warns_already_at_the_fit(rows):
-    X, y, qid = rows
-    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    with pytest.warns(sg.TornQueryWarning, match=IN_PART):
-        ranker = sg.QueryRanker(Ridge(), qid=qid).fit(X_train, y_train)
-    with pytest.warns(sg.TornQueryWarning, match="the ranker was fitted on"):
-        ranker.score(X_test, y_test)
 
 
 @pytest.mark.parametrize("cv", [GroupKFold(3), LeaveOneGroupOut(),
