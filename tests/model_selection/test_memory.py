@@ -246,7 +246,7 @@ def test_other_data_of_the_same_shape_has_bins_of_its_own(rows, folder):
 # Kept where, and how long ------------------------------------------------------------------------
 
 def test_what_is_kept_is_about_a_byte_a_value_and_gone_when_asked(folder):
-    X, y, qid = sg.datasets.make_ranking(1000, n_features=40, random_state=0)
+    X, y, qid = sg.datasets.make_ranking(400, n_features=40, random_state=0)
     memory = joblib.Memory(folder, verbose=0)
     expected = model_of(fit(LGBMRanker(**SETTINGS), (X, y, qid), memory))
     size = sum(item.size for item in memory.store_backend.get_items())

@@ -141,7 +141,7 @@ def test_splits_by_query_are_silent(rows, cv):
             error_score="raise",
         )
     search = GridSearchCV(
-        sg.QueryRanker(Ridge(), qid=qid), ALPHAS, cv=cv, scoring=scorer, error_score="raise"
+        sg.QueryRanker(Ridge(), qid=qid), {}, cv=cv, scoring=scorer, error_score="raise"
     )
     search.fit(X, y, groups=qid).score(X, y)
 
