@@ -17,6 +17,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
 
 import skgraded as sg
 from skgraded.boosting.lightgbm import NOT_KEPT_WITH, OF_BINNING, OF_LEAVES
@@ -69,15 +70,16 @@ def n_kept(folder):
     return len({item.path for item in items})
 
 
-def assert_same_with_memory(estimator, rows, folder, **params):
-    """Without, when binned for the memory, and when found there."""
+def assert_same(estimator, rows, folder, n=None, **params):
+    """The model with the memory is the model without it; twice, if n are to be kept by then."""
     expected = fit(estimator, rows, **params)
-    for _ in range(2):
-        ranker = fit(estimator, rows, folder, **params)
+    X, *others = rows
+    tables = [X] if n is None else [X, _safe_indexing(X, np.arange(X.shape[0]))]  # as a fold's
+    for table in tables:
+        ranker = fit(estimator, (table, *others), folder, **params)
         assert model_of(ranker) == model_of(expected)
-        X = rows[0]
         np.testing.assert_array_equal(ranker.predict(X), expected.predict(X), strict=True)
-        assert n_kept(folder) == 1
+        assert n is None or n_kept(folder) == n
 
 
 # The same models ---------------------------------------------------------------------------------
@@ -105,12 +107,12 @@ def assert_same_with_memory(estimator, rows, folder, **params):
     {"categorical_column": [4]},
 ], ids=str)
 def test_a_model_is_the_same_to_the_last_bit(rows, folder, parameters):
-    assert_same_with_memory(LGBMRanker(**SETTINGS | parameters), rows, folder)
+    assert_same(LGBMRanker(**SETTINGS | parameters), rows, folder, n=1)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"linear_tree": True}], ids=str)
 def test_a_regressor_is_the_same_to_the_last_bit(rows, folder, parameters):
-    assert_same_with_memory(LGBMRegressor(**SETTINGS, **parameters), rows, folder)
+    assert_same(LGBMRegressor(**SETTINGS, **parameters), rows, folder, n=1)
 
 
 TABLES = {
@@ -123,62 +125,55 @@ TABLES = {
 }
 
 
+with_and_without_stopping = pytest.mark.parametrize(
+    "params", [{}, {"early_stopping": True, "random_state": 0}], ids=["all rows", "held out"]
+)
+
+
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-@pytest.mark.parametrize("early_stopping", [False, True])
-def test_a_model_of_any_table_is_the_same(rows, folder, table, early_stopping):
-    X, y, qid = rows
-    params = {"early_stopping": early_stopping, "random_state": 0}
+@with_and_without_stopping
+def test_a_model_of_any_table_is_the_same(rows, folder, table, params):
+    rows = table(rows[0]), *rows[1:]
+    assert_same(LGBMRanker(**SETTINGS), rows, folder, n=1, ranker_params=params)
+
+
+@with_and_without_stopping
+def test_names_and_categories_given_to_fit_are_those_of_the_model(rows, folder, params):
+    given = {"feature_name": [f"ä{i}" for i in range(N_FEATURES)], "ranker_params": params}
     estimator = LGBMRanker(**SETTINGS)
-    assert_same_with_memory(estimator, (table(X), y, qid), folder, ranker_params=params)
+    assert_same(estimator, rows, folder, n=1, categorical_feature=["ä4"], **given)
+    assert_same(estimator, rows, folder, categorical_feature=[], **given)
 
 
-@pytest.mark.parametrize("early_stopping", [False, True])
-def test_names_and_categories_given_to_fit_are_those_of_the_model(rows, folder, early_stopping):
-    X, y, qid = rows
-    given = {"feature_name": [f"ä{i}" for i in range(X.shape[1])], "categorical_feature": ["ä4"]}
-    params = {"early_stopping": early_stopping, "random_state": 0}
-    estimator = LGBMRanker(**SETTINGS)
-    assert_same_with_memory(estimator, rows, folder, ranker_params=params, **given)
-    given["categorical_feature"] = []
-    expected = fit(estimator, rows, None, params, **given)
-    assert model_of(fit(estimator, rows, folder, params, **given)) == model_of(expected)
-
-
-@pytest.mark.parametrize("early_stopping", [False, True])
-def test_columns_of_a_frame_may_be_named_as_categories(rows, folder, early_stopping):
+@with_and_without_stopping
+def test_columns_of_a_frame_may_be_named_as_categories(rows, folder, params):
     X, y, qid = rows
     rows = with_categories(X).assign(f7=y.astype(int)), y, qid
-    params = {"early_stopping": early_stopping, "random_state": 0}
-    assert_same_with_memory(
-        LGBMRanker(**SETTINGS), rows, folder, ranker_params=params, categorical_feature=["f7"]
-    )
+    given = {"ranker_params": params, "categorical_feature": ["f7"]}
+    assert_same(LGBMRanker(**SETTINGS), rows, folder, n=1, **given)
 
 
 def test_weights_and_first_scores_are_those_of_the_fit(rows, folder):
     X, y, qid = rows
-    estimator = LGBMRanker(**SETTINGS)
     weights, scores = 1.0 + qid % 3, np.linspace(0, 1, len(y))
     for given in ({}, {"sample_weight": weights}, {"init_score": scores}):
-        assert_same_with_memory(estimator, rows, folder, **given)
+        assert_same(LGBMRanker(**SETTINGS), rows, folder, n=1, **given)
 
 
 def test_other_grades_and_queries_of_the_same_rows_share_bins(rows, folder):
     X, y, qid = rows
     estimator = LGBMRegressor(**SETTINGS)  # whose rows stay in their order
     for grades, queries in ((y, qid), (4 - y, qid), (y, qid % 7)):
-        expected = fit(estimator, (X, grades, queries))
-        assert model_of(fit(estimator, (X, grades, queries), folder)) == model_of(expected)
+        assert_same(estimator, (X, grades, queries), folder)
     assert n_kept(folder) == 1
 
 
 def test_a_pipeline_and_a_last_fit_on_all_queries_are_the_same(rows, folder):
     estimator = make_pipeline(StandardScaler(), LGBMRanker(**SETTINGS))
     stopping = {"early_stopping": True, "random_state": 0, "refit": True}
-    for ranker_params in ({}, stopping):
-        expected = fit(estimator, rows, None, ranker_params)
-        for _ in range(2):
-            assert model_of(fit(estimator, rows, folder, ranker_params)) == model_of(expected)
-    assert n_kept(folder) == 2  # all rows, and those that are not held out
+    assert_same(estimator, rows, folder, n=1)
+    # all rows, and those that are not held out
+    assert_same(estimator, rows, folder, n=2, ranker_params=stopping)
 
 
 def test_callbacks_of_the_user_are_called(rows, folder):
@@ -190,8 +185,9 @@ def test_callbacks_of_the_user_are_called(rows, folder):
 
 # Binned once -------------------------------------------------------------------------------------
 
-def search(rows, memory, grid, n_jobs=1):
+def search(rows, memory, n_jobs=1):
     X, y, qid = rows
+    grid = [{"estimator__num_leaves": [4], "estimator__learning_rate": [0.3]}, {}]
     cv = list(GroupKFold(3).split(X, y, qid))
     ranker = sg.QueryRanker(LGBMRanker(**SETTINGS), memory=memory)
     scorer = sg.make_ranking_scorer("ndcng@10")
@@ -200,23 +196,20 @@ def search(rows, memory, grid, n_jobs=1):
         return grid_search.fit(X, y, qid=qid)
 
 
+@pytest.fixture(scope="module")
+def search_without_memory(rows):
+    return search(rows, None)
+
+
 @pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
-def test_candidates_of_a_fold_share_its_bins(rows, folder, backend):
-    grid = {"estimator__num_leaves": [4, 31], "estimator__learning_rate": [0.1, 0.3]}
-    expected = search(rows, None, grid)
+def test_candidates_of_a_fold_share_its_bins(rows, folder, backend, search_without_memory):
+    expected = search_without_memory
     with joblib.parallel_config(backend=backend):
-        found = search(rows, folder, grid, n_jobs=2)
+        found = search(rows, folder, n_jobs=2)
     assert n_kept(folder) == 3 + 1  # folds, and all rows for the last fit
     for name in ("mean_test_score", "std_test_score"):
         np.testing.assert_array_equal(found.cv_results_[name], expected.cv_results_[name])
     assert model_of(found.best_estimator_) == model_of(expected.best_estimator_)
-
-
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_candidates_share_the_bins_of_any_table(rows, folder, table):
-    X, y, qid = rows
-    search((table(X), y, qid), folder, {"estimator__num_leaves": [4, 31]})
-    assert n_kept(folder) == 3 + 1
 
 
 @pytest.mark.parametrize("parameter, values", [
@@ -228,15 +221,14 @@ def test_candidates_share_the_bins_of_any_table(rows, folder, table):
 ])
 def test_candidates_that_bin_otherwise_have_other_bins(rows, folder, parameter, values):
     for value in values:
-        estimator = LGBMRanker(**SETTINGS, **{parameter: value})
-        assert model_of(fit(estimator, rows, folder)) == model_of(fit(estimator, rows))
+        assert_same(LGBMRanker(**SETTINGS, **{parameter: value}), rows, folder)
     assert n_kept(folder) == len(values)
 
 
 def test_sizes_of_leaves_share_bins_where_they_leave_out_no_feature(rows, folder):
     for size in (5, 50, 300):
-        estimator = LGBMRanker(**SETTINGS, min_child_samples=size, feature_pre_filter=False)
-        assert model_of(fit(estimator, rows, folder)) == model_of(fit(estimator, rows))
+        unfiltered = {"min_child_samples": size, "feature_pre_filter": False}
+        assert_same(LGBMRanker(**SETTINGS, **unfiltered), rows, folder)
     assert n_kept(folder) == 1
 
 
@@ -248,14 +240,13 @@ def test_other_data_of_the_same_shape_has_bins_of_its_own(rows, folder):
     fit(estimator, (X, y, qid), folder)
     assert n_kept(folder) == 2
     X[:, 1] = -X[:, 1]
-    assert model_of(fit(estimator, (X, y, qid), folder)) == model_of(fit(estimator, (X, y, qid)))
-    assert n_kept(folder) == 3
+    assert_same(estimator, (X, y, qid), folder, n=3)
 
 
 # Kept where, and how long ------------------------------------------------------------------------
 
 def test_what_is_kept_is_about_a_byte_a_value_and_gone_when_asked(folder):
-    X, y, qid = sg.datasets.make_ranking(1000, n_features=40, random_state=0)
+    X, y, qid = sg.datasets.make_ranking(400, n_features=40, random_state=0)
     memory = joblib.Memory(folder, verbose=0)
     expected = model_of(fit(LGBMRanker(**SETTINGS), (X, y, qid), memory))
     size = sum(item.size for item in memory.store_backend.get_items())
@@ -308,9 +299,7 @@ def test_what_is_no_memory_is_refused(rows, memory):
 
 def test_a_training_that_goes_on_from_a_model_is_left_alone(rows, folder):
     first = fit(LGBMRanker(**SETTINGS), rows).estimator_
-    expected = fit(LGBMRanker(**SETTINGS), rows, init_model=first)
-    found = fit(LGBMRanker(**SETTINGS), rows, folder, init_model=first)
-    assert model_of(found) == model_of(expected) and n_kept(folder) == 0
+    assert_same(LGBMRanker(**SETTINGS), rows, folder, n=0, init_model=first)
 
 
 def test_bins_that_a_file_forces_are_read_anew(rows, folder, tmp_path):
@@ -331,13 +320,13 @@ def test_other_estimators_take_a_memory_and_leave_it(rows, folder):
     assert n_kept(folder) == 0
 
 
-def test_a_ranker_without_callbacks_is_left_alone(rows, folder):
-    class Plain(LGBMRanker):
-        def fit(self, X, y, group=None):
-            return super().fit(X, y, group=group)
+class WithoutCallbacks(LGBMRanker):
+    def fit(self, X, y, group=None):
+        return super().fit(X, y, group=group)
 
-    assert model_of(fit(Plain(**SETTINGS), rows, folder)) == model_of(fit(Plain(**SETTINGS), rows))
-    assert n_kept(folder) == 0
+
+def test_a_ranker_without_callbacks_is_left_alone(rows, folder):
+    assert_same(WithoutCallbacks(**SETTINGS), rows, folder, n=0)
 
 
 def test_all_names_of_the_parameters_are_known():

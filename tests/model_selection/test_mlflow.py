@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import skgraded as sg
 
-mlflow = pytest.importorskip("mlflow")
+mlflow = pytest.importorskip("mlflow", reason='needs MLflow: pip install "skgraded[peers]"')
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow's own
 
 NAMES = {"ndcng10": "ndcng@10", "mu_map": "mu_map"}

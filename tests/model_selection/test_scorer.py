@@ -9,7 +9,6 @@ import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import make_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -17,6 +16,8 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from tables import FRAMES, TABLES, toy_data
 
 import skgraded as sg
+
+pd = pytest.importorskip("pandas")
 
 NDCNG = sg.NDCNG(k=10)
 QID = np.array(["b", "b", "a", "b", "a"], dtype=object)
@@ -53,48 +54,35 @@ def test_qid_given_to_the_call_groups_the_rows():
     assert scorer(Scores(), as_column(SCORES), GRADES, qid=QID) == EXPECTED_RR
 
 
-@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES.keys())
-@pytest.mark.parametrize("position", [1, -3, np.int64(1)])
-def test_qid_is_a_column_at_a_position_of_any_table(make, position):
+@pytest.mark.parametrize("kind", TABLES)
+def test_qid_is_a_column_of_any_table_by_position_or_name(kind):
     X, y, qid = toy_data()
-    model = LinearRegression().fit(X, y)
-    expected = NDCNG(y, model.predict(X), qid=qid)
-    scorer = sg.make_ranking_scorer(NDCNG, qid=position)
-    table = make(X)
+    expected = NDCNG(y, LinearRegression().fit(X, y).predict(X), qid=qid)
+    table = TABLES[kind](X)
     model = LinearRegression().fit(table, y)
-    assert scorer(model, table, y) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES.keys())
-def test_qid_is_a_column_by_name_of_a_frame(make):
-    X, y, qid = toy_data()
-    table = make(X)
-    model = LinearRegression().fit(table, y)
-    expected = NDCNG(y, model.predict(table), qid=qid)
-    assert sg.make_ranking_scorer(NDCNG, qid="query_id")(model, table, y) == expected
+    for column in [1, -3, np.int64(1)] + ["query_id"] * (kind in FRAMES):
+        score = sg.make_ranking_scorer(NDCNG, qid=column)(model, table, y)
+        assert score == pytest.approx(expected, abs=1e-12), column
 
 
 def test_text_and_category_columns_are_queries_too():
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame({"score": SCORES, "q": QID})
+    X = pd.DataFrame({"score": SCORES, "q": QID})
     for dtype in (object, "category", "string"):
         scorer = sg.make_ranking_scorer("rr", qid="q")
         assert scorer(Scores(), X.astype({"q": dtype}), GRADES) == EXPECTED_RR
 
 
 def test_a_series_is_looked_up_by_the_row_index_whatever_its_order():
-    pandas = pytest.importorskip("pandas")
     labels = list("vwxyz")
-    X = pandas.DataFrame({"score": SCORES}, index=labels)
-    series = pandas.Series(QID, index=labels).iloc[[4, 2, 0, 1, 3]]
-    more = pandas.concat([series, pandas.Series(["c"], index=["unused"])])
+    X = pd.DataFrame({"score": SCORES}, index=labels)
+    series = pd.Series(QID, index=labels).iloc[[4, 2, 0, 1, 3]]
+    more = pd.concat([series, pd.Series(["c"], index=["unused"])])
     assert sg.make_ranking_scorer("rr", qid=more)(Scores(), X, GRADES) == EXPECTED_RR
 
 
 def test_repeated_rows_of_x_find_the_same_query():
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame({"score": SCORES}).iloc[[0, 1, 3, 3]]
-    scorer = sg.make_ranking_scorer("rr", qid=pandas.Series(QID))
+    X = pd.DataFrame({"score": SCORES}).iloc[[0, 1, 3, 3]]
+    scorer = sg.make_ranking_scorer("rr", qid=pd.Series(QID))
     assert scorer(Scores(), X, GRADES[[0, 1, 3, 3]]) == 1 / 2
 
 
@@ -108,75 +96,49 @@ def test_without_qid_it_raises_and_names_the_three_ways():
         assert way in str(error.value)
 
 
-def test_a_missing_label_is_named_with_its_row():
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame({"score": SCORES}, index=[10, 11, 12, 13, 14])
-    scorer = sg.make_ranking_scorer("rr", qid=pandas.Series(QID[:3], index=[10, 11, 13]))
-    with pytest.raises(ValueError, match=r"no query for the label 12 \(row 2 of X\)"):
-        scorer(Scores(), X, GRADES)
+def frame(*columns):
+    """A frame of two rows of zeros."""
+    return pd.DataFrame(np.zeros((2, len(columns))), columns=list(columns))
 
 
-def test_a_repeated_label_of_the_series_is_refused():
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame({"score": SCORES})
-    scorer = sg.make_ranking_scorer("rr", qid=pandas.Series(QID, index=[0, 1, 2, 3, 3]))
-    with pytest.raises(ValueError, match="its own index has 3 twice"):
-        scorer(Scores(), X, GRADES)
+MANY = [f"f{i}" for i in range(11)]
+
+
+@pytest.mark.parametrize(("qid", "X", "message"), [
+    # a Series by the row index
+    (pd.Series(["b", "a"], [10, 11]), pd.DataFrame({"score": [1, 2]}, [11, 12]),
+     r"no query for the label 12 \(row 1 of X\)"),
+    (pd.Series(QID, [0, 1, 2, 3, 3]), frame("score"), "its own index has 3 twice"),
+    # a column by name
+    ("queryid", frame("score", "query_id"), "'queryid', but X has only 'score', 'query_id'.*mean"),
+    ("zzz", frame(*MANY[:10]), "but X has only 'f0', 'f1', .*'f8', 'f9'."),
+    ("zzz", frame(*MANY), "but X has only 'f0', 'f1', .*'f8', 'f9', …."),
+    ("q", frame("score", "q", "q"), "'q', but X has it 2 times"),
+    ("q", np.zeros((2, 1)), "ndarray, whose columns have no names"),
+    # a column by position
+    (1, np.zeros((2, 1)), "qid is column 1, but X has 1 columns"),
+    (-2, np.zeros((2, 1)), "qid is column -2, but X has 1 columns"),
+    (0, np.array([[1.0, 0.2], [1.5, 0.1]]),
+     "qid is column 0 of X, but that column has 1.5 in row 1, which looks like a"),
+    (0, np.array([[np.nan, 0.2], [0.5, 0.1]]),
+     "qid is column 0 of X, but that column has 0.5 in row 1, which looks like a"),
+    (1, np.array([[0.3, 1.0], [0.9, np.nan]]), "qid is missing in row 1"),
+])
+def test_a_qid_that_is_not_found_in_x_is_refused(qid, X, message):
+    with pytest.raises(ValueError, match=message):
+        sg.make_ranking_scorer("rr", qid=qid)(Scores(), X, [1, 0])
 
 
 @pytest.mark.parametrize("kind", ["numpy", "csr", "polars", "list"])
 def test_a_series_needs_an_x_with_a_row_index(kind):
-    pandas = pytest.importorskip("pandas")
     X, y, qid = toy_data()
-    scorer = sg.make_ranking_scorer("rr", qid=pandas.Series(qid))
+    scorer = sg.make_ranking_scorer("rr", qid=pd.Series(qid))
     with pytest.raises(ValueError, match="has no row index"):
         scorer(Scores(), TABLES[kind](X), y)
 
 
-def test_an_unknown_column_is_named_with_the_nearest():
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame({"score": SCORES, "query_id": QID})
-    with pytest.raises(ValueError, match="'queryid', but X has only 'score', 'query_id'.*mean"):
-        sg.make_ranking_scorer("rr", qid="queryid")(Scores(), X, GRADES)
-
-
-@pytest.mark.parametrize("n, shown", [(10, "'f8', 'f9'."), (11, "'f8', 'f9', ….")])
-def test_of_many_columns_ten_are_named(n, shown):
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame(np.zeros((1, n)), columns=[f"f{i}" for i in range(n)])
-    with pytest.raises(ValueError, match=f"but X has only 'f0', 'f1', .*{shown}"):
-        sg.make_ranking_scorer("rr", qid="zzz")(Scores(), X, [1])
-
-
-def test_a_column_name_that_x_has_twice_is_refused():
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame([[0.5, 1, 1]], columns=["score", "q", "q"])
-    with pytest.raises(ValueError, match="'q', but X has it 2 times"):
-        sg.make_ranking_scorer("rr", qid="q")(Scores(), X, [1])
-
-
-def test_a_name_needs_a_frame():
-    with pytest.raises(ValueError, match="ndarray, whose columns have no names"):
-        sg.make_ranking_scorer("rr", qid="q")(Scores(), as_column(SCORES), GRADES)
-
-
-@pytest.mark.parametrize("position", [1, -2])
-def test_a_position_outside_x_is_refused(position):
-    with pytest.raises(ValueError, match=f"qid is column {position}, but X has 1 columns"):
-        sg.make_ranking_scorer("rr", qid=position)(Scores(), as_column(SCORES), GRADES)
-
-
-@pytest.mark.parametrize("X", [[[1.0, 0.2], [1.5, 0.1]], [[np.nan, 0.2], [0.5, 0.1]]])
-def test_a_column_of_fractions_at_a_position_is_no_query(X):
-    row, value = (1, X[1][0])
-    problem = f"qid is column 0 of X, but that column has {value} in row {row}, which looks like a"
-    with pytest.raises(ValueError, match=problem):
-        sg.make_ranking_scorer("rr", qid=0)(Scores(), np.array(X), [1, 0])
-
-
 def test_a_column_of_fractions_by_name_is_one():
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame({"score": [1, 2, 3], "q": [0.5, 0.5, 1.5]})
+    X = pd.DataFrame({"score": [1, 2, 3], "q": [0.5, 0.5, 1.5]})
     assert sg.make_ranking_scorer("rr", qid="q")(Scores(), X, [1, 0, 1]) == (1 / 2 + 1) / 2
 
 
@@ -184,12 +146,8 @@ def test_a_column_of_fractions_by_name_is_one():
 def test_qid_of_another_type_is_refused_when_the_scorer_is_made(qid):
     with pytest.raises(TypeError, match="qid must be the name of a column"):
         sg.make_ranking_scorer("rr", qid=qid)
-
-
-def test_a_frame_as_qid_is_refused():
-    pandas = pytest.importorskip("pandas")
     with pytest.raises(TypeError, match="pass the one column"):
-        sg.make_ranking_scorer("rr", qid=pandas.DataFrame({"q": QID}))
+        sg.make_ranking_scorer("rr", qid=pd.DataFrame({"q": QID}))
 
 
 def test_qid_by_column_and_by_call_is_refused():
@@ -198,29 +156,21 @@ def test_qid_by_column_and_by_call_is_refused():
         scorer(Scores(), as_column(SCORES), GRADES, qid=QID)
 
 
-def test_a_missing_query_is_named_with_its_row():
-    X = np.column_stack([SCORES, [1, 1, np.nan, 1, 2]])
-    with pytest.raises(ValueError, match="qid is missing in row 2"):
-        sg.make_ranking_scorer("rr", qid=1)(Scores(), X, GRADES)
-
-
 # Measures and weights ----------------------------------------------------------------------------
 
-def test_a_list_gives_a_dict_of_python_floats_from_one_predict():
-    model = Scores()
+def test_a_list_gives_a_dict_of_python_floats_from_one_predict_and_one_measure_a_float():
+    model, X = Scores(), as_column(SCORES)
     scorer = sg.make_ranking_scorer(["rr", sg.Precision(k=1), "ndcng@10"])
-    scores = scorer(model, as_column(SCORES), GRADES, qid=QID)
+    scores = scorer(model, X, GRADES, qid=QID)
     assert list(scores) == ["RR", "Precision@1", "NDCNG@10"]
+    assert scorer.names == ["RR", "Precision@1", "NDCNG@10"]
     assert scores["RR"] == EXPECTED_RR
     assert scores["Precision@1"] == (0 + 1) / 2
     assert all(type(score) is float for score in scores.values())
     assert model.n_calls == 1
-
-
-def test_a_list_of_one_is_a_dict_and_one_measure_is_a_float():
-    X = as_column(SCORES)
-    assert sg.make_ranking_scorer(["rr"])(Scores(), X, GRADES, qid=QID) == {"RR": EXPECTED_RR}
-    assert type(sg.make_ranking_scorer(sg.RR())(Scores(), X, GRADES, qid=QID)) is float
+    assert sg.make_ranking_scorer(["rr"])(model, X, GRADES, qid=QID) == {"RR": EXPECTED_RR}
+    one = sg.make_ranking_scorer(sg.RR())
+    assert type(one(model, X, GRADES, qid=QID)) is float and one.names == ["RR"]
 
 
 def test_a_mapping_gives_the_scores_names():
@@ -232,11 +182,6 @@ def test_a_mapping_gives_the_scores_names():
     assert model.n_calls == 1
     one = sg.make_ranking_scorer({"first": "rr"})
     assert one(Scores(), as_column(SCORES), GRADES, qid=QID) == {"first": EXPECTED_RR}
-
-
-def test_the_names_of_its_scores_are_known_before_it_scores():
-    assert sg.make_ranking_scorer(["ndcng@10", "mu_map"]).names == ["NDCNG@10", "MuAP"]
-    assert sg.make_ranking_scorer("mu_map").names == ["MuAP"]
 
 
 @pytest.mark.parametrize("name", ["", None, 1, ("a",)])
@@ -376,7 +321,6 @@ def test_any_object_with_predict_is_scored():
 # As an object ------------------------------------------------------------------------------------
 
 def scorers():
-    pandas = pytest.importorskip("pandas")
     return {
         "make_ranking_scorer('NDCNG@10')": sg.make_ranking_scorer("ndcng@10"),
         "make_ranking_scorer(['NDCNG@10', 'MuAP'], qid='query_id')": sg.make_ranking_scorer(
@@ -386,42 +330,36 @@ def scorers():
             {"a": "rr", "b": "ndcng@10"}, qid=1
         ),
         "make_ranking_scorer('RR', qid=<Series of 5 rows>, response_method='predict')": (
-            sg.make_ranking_scorer("rr", qid=pandas.Series(QID), response_method="predict")
+            sg.make_ranking_scorer("rr", qid=pd.Series(QID), response_method="predict")
         ),
     }
 
 
-def test_repr_says_how_it_was_made():
+def cloned(scorer):
+    return clone(scorer, safe=False)
+
+
+@pytest.mark.parametrize("copy", [cloned, lambda scorer: pickle.loads(pickle.dumps(scorer))])
+def test_clones_and_pickles_look_and_score_the_same(copy):
+    X = pd.DataFrame({"score": SCORES, "query_id": QID})
     for text, scorer in scorers().items():
-        assert repr(scorer) == text
-
-
-@pytest.mark.parametrize("copy", [clone, lambda scorer: pickle.loads(pickle.dumps(scorer))])
-def test_clones_and_pickles_score_the_same(copy):
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame({"score": SCORES, "query_id": QID})
-    for scorer in scorers().values():
-        given = {} if "qid" in repr(scorer) else {"qid": QID}
-        same = copy(scorer) if copy is not clone else clone(scorer, safe=False)
-        assert repr(same) == repr(scorer)
+        given = {} if "qid" in text else {"qid": QID}
+        same = copy(scorer)
+        assert repr(same) == repr(scorer) == text
         assert same(Scores(), X, GRADES, **given) == scorer(Scores(), X, GRADES, **given)
 
 
 def test_a_clone_has_its_own_requests():
     scorer = sg.make_ranking_scorer("rr")
-    clone(scorer, safe=False).set_score_request(sample_weight=True)
+    cloned(scorer).set_score_request(sample_weight=True)
     assert scorer.get_metadata_routing().score.requests["sample_weight"] is None
 
 
-def test_a_lambda_in_a_measure_does_not_pickle_and_says_so():
+def test_a_lambda_in_a_measure_clones_but_does_not_pickle_and_says_so():
     scorer = sg.make_ranking_scorer(sg.NDCG(gain=lambda grades: grades))
+    assert repr(cloned(scorer)) == repr(scorer)
     with pytest.raises(pickle.PicklingError, match="gain is a lambda"):
         pickle.dumps(scorer)
-
-
-def test_a_lambda_in_a_measure_clones():
-    scorer = sg.make_ranking_scorer(sg.NDCG(gain=lambda grades: grades))
-    assert repr(clone(scorer, safe=False)) == repr(scorer)
 
 
 # Under metadata routing --------------------------------------------------------------------------
@@ -436,15 +374,12 @@ def requests_of(scorer):
     return get_routing_for_object(scorer).score.requests
 
 
-def test_it_asks_for_qid_by_itself_even_if_made_while_routing_was_off():
-    scorer = sg.make_ranking_scorer("rr")
-    with sklearn.config_context(enable_metadata_routing=True):
-        assert requests_of(scorer) == {"qid": True, "sample_weight": None}
+MADE_WITHOUT_ROUTING = sg.make_ranking_scorer("rr")
 
 
-def test_it_does_not_ask_for_a_qid_that_it_finds_in_x(routing):
-    pandas = pytest.importorskip("pandas")
-    for qid in ("q", 0, pandas.Series(QID)):
+def test_it_asks_for_qid_by_itself_unless_it_finds_it_in_x(routing):
+    assert requests_of(MADE_WITHOUT_ROUTING) == {"qid": True, "sample_weight": None}
+    for qid in ("q", 0, pd.Series(QID)):
         assert requests_of(sg.make_ranking_scorer("rr", qid=qid)) == {"sample_weight": None}
 
 
@@ -465,11 +400,3 @@ def test_bad_requests_are_refused_and_change_nothing(routing):
     assert requests_of(scorer) == {"qid": True, "sample_weight": None}
     with pytest.raises(ValueError, match="finds qid in X"):
         sg.make_ranking_scorer("rr", qid=0).set_score_request(qid=True)
-
-
-def test_make_scorer_of_a_measure_scores_the_same_by_routing(routing):
-    by_hand = make_scorer(NDCNG).set_score_request(qid=True)
-    ours = sg.make_ranking_scorer(NDCNG)
-    X, y, qid = toy_data()
-    model = LinearRegression().fit(X, y)
-    assert ours(model, X, y, qid=qid) == by_hand(model, X, y, qid=qid)

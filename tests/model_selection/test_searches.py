@@ -5,33 +5,19 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
+from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
-from sklearn.base import BaseEstimator, clone
+from never_fitted import NeverFitted
 from sklearn.datasets import load_svmlight_file
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.feature_selection import RFECV, SequentialFeatureSelector
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    HalvingGridSearchCV,
-    KFold,
-    RandomizedSearchCV,
-    cross_val_predict,
-    cross_val_score,
-    cross_validate,
-    learning_curve,
-    permutation_test_score,
-    train_test_split,
-    validation_curve,
-)
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score, cross_validate
 from tables import FRAMES, TABLES, toy_data
+from xgboost import XGBRanker
 
 import skgraded as sg
+from skgraded.inspection import permutation_importance
+from skgraded.model_selection import learning_curve
 
 NDCNG = sg.NDCNG(k=10)
 FEATURES = [0, 2, 3]
@@ -47,13 +33,13 @@ def by_query(n_splits=3):
     return GroupKFold(n_splits).set_split_request(groups="qid")
 
 
-def toy_scores(estimator=None, n_splits=3, measure=NDCNG):
-    """The scores of a regressor on folds of whole queries, by hand."""
+def toy_scores(measure=NDCNG):
+    """The scores of a regressor on three folds of whole queries, by hand."""
     X, y, qid = toy_data()
     X = X[:, FEATURES]
     scores = []
-    for train, test in GroupKFold(n_splits).split(X, groups=qid):
-        model = clone(estimator or Ridge()).fit(X[train], y[train])
+    for train, test in GroupKFold(3).split(X, groups=qid):
+        model = Ridge().fit(X[train], y[train])
         scores.append(measure(y[test], model.predict(X[test]), qid=qid[test]))
     return np.array(scores)
 
@@ -105,7 +91,27 @@ def loop_by_hand(shuffled):
     return {name: np.reshape(values, (4, 3)) for name, values in scores.items()}
 
 
-def assert_same_search(search, loop_by_hand):
+@pytest.mark.parametrize("source", ["routing", "index", "numpy", "pandas", "polars"])
+def test_a_search_is_the_loop_by_hand(shuffled, loop_by_hand, source):
+    X, y, qid = shuffled
+    where, has_routing = None, source == "routing"
+    if source == "index":
+        pandas = pytest.importorskip("pandas")
+        X = pandas.DataFrame(X, index=[f"document {i}" for i in range(len(X))])
+        where = pandas.Series(qid, index=X.index).sort_values(kind="stable")
+    elif source == "numpy":
+        X, where = np.column_stack([X, qid]), -1
+    elif not has_routing:
+        columns = {f"feature {i}": values for i, values in enumerate(X.T)}
+        X, where = pytest.importorskip(source).DataFrame(columns | {"q": qid}), "q"
+    scorer = sg.make_ranking_scorer(MEASURES, qid=where)  # routing is still off
+    with sklearn.config_context(enable_metadata_routing=has_routing):
+        search = GridSearchCV(
+            sg.QueryRanker(lambdarank(), qid=where),
+            {f"estimator__{name}": values for name, values in GRID.items()},
+            scoring=scorer, refit="NDCNG@10", n_jobs=2, error_score="raise",
+            cv=by_query() if has_routing else GroupKFold(3),
+        ).fit(X, y, **{"qid" if has_routing else "groups": qid})
     for name in NAMES:
         for fold in range(3):
             np.testing.assert_allclose(
@@ -115,22 +121,6 @@ def assert_same_search(search, loop_by_hand):
     best = np.argmax(loop_by_hand["NDCNG@10"].mean(axis=1))
     assert search.best_index_ == best
     assert search.best_score_ == pytest.approx(loop_by_hand["NDCNG@10"][best].mean(), abs=1e-9)
-
-
-def grid_search(ranker, scorer, cv):
-    grid = {f"estimator__{name}": values for name, values in GRID.items()}
-    return GridSearchCV(
-        ranker, grid, scoring=scorer, refit="NDCNG@10", cv=cv, n_jobs=2, error_score="raise"
-    )
-
-
-def test_a_search_by_routing_is_the_loop_by_hand(shuffled, loop_by_hand):
-    X, y, qid = shuffled
-    scorer = sg.make_ranking_scorer(MEASURES)  # routing is still off
-    with sklearn.config_context(enable_metadata_routing=True):
-        search = grid_search(sg.QueryRanker(lambdarank()), scorer, by_query())
-        search.fit(X, y, qid=qid)
-    assert_same_search(search, loop_by_hand)
 
 
 def test_refit_goes_by_the_names_of_the_scores():
@@ -155,42 +145,9 @@ def test_refit_goes_by_the_names_of_the_scores():
 def test_refit_is_checked_before_the_fits_with_a_dict_of_scorers():
     X, y, _ = toy_data()
     one = {"ndcng10": sg.make_ranking_scorer("ndcng@10", qid=-1)}
-    search = GridSearchCV(_NeverFitted(), {}, scoring=one, refit="mu_map", cv=3)
+    search = GridSearchCV(NeverFitted(), {}, scoring=one, refit="mu_map", cv=3)
     with pytest.raises(ValueError, match="refit must be set to a scorer key .* 'mu_map' was p"):
         search.fit(X, y)
-
-
-class _NeverFitted(BaseEstimator):
-    def fit(self, X, y):
-        raise AssertionError("fitted before refit was checked")
-
-
-@pytest.mark.parametrize("kind", ["numpy", "pandas", "polars"])
-def test_a_search_by_column_is_the_loop_by_hand(shuffled, loop_by_hand, kind):
-    X, y, qid = shuffled
-    names = [f"feature {i}" for i in range(X.shape[1])]
-    if kind == "numpy":
-        X, column = np.column_stack([X, qid]), -1
-    else:
-        library = pytest.importorskip(kind)
-        X, column = library.DataFrame(dict(zip(names, X.T, strict=True)) | {"q": qid}), "q"
-    search = grid_search(
-        sg.QueryRanker(lambdarank(), qid=column),
-        sg.make_ranking_scorer(MEASURES, qid=column), GroupKFold(3),
-    )
-    assert_same_search(search.fit(X, y, groups=qid), loop_by_hand)
-
-
-def test_a_search_by_index_is_the_loop_by_hand(shuffled, loop_by_hand):
-    pandas = pytest.importorskip("pandas")
-    X, y, qid = shuffled
-    frame = pandas.DataFrame(X, index=[f"document {i}" for i in range(len(X))])
-    series = pandas.Series(qid, index=frame.index).sort_values(kind="stable")
-    search = grid_search(
-        sg.QueryRanker(lambdarank(), qid=series),
-        sg.make_ranking_scorer(MEASURES, qid=series), GroupKFold(3),
-    )
-    assert_same_search(search.fit(frame, y, groups=qid), loop_by_hand)
 
 
 # A scorer without qid ----------------------------------------------------------------------------
@@ -211,25 +168,17 @@ def test_the_warning_of_a_search_without_qid_says_how_to_give_it():
         assert "make_ranking_scorer(…, qid=series)" in message
 
 
-def test_a_search_without_qid_raises_if_errors_are_to_be_raised():
+@pytest.mark.parametrize("has_routing", [False, True])
+@pytest.mark.parametrize("names", [None, ("NDCNG", "AP")])
+def test_without_qid_an_error_is_raised_if_errors_are_to_be_raised(has_routing, names):
     X, y, qid = toy_data()
-    for scoring in (
-        sg.make_ranking_scorer("ndcng@10"),
-        {"NDCNG": sg.make_ranking_scorer("ndcng@10"), "AP": sg.make_ranking_scorer("ap")},
-    ):
+    given = {"params": {}} if has_routing else {"groups": qid, "cv": GroupKFold(2)}
+    scoring = sg.make_ranking_scorer("ndcng@10")
+    if names is not None:
+        scoring = {"NDCNG": scoring, "AP": sg.make_ranking_scorer("ap")}
+    with sklearn.config_context(enable_metadata_routing=has_routing):
         with pytest.raises(ValueError, match="got no qid"):
-            cross_validate(
-                Ridge(), X, y, scoring=scoring, cv=GroupKFold(2), groups=qid, error_score="raise"
-            )
-
-
-def test_routing_that_forgets_qid_raises_too(routing):
-    X, y, _ = toy_data()
-    with pytest.raises(ValueError, match="got no qid"):
-        cross_val_score(
-            Ridge(), X, y, scoring=sg.make_ranking_scorer("ndcng@10"), params={},
-            error_score="raise",
-        )
+            cross_validate(Ridge(), X, y, scoring=scoring, error_score="raise", **given)
 
 
 # The tools, one by one ---------------------------------------------------------------------------
@@ -243,25 +192,20 @@ def test_cross_val_score_by_the_rankers_own_score(routing):
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_cross_val_score_by_routing_on_any_table(routing, kind):
-    X, y, qid = toy_data()
-    X = TABLES[kind](X[:, FEATURES])
-    scores = cross_val_score(
-        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query(),
-        scoring=sg.make_ranking_scorer(NDCNG),
-    )
-    np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_cross_val_score_by_column_of_any_table(kind):
+def test_cross_val_score_by_routing_and_by_column_of_any_table(kind):
     X, y, qid = toy_data()
     column = "query_id" if kind in FRAMES else 1
-    scores = cross_val_score(
+    by_column = cross_val_score(
         sg.QueryRanker(Ridge(), qid=column), TABLES[kind](X), y, groups=qid, cv=GroupKFold(3),
         scoring=sg.make_ranking_scorer(NDCNG, qid=column),
     )
-    np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
+    with sklearn.config_context(enable_metadata_routing=True):
+        by_routing = cross_val_score(
+            sg.QueryRanker(Ridge()), TABLES[kind](X[:, FEATURES]), y, params={"qid": qid},
+            cv=by_query(), scoring=sg.make_ranking_scorer(NDCNG),
+        )
+    np.testing.assert_allclose(by_column, toy_scores(), atol=1e-12)
+    np.testing.assert_allclose(by_routing, toy_scores(), atol=1e-12)
 
 
 def test_queries_may_be_text_or_pairs(routing):
@@ -279,7 +223,7 @@ def test_cross_validate_with_several_measures_and_train_scores(routing):
     X, y, qid = toy_data()
     X = X[:, FEATURES]
     results = cross_validate(
-        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query(), n_jobs=2,
+        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query(),
         scoring=sg.make_ranking_scorer(MEASURES), return_train_score=True, error_score="raise",
     )
     for name in NAMES:
@@ -309,143 +253,6 @@ def test_a_dict_of_scorers_by_column_with_weights_while_routing_is_off():
     )
     search.fit(X, y, groups=qid, sample_weight=np.ones(len(y)))
     np.testing.assert_allclose(search.best_score_, toy_scores().mean(), atol=1e-12)
-
-
-def test_cross_val_predict(routing):
-    X, y, qid = toy_data()
-    X = X[:, FEATURES]
-    scores = cross_val_predict(
-        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query()
-    )
-    by_fold = [
-        NDCNG(y[test], scores[test], qid=qid[test])
-        for _, test in GroupKFold(3).split(X, groups=qid)
-    ]
-    np.testing.assert_allclose(by_fold, toy_scores(), atol=1e-12)
-
-
-def test_pipeline_by_routing(routing):
-    X, y, qid = toy_data()
-    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(alpha=50)))
-    scores = cross_val_score(
-        pipeline, X[:, FEATURES], y, params={"qid": qid}, cv=by_query(),
-        scoring=sg.make_ranking_scorer(NDCNG),
-    )
-    expected = toy_scores(make_pipeline(StandardScaler(), Ridge(alpha=50)))
-    np.testing.assert_allclose(scores, expected, atol=1e-12)
-
-
-def test_pipeline_by_index():
-    pandas = pytest.importorskip("pandas")
-    X, y, qid = toy_data()
-    frame = pandas.DataFrame(X[:, FEATURES], columns=list("abc")).set_axis(-np.arange(len(X)))
-    series = pandas.Series(qid, index=frame.index)
-    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(alpha=50), qid=series))
-    scores = cross_val_score(
-        pipeline.set_output(transform="pandas"), frame, y, groups=qid, cv=GroupKFold(3),
-        scoring=sg.make_ranking_scorer(NDCNG, qid=series),
-    )
-    expected = toy_scores(make_pipeline(StandardScaler(), Ridge(alpha=50)))
-    np.testing.assert_allclose(scores, expected, atol=1e-12)
-
-
-def test_randomized_search(routing):
-    X, y, qid = toy_data()
-    search = RandomizedSearchCV(
-        make_pipeline(StandardScaler(), sg.QueryRanker(Ridge())),
-        {"queryranker__estimator__alpha": [0.1, 50.0, 500.0]}, n_iter=2, random_state=0,
-        scoring=sg.make_ranking_scorer(NDCNG), cv=by_query(), error_score="raise",
-    ).fit(X[:, FEATURES], y, qid=qid)
-    for i, candidate in enumerate(search.cv_results_["params"]):
-        alpha = candidate["queryranker__estimator__alpha"]
-        expected = toy_scores(make_pipeline(StandardScaler(), Ridge(alpha=alpha))).mean()
-        assert search.cv_results_["mean_test_score"][i] == pytest.approx(expected, abs=1e-12)
-
-
-def test_halving_search_over_rounds(routing):
-    X, y, qid = toy_data()
-    search = HalvingGridSearchCV(
-        sg.QueryRanker(lambdarank()), {"estimator__num_leaves": [3, 5, 7]}, random_state=0,
-        resource="estimator__n_estimators", max_resources=9, min_resources=3,
-        scoring=sg.make_ranking_scorer(NDCNG), cv=by_query(), error_score="raise",
-    ).fit(X[:, FEATURES], y, qid=qid)
-    assert search.best_params_["estimator__n_estimators"] == 9
-
-
-def test_a_search_inside_a_cross_validation(routing):
-    X, y, qid = toy_data()
-    scorer = sg.make_ranking_scorer(NDCNG)
-    search = GridSearchCV(
-        sg.QueryRanker(Ridge()), {"estimator__alpha": [1.0]}, scoring=scorer, cv=by_query(2)
-    )
-    scores = cross_val_score(
-        search, X[:, FEATURES], y, params={"qid": qid}, cv=by_query(), scoring=scorer
-    )
-    np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
-
-
-def test_learning_and_validation_curves(routing):
-    X, y, qid = toy_data()
-    given = dict(params={"qid": qid}, cv=by_query(), scoring=sg.make_ranking_scorer(NDCNG))
-    X = X[:, FEATURES]
-    _, _, scores = learning_curve(sg.QueryRanker(Ridge()), X, y, train_sizes=[1.0], **given)
-    np.testing.assert_allclose(scores[0], toy_scores(), atol=1e-12)
-    _, scores = validation_curve(
-        sg.QueryRanker(Ridge()), X, y, param_name="estimator__alpha", param_range=[1.0, 99.0],
-        **given,
-    )
-    np.testing.assert_allclose(scores[1], toy_scores(Ridge(alpha=99.0)), atol=1e-12)
-
-
-def test_permutation_test_score(routing):
-    X, y, qid = toy_data()
-    score, _, p_value = permutation_test_score(
-        sg.QueryRanker(Ridge()), X[:, FEATURES], y, params={"qid": qid}, cv=by_query(),
-        scoring=sg.make_ranking_scorer(NDCNG), n_permutations=9, random_state=0,
-    )
-    assert score == pytest.approx(toy_scores().mean(), abs=1e-12)
-    assert p_value == 1 / 10
-
-
-def test_feature_selection(routing):
-    X, y, qid = toy_data()
-    X = X[:, FEATURES]
-    given = dict(cv=by_query(), scoring=sg.make_ranking_scorer(NDCNG))
-    selection = SequentialFeatureSelector(
-        sg.QueryRanker(Ridge()), n_features_to_select=2, **given
-    ).fit(X, y, qid=qid)
-    assert selection.get_support().tolist() == [True, True, False]  # y is made of these two
-    selection = RFECV(
-        sg.QueryRanker(Ridge()), importance_getter="estimator_.coef_", **given
-    ).fit(X, y, qid=qid)
-    assert selection.get_support()[:2].all()
-
-
-def test_classifiers_in_a_search(routing):
-    X, y, qid = toy_data()
-    X, y = X[:, FEATURES], np.minimum(y, 2)
-    classifier = make_pipeline(StandardScaler(), LogisticRegression())
-    search = GridSearchCV(
-        classifier, {"logisticregression__C": [1.0]}, error_score="raise",
-        scoring=sg.make_ranking_scorer(NDCNG), cv=by_query(),
-    ).fit(X, y, qid=qid)
-    scores = []
-    for train, test in GroupKFold(3).split(X, groups=qid):
-        model = clone(classifier).fit(X[train], y[train])
-        scores.append(NDCNG(y[test], model.predict_proba(X[test]) @ [0, 1, 2], qid=qid[test]))
-    assert search.best_score_ == pytest.approx(np.mean(scores), abs=1e-12)
-    assert search.score(X, y, qid=qid) > search.best_score_ - 0.2
-
-
-def test_a_classifier_of_two_grades(routing):
-    X, y, qid = toy_data()
-    X, y = X[:, FEATURES], y > 1
-    scores = cross_val_score(
-        SVC(), X, y, scoring=sg.make_ranking_scorer("ap"), cv=by_query(), params={"qid": qid}
-    )
-    for (train, test), score in zip(GroupKFold(3).split(X, groups=qid), scores, strict=True):
-        model = SVC().fit(X[train], y[train])
-        assert score == sg.AP()(y[test], model.decision_function(X[test]), qid=qid[test])
 
 
 # Weights -----------------------------------------------------------------------------------------
@@ -498,58 +305,36 @@ def test_qid_that_nobody_asks_for_is_an_error(routing):
 
 # Torn queries ------------------------------------------------------------------------------------
 
-def torn_warnings(record):
-    return [one for one in record if issubclass(one.category, sg.TornQueryWarning)]
+def n_torn(work):
+    """How many warnings about torn queries the work issues."""
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        work()
+    return sum(issubclass(one.category, sg.TornQueryWarning) for one in record)
 
 
 @pytest.mark.parametrize("cv", [None, 5, 2, KFold(3, shuffle=True, random_state=0)], ids=str)
 def test_splits_of_rows_warn_on_every_fold(routing, cv):
     X, y, qid = toy_data()
     n_splits = cv if isinstance(cv, int) else 5 if cv is None else cv.get_n_splits()
+    ranker = sg.QueryRanker(Ridge())
     for scoring in (None, sg.make_ranking_scorer("ndcng@10")):
-        with warnings.catch_warnings(record=True) as record:
-            warnings.simplefilter("always")
-            cross_val_score(
-                sg.QueryRanker(lambdarank()), X, y, params={"qid": qid}, cv=cv, scoring=scoring
-            )
-        assert len(torn_warnings(record)) == n_splits
-
-
-def test_the_default_split_by_column_warns_on_every_fold():
-    X, y, _ = toy_data()
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        cross_val_score(sg.QueryRanker(Ridge(), qid=1), X, y)
-    assert len(torn_warnings(record)) == 5
-
-
-def test_splits_of_queries_and_training_scores_never_warn(routing):
-    X, y, qid = toy_data()
-    for ranker in (sg.QueryRanker(lambdarank()), make_pipeline(sg.QueryRanker(Ridge()))):
-        cross_validate(  # warnings are errors in these tests
-            ranker, X, y, params={"qid": qid}, cv=by_query(5), return_train_score=True,
-            scoring=sg.make_ranking_scorer(MEASURES), error_score="raise",
-        )
+        given = {"params": {"qid": qid}, "cv": cv, "scoring": scoring}
+        assert n_torn(lambda given=given: cross_val_score(ranker, X, y, **given)) == n_splits
+    with sklearn.config_context(enable_metadata_routing=False):
+        by_column = sg.QueryRanker(Ridge(), qid=1)
+        assert n_torn(lambda: cross_val_score(by_column, X, y, cv=cv)) == n_splits
 
 
 def test_only_the_test_scores_of_torn_folds_warn(routing):
     X, y, qid = toy_data()
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        cross_validate(
-            sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=5, return_train_score=True,
-            scoring=sg.make_ranking_scorer("ndcng@10"),
-        )
-    assert len(torn_warnings(record)) == 5
+    assert 5 == n_torn(lambda: cross_validate(
+        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=5, return_train_score=True,
+        scoring=sg.make_ranking_scorer("ndcng@10"),
+    ))
 
 
-def test_train_test_split_warns():
-    X, y, qid = toy_data()
-    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    ranker = sg.QueryRanker(lambdarank(), qid=1).fit(X_train, y_train)
-    with pytest.warns(sg.TornQueryWarning):
-        sg.make_ranking_scorer("ndcng@10", qid=1)(ranker, X_test, y_test)
-
+# Worker processes: in this file, so that they are started once -----------------------------------
 
 def test_training_scores_of_workers_do_not_warn_for_text_queries(routing):
     # Python hashes text anew in each process, so what was fitted there must be known here.
@@ -564,3 +349,44 @@ def test_training_scores_of_workers_do_not_warn_for_text_queries(routing):
         scorer(model, X[train], y[train], qid=ids[train])
         with pytest.warns(sg.TornQueryWarning):
             scorer(model, X[train[1:]], y[train[1:]], qid=ids[train[1:]])
+
+
+def test_rankers_are_stopped_early_in_workers_as_in_one_process(routing):
+    X, y, qid = toy_data()
+    boosters = [
+        LGBMRanker(n_estimators=20, min_child_samples=5, n_jobs=1, verbose=-1),
+        XGBRanker(n_estimators=20, max_depth=3, n_jobs=1),
+        CatBoostRanker(iterations=20, depth=3, thread_count=1, verbose=False,
+                       allow_writing_files=False),
+    ]
+    ranker = sg.QueryRanker(None, early_stopping=True, n_iter_no_change=3, random_state=0)
+    one, two = (
+        GridSearchCV(
+            ranker, {"estimator": boosters}, n_jobs=n_jobs, cv=by_query(2), error_score="raise",
+            scoring=sg.make_ranking_scorer(NDCNG),
+        ).fit(X, y, qid=qid)
+        for n_jobs in (1, 2)
+    )
+    for fold in ("split0_test_score", "split1_test_score"):
+        np.testing.assert_array_equal(two.cv_results_[fold], one.cv_results_[fold])
+    assert two.best_estimator_.best_iteration_ == one.best_estimator_.best_iteration_
+    assert two.score(X, y, qid=qid) == NDCNG(y, one.predict(X), qid=qid)
+
+
+def test_workers_give_the_same_learning_curve_and_the_same_importances():
+    X, y, qid = toy_data()
+    X, ranker = X[:, FEATURES], sg.QueryRanker(lambdarank())
+    given = {"qid": qid, "cv": 2, "train_sizes": [3, 9], "shuffle": True, "random_state": 0}
+    one, two = (
+        learning_curve(ranker, X, y, n_jobs=n_jobs, **given) for n_jobs in (1, 2)
+    )
+    for name in NAMES:
+        np.testing.assert_array_equal(one.test_scores[name], two.test_scores[name])
+        np.testing.assert_array_equal(one.train_scores[name], two.train_scores[name])
+    ranker.fit(X, y, qid=qid)
+    for within in (False, True):
+        given = {"qid": qid, "random_state": 0, "within_queries": within}
+        one, two = (
+            permutation_importance(ranker, X, y, n_jobs=n_jobs, **given) for n_jobs in (1, 2)
+        )
+        np.testing.assert_array_equal(one.importances, two.importances)
