@@ -39,9 +39,10 @@ SMALL_LIGHTGBM = LGBMRanker(n_estimators=3, min_child_samples=1, n_jobs=1, verbo
 SMALL_CATBOOST = CatBoostRanker(
     iterations=3, thread_count=1, verbose=False, allow_writing_files=False
 )
-# Each library once, and one of them stopped early: both kinds of fit read and check alike.
+# Each library once, and LightGBM also stopped early.
 RANKERS = [
     FiveByFive(Ridge()),
+    FiveByFive(SMALL_LIGHTGBM),
     FiveByFive(SMALL_LIGHTGBM, early_stopping=True, random_state=0),
     FiveByFive(XGBRanker(n_estimators=3, n_jobs=1)),
     FiveByFive(SMALL_CATBOOST),
