@@ -69,8 +69,9 @@ def first_best(values, patience):
 
 # Against one training ----------------------------------------------------------------------------
 
-@pytest.mark.parametrize("patience", [1, 3, PATIENCE, ROUNDS])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted, patience", [
+    (False, 1), (False, 3), (True, PATIENCE), (False, ROUNDS),
+])
 def test_it_is_stopped_at_the_best_of_all_rounds(weighted, patience):
     weights = np.random.default_rng(0).uniform(0.01, 5, 50) if weighted else None
     ranker = stopped(weights=weights, patience=patience)
@@ -188,8 +189,9 @@ def test_few_rounds(max_iter):
 
 # Tables ------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("categorical_features", ["from_dtype", ["kind"], [2]])
+@pytest.mark.parametrize("categorical_features, weighted", [
+    ("from_dtype", True), (["kind"], False), ([2], False),
+])
 def test_categories_of_a_frame(categorical_features, weighted):
     def frame(X):
         kinds = np.array(list("pqrst"))[np.clip(np.round(X[:, 0] * 2) + 2, 0, 4).astype(int)]
