@@ -1,11 +1,14 @@
 """Dask frames on a real cluster of two processes: the Summary is that of all rows in memory."""
 
 import pickle
+import runpy
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
+from scripts import EXAMPLES
 
 import skgraded as sg
 
@@ -286,3 +289,21 @@ def test_each_worker_of_lightgbm_has_gradients_of_its_own_queries(cluster, on_wo
     ).fit(split(X), split(y), group=split(np.bincount(qid)))
     scores = ranker.to_local().predict(X)
     assert sg.MuAP()(y, scores, qid=qid) > sg.MuAP()(y, 0 * y, qid=qid) + 0.1
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*:FutureWarning")
+def test_the_example_of_large_data_is_measured_as_in_memory(cluster):
+    reason = "XGBoost 2 asks Dask for what it has no more"
+    pytest.importorskip("xgboost", minversion="3.0", reason=reason)
+    example = SimpleNamespace(**runpy.run_path(str(EXAMPLES / "large_data.py")))
+    frame, features = example.make(n_queries=80)
+    summaries, scored = example.on_this_cluster(
+        frame[frame["query"] < 50], frame[frame["query"] >= 50], features
+    )
+    assert list(summaries.systems) == ["lightgbm", "xgboost"]
+    for name, summary in summaries.systems.items():
+        expected = sg.evaluate(
+            scored["grade"], scored[name], qid=scored["query"], measures=example.MEASURES
+        )
+        assert summary == sg.Summary.of(expected)
