@@ -23,6 +23,17 @@ def letor(data_dir):
     return letor_parts(data_dir)
 
 
+def parts_of(n_queries):
+    """Datasets to train on and of the last 20 queries, and X, y and qid of these."""
+    X, y, qid = make_ranking(n_queries=n_queries, random_state=0)
+    last = qid >= n_queries - 20
+    train, valid = (
+        lgb.Dataset(X[rows], y[rows], group=np.unique(qid[rows], return_counts=True)[1])
+        for rows in (~last, last)
+    )
+    return train, valid, (X[last], y[last], qid[last])
+
+
 # Values ------------------------------------------------------------------------------------------
 
 def test_ordinal_values_are_those_of_lightgbm_at_every_round(letor):
@@ -108,9 +119,8 @@ def test_the_ranker_of_scikit_learn_form_records_the_same_as_train(sets):
     ranker = fit_ranker(eval_metric(measures), generated(1, repeats=1))
     history, _ = history_of(sets[0], sets[1:], eval_metric(measures))
     (recorded,) = ranker.evals_result_.values()
-    (expected,) = history.values()
     assert recorded.keys() == {"NDCNG@10", "MuAP"}
-    for name, values in expected.items():
+    for name, values in history["set0"].items():
         np.testing.assert_allclose(recorded[name], values, rtol=0, atol=1e-12)
 
 
@@ -150,29 +160,16 @@ def test_a_ranker_fitted_twice_counts_anew():
 
 
 def test_of_two_measures_lightgbm_stops_on_any_unless_told_to_stop_on_the_first():
-    X, y, qid = sg.datasets.make_ranking(n_queries=80, random_state=0)
-    train, valid = (
-        lgb.Dataset(X[part], y[part], group=np.bincount(qid[part])[np.unique(qid[part])])
-        for part in (qid < 60, qid >= 60)
-    )
+    train, valid, _ = parts_of(80)
     # The precision of the whole list is the same for every ranking, and stalls at once.
     metric = eval_metric(["ndcng@10", "p"])
-
-    def best_round(first_metric_only):
-        history = {}
-        booster = lgb.train(
-            PARAMS | {"metric": "None"}, train, 100, valid_sets=[valid], feval=metric,
-            callbacks=[
-                lgb.early_stopping(5, first_metric_only=first_metric_only, verbose=False),
-                lgb.record_evaluation(history),
-            ],
-        )
-        return booster.best_iteration, history["valid_0"]
-
-    stopped, values = best_round(first_metric_only=True)
-    assert 1 < stopped == 1 + np.argmax(values["NDCNG@10"])
-    stopped, values = best_round(first_metric_only=False)
-    assert stopped == 1 < 1 + np.argmax(values["NDCNG@10"])
+    stopped = {}
+    for first in (True, False):
+        stop = lgb.early_stopping(5, first_metric_only=first, verbose=False)
+        history, booster = history_of(train, [valid], metric, 100, callbacks=[stop])
+        stopped[first] = booster.best_iteration, 1 + np.argmax(history["set0"]["NDCNG@10"])
+    assert 1 < stopped[True][0] == stopped[True][1]
+    assert stopped[False][0] == 1 < stopped[False][1]
 
 
 # What is kept, and for how long ------------------------------------------------------------------
@@ -271,23 +268,13 @@ def test_group_sizes_must_fit(group, message):
         eval_metric("ndcng")(np.arange(4), np.ones(4), None, group)
 
 
-def rounds_data():
-    X, y, qid = make_ranking(n_queries=60, random_state=0)
-    train, valid = (
-        lgb.Dataset(X[own], y[own], group=np.bincount(qid[own])[np.unique(qid[own])])
-        for own in (qid < 40, qid >= 40)
-    )
-    return train, valid, (X[qid >= 40], y[qid >= 40], qid[qid >= 40])
-
+# Rounds of a finished model ----------------------------------------------------------------------
 
 @pytest.mark.parametrize("boosting", ["gbdt", "rf"])
 def test_rounds_of_a_finished_model_are_those_of_its_training(boosting):
-    train, valid, (X, y, qid) = rounds_data()
-    params = {
-        "objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1,
-        "boosting": boosting, "bagging_fraction": 0.5, "bagging_freq": 1,
-    }
-    booster = lgb.train(params, train, 35)
+    train, valid, (X, y, qid) = parts_of(60)
+    params = {"boosting": boosting, "bagging_fraction": 0.5, "bagging_freq": 1}
+    booster = lgb.train(PARAMS | params, train, 35)
     found = evaluate_rounds(booster, valid, ["ndcng@10", "mu_map"], every=10)
     assert found.rounds.tolist() == [10, 20, 30, 35]
     for i, n_rounds in enumerate(found.rounds):
@@ -299,7 +286,7 @@ def test_rounds_of_a_finished_model_are_those_of_its_training(boosting):
 
 
 def test_rounds_of_a_ranker():
-    _, valid, (X, y, qid) = rounds_data()
+    _, valid, (X, y, qid) = parts_of(60)
     model = lgb.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1)
     model.fit(X, y, group=np.bincount(qid)[np.unique(qid)])
     found = evaluate_rounds(model, valid, every=100)
@@ -313,7 +300,7 @@ def test_rounds_of_a_ranker():
     (lambda: lgb.Dataset(np.ones((2, 10)), [0, 1]), "has no query sizes"),
 ])
 def test_rounds_of_bad_data(data, message):
-    train, _, _ = rounds_data()
-    booster = lgb.train({"objective": "lambdarank", "verbose": -1, "num_threads": 1}, train, 2)
+    train, _, _ = parts_of(60)
+    booster = lgb.train(PARAMS, train, 2)
     with pytest.raises((ValueError, TypeError), match=message):
         evaluate_rounds(booster, data())
