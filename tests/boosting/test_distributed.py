@@ -116,14 +116,10 @@ def test_xgboost_counts_the_queries_of_all_workers_and_stops_at_their_best_round
     assert first["every"][1] == first["every"][0] and first["every"][3] == first["every"][2]
 
 
-def test_a_worker_without_rows_adds_nothing(of_xgboost):
+def test_a_worker_without_rows_adds_nothing_and_an_error_of_one_ends_the_others(of_xgboost):
     first, second = of_xgboost
     assert first["one empty"] == second["one empty"]
     assert len(first["one empty"]) == 3
-
-
-def test_the_error_of_a_worker_ends_the_others(of_xgboost):
-    first, second = of_xgboost
     assert "The DMatrix has no queries" in second["one failing"]
     assert "failed on 1 of the workers, which says why" in first["one failing"]
 

@@ -57,8 +57,7 @@ def test_one_measure_gives_one_value_and_a_list_gives_a_list(library, constructe
 def test_the_weight_of_a_query_counts(library, sets):
     X, y, group = generated(1, repeats=1)
     weight = np.array([3, 0, 1, 0.5, 2, 1, 1, 0.25, 4, 2])
-    kwargs = {"reference": sets[0]} if library is LightGBM else {}
-    valid = library.data(X, y, group, weight, **kwargs)
+    valid = library.data(X, y, group, weight, sets[0])
     history, booster = library.history_of(sets[0], [valid], library.metric("mu_map"))
     values = sg.MuAP().per_query(y, library.scores(booster, X), group=group)
     expected = np.average(values, weights=weight)

@@ -3,6 +3,7 @@
 import pickle
 import re
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,11 @@ def stopped(estimator=BOOSTER, weights=None, patience=PATIENCE, table=lambda X: 
     return ranker.fit(
         table(X), y, qid=qid, eval_X=table(eval_X), eval_y=eval_y, eval_qid=eval_qid, **fit_params
     )
+
+
+@cache
+def stopped_as_usual():
+    return stopped()
 
 
 def values_of_all_rounds(weights=None):
@@ -112,9 +118,9 @@ def test_no_round_is_trained_for_nothing():
     assert Diary.rounds[0] == PATIENCE
     assert Diary.rounds == sorted(set(Diary.rounds))
     assert Diary.rounds[-1] == ranker.n_iter_ == ranker.best_iteration_ + PATIENCE
-    assert ranker.evals_result_ == stopped().evals_result_
-    np.testing.assert_array_equal(ranker.predict(two_sets()[0][0]),
-                                  stopped().predict(two_sets()[0][0]))
+    assert ranker.evals_result_ == stopped_as_usual().evals_result_
+    X = two_sets()[0][0]
+    np.testing.assert_array_equal(ranker.predict(X), stopped_as_usual().predict(X))
 
 
 def test_held_out_queries_serve_as_given_ones_do():
@@ -139,7 +145,7 @@ def test_stopping_settings_of_the_estimator_change_nothing_and_are_put_back():
     own = {"early_stopping": True, "warm_start": True, "validation_fraction": 0.5,
            "n_iter_no_change": 1, "tol": 10.0, "scoring": "neg_mean_absolute_error"}
     estimator = clone(BOOSTER).set_params(**own)
-    ranker, expected = stopped(estimator), stopped()
+    ranker, expected = stopped(estimator), stopped_as_usual()
     assert ranker.evals_result_ == expected.evals_result_
     assert estimator.get_params() == ranker.estimator_.get_params() == BOOSTER.get_params() | own
     assert expected.estimator_.get_params() == BOOSTER.get_params()
@@ -154,7 +160,7 @@ def test_a_subclass_that_shows_only_some_parameters_is_stopped_too():
             })
 
     ranker = stopped(OfMaxIter(ROUNDS))
-    assert ranker.evals_result_ == stopped().evals_result_
+    assert ranker.evals_result_ == stopped_as_usual().evals_result_
     assert ranker.estimator_.get_params() == {"max_iter": ROUNDS}
 
 

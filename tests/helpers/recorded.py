@@ -50,9 +50,17 @@ def n_judgments():
     return len(all_judgments())
 
 
-class LightGBM:
-    """How LightGBM is called; weights are those of queries."""
+class Library:
+    """How a library is called; weights are those of queries, and histories of the same form."""
 
+    @classmethod
+    def sets(cls):
+        """A set to train on, and one of the queries of SIZES."""
+        train = cls.data(*generated(0))
+        return train, cls.data(*generated(1, repeats=1), reference=train)
+
+
+class LightGBM(Library):
     metric = staticmethod(eval_metric)
     precision = 1e-13
     higher_is_better = (True,)  # said in what a metric returns
@@ -67,17 +75,11 @@ class LightGBM:
     of_classes = {"objective": "multiclass", "num_class": 5}
 
     @staticmethod
-    def data(X, y, group, weight=None, **kwargs):
-        weight = None if weight is None else np.repeat(weight, group)
+    def data(X, y, group, weight=None, reference=None):
         return lgb.Dataset(
-            X, y, group=group, weight=weight, free_raw_data=False, params={"verbose": -1}, **kwargs
+            X, y, group=group, weight=None if weight is None else np.repeat(weight, group),
+            reference=reference, free_raw_data=False, params={"verbose": -1},
         )
-
-    @classmethod
-    def sets(cls):
-        """A set to train on, and one of the queries of SIZES."""
-        train = cls.data(*generated(0))
-        return train, cls.data(*generated(1, repeats=1), reference=train)
 
     @classmethod
     def history_of(cls, train, evals, metric, n_rounds=8, params=(), callbacks=(), **kwargs):
@@ -109,9 +111,7 @@ class LightGBM:
         data.set_weight(np.repeat(weight, data.get_group()))
 
 
-class XGBoost:
-    """How XGBoost is called, whose weights are those of queries."""
-
+class XGBoost(Library):
     metric = staticmethod(custom_metric)
     precision = SIX_DECIMALS
     higher_is_better = ()
@@ -124,19 +124,14 @@ class XGBoost:
     first_ndcg = {"eval_metric": "ndcg@1"}
     regression = {"objective": "reg:squarederror"}
     of_classes = {"objective": "multi:softprob", "num_class": 5}
+    set_weight = staticmethod(xgb.DMatrix.set_weight)
 
     @staticmethod
-    def data(X, y, group, weight=None):
+    def data(X, y, group, weight=None, reference=None):
         return xgb.DMatrix(X, y, group=group, weight=weight)
 
     @classmethod
-    def sets(cls):
-        """As those of LightGBM."""
-        return cls.data(*generated(0)), cls.data(*generated(1, repeats=1))
-
-    @classmethod
     def history_of(cls, train, evals, metric, n_rounds=8, params=(), **kwargs):
-        """As that of LightGBM."""
         history = {}
         booster = xgb.train(
             cls.params | dict(params), train, n_rounds, custom_metric=metric, evals_result=history,
@@ -146,7 +141,6 @@ class XGBoost:
 
     @classmethod
     def cv(cls, data, metric, n_rounds):
-        """As that of LightGBM."""
         return xgb.cv(
             cls.params, data, n_rounds, nfold=3, custom_metric=metric, as_pandas=False
         )
@@ -157,10 +151,5 @@ class XGBoost:
 
     @staticmethod
     def queries_of(data):
-        """As that of LightGBM."""
         sizes, weight = np.diff(data.get_uint_info("group_ptr").astype(int)), data.get_weight()
         return sizes, np.repeat(weight, sizes) if len(weight) else None
-
-    @staticmethod
-    def set_weight(data, weight):
-        data.set_weight(weight)
