@@ -184,12 +184,13 @@ def test_a_change_of_a_set_is_seen_at_once(library, constructed, change, every):
     scores = np.random.default_rng(4).normal(size=90)
     metric = library.metric("ndcng", every=every)
 
-    def by_measure():
+    def by_measure(scores=scores):
         group, weight = library.queries_of(constructed)
         return sg.NDCNG()(constructed.get_label(), scores, group=group, sample_weight=weight)
 
     before = metric(scores, constructed)[1]
     assert before == by_measure()
+    assert metric(-scores, constructed)[1] == by_measure(-scores) != before
     CHANGES[change](library, constructed)
     assert metric(scores, constructed)[1] == by_measure() != before
 
@@ -227,6 +228,11 @@ def test_a_set_on_which_a_measure_is_undefined_is_an_error(library, weight, unde
     of_weight = " with weight" if weight else ""
     with pytest.raises(ValueError, match=f"MuAP.* is undefined for every query{of_weight} of"):
         library.history_of(data, [data], metric, 2)
+
+
+def test_a_threshold_that_no_grade_reaches_is_an_error(library, sets):
+    with pytest.raises(ValueError, match=r"AP\(threshold=5\) is undefined for every query"):
+        library.history_of(sets[0], sets[1:], library.metric("AP(threshold=5)"))
 
 
 def test_scores_of_several_classes_are_an_error(library):

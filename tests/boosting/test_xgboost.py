@@ -268,18 +268,6 @@ def test_a_regressor_that_knows_no_queries_is_refused(weight):
         model.fit(X, y, eval_set=[(X, y)], sample_weight_eval_set=weights, verbose=False)
 
 
-# Every n rounds ----------------------------------------------------------------------------------
-
-def test_a_call_by_hand_always_computes(sets):
-    metric = custom_metric("ndcg", every=5)
-    scores = np.random.default_rng(0).normal(size=(2, 90))
-    found = [metric(s, sets[1])[1] for s in scores]
-    assert found == [custom_metric("ndcg")(s, sets[1])[1] for s in scores]
-    assert found[0] != found[1]
-
-
-# What is kept, and for how long ------------------------------------------------------------------
-
 # Grades of 32 bits, errors -----------------------------------------------------------------------
 
 def test_nan_predictions_are_an_error_that_names_row_and_round(sets):
