@@ -46,9 +46,13 @@ def stopped(estimator=BOOSTER, weights=None, patience=PATIENCE, table=lambda X: 
     )
 
 
+def weights_of_queries():
+    return np.random.default_rng(0).uniform(0.01, 5, 50)
+
+
 @cache
-def stopped_as_usual():
-    return stopped()
+def stopped_as_usual(weighted=False):
+    return stopped(weights=weights_of_queries() if weighted else None)
 
 
 def values_of_all_rounds(weights=None):
@@ -79,8 +83,9 @@ def first_best(values, patience):
     (False, 1), (False, 3), (True, PATIENCE), (False, ROUNDS),
 ])
 def test_it_is_stopped_at_the_best_of_all_rounds(weighted, patience):
-    weights = np.random.default_rng(0).uniform(0.01, 5, 50) if weighted else None
-    ranker = stopped(weights=weights, patience=patience)
+    weights = weights_of_queries() if weighted else None
+    is_usual = patience == PATIENCE
+    ranker = stopped_as_usual(weighted) if is_usual else stopped(weights=weights, patience=patience)
     values = values_of_all_rounds(weights)
     best, last = first_best(values, patience)
     assert (last == ROUNDS) == (patience == ROUNDS)  # else nothing was tested
@@ -92,8 +97,7 @@ def test_it_is_stopped_at_the_best_of_all_rounds(weighted, patience):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_it_predicts_what_one_training_of_the_best_rounds_predicts(weighted):
     # Its trees are cut by a private list of scikit-learn's: this notices when that changes.
-    weights = np.random.default_rng(0).uniform(0.01, 5, 50) if weighted else None
-    ranker = stopped(weights=weights)
+    weights, ranker = weights_of_queries() if weighted else None, stopped_as_usual(weighted)
     (X, y, qid), (eval_X, _, _) = two_sets()
     plain = clone(BOOSTER).set_params(max_iter=ranker.best_iteration_, early_stopping=False)
     plain.fit(X, y, sample_weight=None if weights is None else weights[qid])
@@ -204,7 +208,7 @@ def test_categories_of_a_frame(categorical_features, weighted):
         kinds = pd.Categorical(kinds, categories=list("tsrqp"))
         return pd.DataFrame({"a": X[:, 1], "b": X[:, 2], "kind": kinds})
 
-    weights = np.random.default_rng(0).uniform(0.01, 5, 50) if weighted else None
+    weights = weights_of_queries() if weighted else None
     estimator = clone(BOOSTER).set_params(categorical_features=categorical_features)
     ranker = stopped(estimator, weights, table=frame)
     (X, y, qid), (eval_X, _, _) = two_sets()

@@ -35,7 +35,7 @@ def section(output, title):
 @pytest.fixture(scope="module")
 def swapped(tmp_path_factory):
     picture = tmp_path_factory.mktemp("swapped") / "picture.png"
-    output = run("swapped_rankings.py", "--runs", 12, "--output", picture)
+    output = run("swapped_rankings.py", "--runs", 6, "--output", picture)
     return output, picture
 
 
