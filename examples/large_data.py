@@ -30,10 +30,19 @@ def make(n_queries=400, n_features=10):
 # Dask --------------------------------------------------------------------------------------------
 
 def on_dask(train, test, features):
-    """Train both rankers on a cluster, and measure their scores where these are."""
+    """Train and measure on a cluster of two workers."""
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+    ) as cluster, Client(cluster):
+        return on_this_cluster(train, test, features)
+
+
+def on_this_cluster(train, test, features):
+    """Train both rankers on the cluster of the client, and measure their scores where these are."""
     import dask.array as da
     import dask.dataframe as dd
-    from distributed import Client, LocalCluster
     from lightgbm import DaskLGBMRanker
     from xgboost.dask import DaskXGBRanker
 
@@ -47,21 +56,18 @@ def on_dask(train, test, features):
         return da.concatenate([da.from_array(part, chunks=part.shape) for part in parts])
 
     X, grade = array(lambda half: half[features]), array(lambda half: half["grade"])
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-    ) as cluster, Client(cluster):
-        lightgbm = DaskLGBMRanker(n_estimators=100, learning_rate=0.05, verbose=-1)
-        lightgbm.fit(X, grade, group=array(lambda half: half.groupby("query").size()))
-        xgboost = DaskXGBRanker(n_estimators=100, learning_rate=0.05, allow_group_split=True)
-        xgboost.fit(X, grade, qid=array(lambda half: half["query"]))
-        test_X = da.from_array(test[features].to_numpy(), chunks=(300, len(features)))
-        scored = test.assign(
-            lightgbm=lightgbm.predict(test_X).compute(), xgboost=xgboost.predict(test_X).compute()
-        )
-        ddf = dd.from_pandas(scored, npartitions=4, sort=False)
-        return skgraded.dask.evaluate(
-            ddf, y_score=["lightgbm", "xgboost"], partitioning="clustered", **COLUMNS
-        ), scored
+    lightgbm = DaskLGBMRanker(n_estimators=100, learning_rate=0.05, verbose=-1)
+    lightgbm.fit(X, grade, group=array(lambda half: half.groupby("query").size()))
+    xgboost = DaskXGBRanker(n_estimators=100, learning_rate=0.05, allow_group_split=True)
+    xgboost.fit(X, grade, qid=array(lambda half: half["query"]))
+    test_X = da.from_array(test[features].to_numpy(), chunks=(300, len(features)))
+    scored = test.assign(
+        lightgbm=lightgbm.predict(test_X).compute(), xgboost=xgboost.predict(test_X).compute()
+    )
+    ddf = dd.from_pandas(scored, npartitions=4, sort=False)
+    return skgraded.dask.evaluate(
+        ddf, y_score=["lightgbm", "xgboost"], partitioning="clustered", **COLUMNS
+    ), scored
 
 
 # Spark -------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ grid = {
     "estimator__num_leaves": [2, 4, 8, 32],
     "estimator__learning_rate": [0.05, 0.2],
 }
-ranker = sg.QueryRanker(LGBMRanker(n_estimators=100, n_jobs=1, verbose=-1, random_state=0))
+ranker = sg.QueryRanker(LGBMRanker(n_estimators=50, n_jobs=1, verbose=-1, random_state=0))
 scorer = sg.make_ranking_scorer(["ndcng@10", "mu_map"])
 with sklearn.config_context(enable_metadata_routing=True):
     search = GridSearchCV(

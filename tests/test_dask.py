@@ -1,11 +1,14 @@
 """Dask frames on a real cluster of two processes: the Summary is that of all rows in memory."""
 
 import pickle
+import runpy
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
+from scripts import EXAMPLES
 
 import skgraded as sg
 
@@ -42,14 +45,14 @@ def measured(parts, partitioning="shuffle", measures=MEASURES, **others):
     )
 
 
-@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
-def test_partitions_give_the_summary_of_all_rows(text):
-    frame = table(text=text)
-    expected = sg.Summary.of(in_memory(frame))
-    assert measured(pieces(frame, 5), "clustered") == expected
-    assert measured(whole_pieces(frame, 5), "whole") == expected
-    assert measured(pieces(frame, 5)) == expected
-    assert measured(pieces(mixed(frame), 5)) == expected
+def test_partitions_give_the_summary_of_all_rows():
+    numbers, text = table(), table(text=True)
+    expected = sg.Summary.of(in_memory(numbers))
+    assert measured(pieces(numbers, 5), "clustered") == expected
+    assert measured(pieces(mixed(numbers), 5)) == expected
+    expected = sg.Summary.of(in_memory(text))
+    assert measured(whole_pieces(text, 5), "whole") == expected
+    assert measured(pieces(text, 5)) == expected
 
 
 def test_categories_of_each_partition():
@@ -63,16 +66,11 @@ def test_one_partition_is_not_shuffled():
     assert measured([frame]) == sg.Summary.of(in_memory(frame))
 
 
-def test_many_partitions_are_merged_step_by_step():
+def test_many_partitions_are_merged_step_by_step_and_send_several_pieces_together():
     frame = table(20)
-    found = measured(pieces(frame, 40), "clustered")
-    assert found == sg.Summary.of(in_memory(frame))
-
-
-def test_many_partitions_send_several_pieces_together():
-    frame = table(20)
-    parts = pieces(mixed(frame), 53)  # two go together, and one is left over
-    assert measured(parts) == sg.Summary.of(in_memory(frame))
+    expected = sg.Summary.of(in_memory(frame))
+    assert measured(pieces(frame, 18), "clustered") == expected  # 16 are merged at once
+    assert measured(pieces(mixed(frame), 51)) == expected  # two go together, and one is left over
 
 
 def test_dask_knows_the_size_of_pieces_also_of_those_that_came_together():
@@ -117,8 +115,9 @@ def test_pieces_are_pickled_without_a_copy_where_that_can_be():
     assert np.shares_memory(np.frombuffer(frame, dtype=np.uint8), given)
 
 
-@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
-@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+@pytest.mark.parametrize(("partitioning", "text"), [
+    ("shuffle", True), ("clustered", False), ("clustered", True), ("whole", False),
+])
 def test_values_by_query_are_lazy_and_those_of_the_evaluation(partitioning, text):
     frame = table(text=text)
     parts = whole_pieces(frame, 4) if partitioning == "whole" else pieces(frame, 4)
@@ -126,8 +125,10 @@ def test_values_by_query_are_lazy_and_those_of_the_evaluation(partitioning, text
         frame_of(parts), measures=MEASURES, partitioning=partitioning, **COLUMNS
     )
     assert isinstance(lazy, dd.DataFrame)
-    found = lazy.compute().sort_values("query_id", ignore_index=True)
-    expected = in_memory(frame).to_frame().sort_values("query_id", ignore_index=True)
+    found, expected = (
+        values.sort_values("query_id", ignore_index=True)
+        for values in (lazy.compute(), in_memory(frame).to_frame())
+    )
     pd.testing.assert_frame_equal(found, expected.astype(lazy.dtypes.to_dict()), check_exact=True)
     assert found.dtypes.to_dict() == lazy.dtypes.to_dict()
 
@@ -156,10 +157,12 @@ def test_ids_of_two_types_are_refused(partitioning):
     parts = [first, second.astype({"query": "datetime64[ns]"})]
     parts = dd.from_map(lambda part: part, parts, meta=first[:0])
     settings = {"measures": MEASURES, "partitioning": partitioning, **COLUMNS}
-    with pytest.raises(TypeError, match=r"qid is of the types timestamp\[ns\] and timestamp\[s\]"):
-        engine.evaluate(parts, **settings)
-    with pytest.raises(TypeError, match=r"qid is of the types timestamp\[ns\] and timestamp\[s\]"):
-        engine.evaluate_per_query(parts, **settings).compute()
+    for measure in (
+        lambda: engine.evaluate(parts, **settings),
+        lambda: engine.evaluate_per_query(parts, **settings).compute(),
+    ):
+        with pytest.raises(TypeError, match=r"is of the types timestamp\[ns\] and timestamp\[s\]"):
+            measure()
 
 
 def test_numbers_that_are_categories_stay_numbers():
@@ -171,16 +174,11 @@ def test_numbers_that_are_categories_stay_numbers():
         engine.evaluate_per_query(unknown, measures=MEASURES, **COLUMNS).compute()
 
 
-def torn_parts(text):
-    frame = table(60, text)
-    query, lost = torn_off(frame)
-    rest = frame.drop(index=lost)
-    return [*whole_pieces(rest, 2), frame.loc[lost]], query
-
-
 @pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
 def test_a_torn_query_is_named(text):
-    parts, query = torn_parts(text)
+    frame = table(60, text)
+    query, lost = torn_off(frame)
+    parts = [*whole_pieces(frame.drop(index=lost), 2), frame.loc[lost]]
     for partitioning in ("clustered", "whole"):
         with pytest.raises(ValueError, match=f"Query {query!r} is torn"):
             measured(parts, partitioning)
@@ -233,26 +231,32 @@ def test_cross_evaluate_runs_on_the_cluster():
     assert there.to_frame().equals(here.to_frame())
 
 
-def test_xgboost_stops_where_the_pooled_truth_does(cluster):
-    """Two workers, one with five times the queries of the other."""
-    da = pytest.importorskip("dask.array")
+@pytest.fixture(scope="module")
+def on_workers(cluster):
+    """Rankings for two workers, one with five times the queries of the other, and a splitter."""
+    X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
+    workers = list(cluster.scheduler_info()["workers"])
+    assert len(workers) == 2
+
+    def split(values):
+        n_first = 50 if len(values) == 60 else int(np.searchsorted(qid, 50))
+        parts = (values[:n_first], values[n_first:])
+        return da.concatenate([
+            cluster.persist(da.from_array(part, chunks=-1), workers=[worker])
+            for part, worker in zip(parts, workers, strict=True)
+        ])
+
+    return X, y, qid, split
+
+
+def test_xgboost_stops_where_the_pooled_truth_does(cluster, on_workers):
     reason = "XGBoost 2 asks Dask for what it has no more"
     xgb = pytest.importorskip("xgboost", minversion="3.0", reason=reason)
     from xgboost import dask as dxgb
 
     from skgraded.xgboost import EarlyStopping, custom_metric
 
-    X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    workers = list(cluster.scheduler_info()["workers"])
-    cuts = [0, int(np.searchsorted(qid, 50)), len(qid)]
-
-    def split(values):
-        parts = []
-        for start, end, worker in zip(cuts[:-1], cuts[1:], workers, strict=True):
-            part = da.from_array(values[start:end], chunks=-1)
-            parts.append(cluster.persist(part, workers=[worker]))
-        return da.concatenate(parts)
-
+    X, y, qid, split = on_workers
     noise = np.random.default_rng(0).permutation(X[:, 0])
     worse = np.column_stack([noise, X[:, 1:]])
     train = dxgb.DaskDMatrix(cluster, split(X), split(y), qid=split(qid))
@@ -263,8 +267,43 @@ def test_xgboost_stops_where_the_pooled_truth_does(cluster):
         callbacks=[EarlyStopping(rounds=4)],
     )
     booster, history = output["booster"], output["history"]["valid"]["NDCG@5"]
-    assert 4 < len(history) < 100 and len(workers) == 2
+    assert 4 < len(history) < 100
     for i, value in enumerate(history):
         scores = booster.predict(xgb.DMatrix(worse), iteration_range=(0, i + 1))
         assert value == pytest.approx(sg.NDCG(k=5)(y, scores, qid=qid), abs=1e-6)
     assert len(history) == int(np.argmax(history)) + 1 + 4
+
+
+# LightGBM's own: the workers' ports, and parameters that a Dask estimator sets itself
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_each_worker_of_lightgbm_has_gradients_of_its_own_queries(cluster, on_workers):
+    from lightgbm import DaskLGBMRanker
+
+    from skgraded.lightgbm import objective
+
+    X, y, qid, split = on_workers
+    y = np.exp(y)
+    ranker = DaskLGBMRanker(
+        client=cluster, objective=objective("mu_map"), metric="None", n_estimators=20,
+        min_child_samples=5, verbose=-1,
+    ).fit(split(X), split(y), group=split(np.bincount(qid)))
+    scores = ranker.to_local().predict(X)
+    assert sg.MuAP()(y, scores, qid=qid) > sg.MuAP()(y, 0 * y, qid=qid) + 0.1
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*:FutureWarning")
+def test_the_example_of_large_data_is_measured_as_in_memory(cluster):
+    reason = "XGBoost 2 asks Dask for what it has no more"
+    pytest.importorskip("xgboost", minversion="3.0", reason=reason)
+    example = SimpleNamespace(**runpy.run_path(str(EXAMPLES / "large_data.py")))
+    frame, features = example.make(n_queries=80)
+    summaries, scored = example.on_this_cluster(
+        frame[frame["query"] < 50], frame[frame["query"] >= 50], features
+    )
+    assert list(summaries.systems) == ["lightgbm", "xgboost"]
+    for name, summary in summaries.systems.items():
+        expected = sg.evaluate(
+            scored["grade"], scored[name], qid=scored["query"], measures=example.MEASURES
+        )
+        assert summary == sg.Summary.of(expected)

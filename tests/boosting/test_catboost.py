@@ -39,9 +39,19 @@ def trained(metric, train, valid, **params):
     return model, {part: values[name] for part, values in model.get_evals_result().items()}
 
 
+def trained_on(parts, measure, **params):
+    """`trained` by our metric of a measure, on a set and with another as evaluation set."""
+    train, valid = parts
+    return trained(eval_metric(measure, train[2], valid[2]), pool(*train), pool(*valid), **params)
+
+
 def by_round(model, measure, X, y, qid, **kwargs):
     """The measure on the predictions after each round."""
     return [measure(y, scores, qid=qid, **kwargs) for scores in model.staged_predict(X)]
+
+
+def assert_close(recorded, expected):
+    np.testing.assert_allclose(recorded, expected, rtol=0, atol=1e-6)
 
 
 # Values ------------------------------------------------------------------------------------------
@@ -50,60 +60,43 @@ def by_round(model, measure, X, y, qid, **kwargs):
     "text", ["ndcng@5", "mu_map", "AP(threshold=2,ties='worst')@10", "NDCG@mean", "TauAP"]
 )
 def test_values_of_the_evaluation_set_are_those_of_the_measure_at_every_round(parts, text):
-    train, valid = parts
-    metric = eval_metric(text, train[2], valid[2])
-    model, recorded = trained(metric, pool(*train), pool(*valid))
     measure = sg.measure(text)
+    metric = eval_metric(text, parts[0][2], parts[1][2])
+    model, recorded = trained(metric, *(pool(*part) for part in parts))
     assert type(metric).__name__ == measure.name
-    expected = by_round(model, measure, *valid)
+    expected = by_round(model, measure, *parts[1])
     assert len(set(expected)) > 6
-    np.testing.assert_allclose(recorded["validation"], expected, rtol=0, atol=1e-6)
+    assert_close(recorded["validation"], expected)
 
 
 def test_ids_of_any_kind_may_be_given(parts):
-    train, valid = parts
-    _, expected = trained(eval_metric("rr", train[2], valid[2]), pool(*train), pool(*valid))
-    names = [[f"q{-q}" for q in part[2]] for part in parts]
-    pools = [pool(*part[:2], ids) for part, ids in zip(parts, names, strict=True)]
-    _, recorded = trained(eval_metric("rr", *names), *pools)
-    assert recorded["validation"] == expected["validation"]
+    _, expected = trained_on(parts, "rr")
+    named = [(X, y, [f"q{-query}" for query in qid]) for X, y, qid in parts]
+    assert trained_on(named, "rr")[1]["validation"] == expected["validation"]
 
 
-def test_the_weights_of_the_pool_count(parts):
+@pytest.mark.parametrize("of", ["rows", "queries"])
+def test_the_weights_of_the_pool_count(parts, of):
     train, (X, y, qid) = parts
-    weight = np.random.default_rng(0).uniform(0.1, 4, len(y))
+    rng = np.random.default_rng(0)
+    if of == "rows":
+        weight = rng.uniform(0.1, 4, len(y))
+        valid = pool(X, y, qid, weight=weight)
+    else:
+        weight = rng.uniform(0.1, 4, 20)[np.unique(qid, return_inverse=True)[1]]
+        valid = pool(X, y, qid, group_weight=weight)
     metric, measure = eval_metric("mu_map", train[2], qid), sg.MuAP()
-    model, recorded = trained(
-        metric, pool(*train), pool(X, y, qid, weight=weight), loss_function="QueryRMSE"
-    )
+    model, recorded = trained(metric, pool(*train), valid, loss_function="QueryRMSE")
     expected = by_round(model, measure, X, y, qid, sample_weight=weight)
-    np.testing.assert_allclose(recorded["validation"], expected, rtol=0, atol=1e-6)
-    unweighted = by_round(model, measure, X, y, qid)
-    assert np.abs(np.subtract(expected, unweighted)).max() > 1e-3
-
-
-def test_the_weight_of_a_group_counts(parts):
-    train, (X, y, qid) = parts
-    of_query = np.random.default_rng(0).uniform(0.1, 4, 20)
-    weight = of_query[np.unique(qid, return_inverse=True)[1]]
-    model, recorded = trained(
-        eval_metric("mu_map", train[2], qid), pool(*train),
-        pool(X, y, qid, group_weight=weight), loss_function="QueryRMSE",
-    )
-    expected = by_round(model, sg.MuAP(), X, y, qid, sample_weight=weight)
-    np.testing.assert_allclose(recorded["validation"], expected, rtol=0, atol=1e-6)
+    assert_close(recorded["validation"], expected)
+    assert np.abs(np.subtract(expected, by_round(model, measure, X, y, qid))).max() > 1e-3
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.7])
 def test_decimal_grades_are_measured_as_they_were_written(parts, scale):
-    (X, y, qid), (Xv, yv, qv) = parts
-    measure = sg.AP(threshold=3 * scale)
-    model, recorded = trained(
-        eval_metric(measure, qid, qv), pool(X, y * scale, qid), pool(Xv, yv * scale, qv),
-        loss_function="RMSE",
-    )
-    expected = by_round(model, sg.AP(threshold=3), Xv, yv, qv)
-    np.testing.assert_allclose(recorded["validation"], expected, rtol=0, atol=1e-6)
+    scaled = [(X, y * scale, qid) for X, y, qid in parts]
+    model, recorded = trained_on(scaled, sg.AP(threshold=3 * scale), loss_function="RMSE")
+    assert_close(recorded["validation"], by_round(model, sg.AP(threshold=3), *parts[1]))
 
 
 # Training rows, which CatBoost may shuffle -------------------------------------------------------
@@ -139,9 +132,9 @@ def test_training_rows_are_measured_where_catboost_keeps_their_order(
     metric = eval_metric(measure, train[2], valid[2])
     model, recorded = trained(metric, *pools, **params)
     learn, evaluated = (by_round(model, measure, *part) for part in parts)
-    np.testing.assert_allclose(recorded["validation"], evaluated, rtol=0, atol=1e-6)
+    assert_close(recorded["validation"], evaluated)
     if keeps_order:
-        np.testing.assert_allclose(recorded["learn"], learn, rtol=0, atol=1e-6)
+        assert_close(recorded["learn"], learn)
     else:
         assert set(recorded["learn"]) == {0.0}
 
@@ -158,30 +151,23 @@ def equally_long():
 
 @pytest.mark.parametrize("params", [{}, {"boosting_type": "Ordered"}])
 def test_equally_long_sets_are_told_apart_by_their_labels(params):
-    train, valid = equally_long()
-    measure = sg.NDCNG()
-    model, recorded = trained(
-        eval_metric(measure, train[2], valid[2]), pool(*train), pool(*valid), **params
-    )
-    learn, evaluated = (by_round(model, measure, *part) for part in (train, valid))
-    np.testing.assert_allclose(recorded["validation"], evaluated, rtol=0, atol=1e-6)
-    expected = [0.0] * 12 if params else learn
-    np.testing.assert_allclose(recorded["learn"], expected, rtol=0, atol=1e-6)
+    parts = equally_long()
+    model, recorded = trained_on(parts, "ndcng", **params)
+    learn, evaluated = (by_round(model, sg.NDCNG(), *part) for part in parts)
+    assert_close(recorded["validation"], evaluated)
+    assert_close(recorded["learn"], [0.0] * 12 if params else learn)
 
 
 def test_equally_labelled_sets_of_other_queries_are_refused():
-    (X, y, qid), (Z, _, other) = equally_long()
+    train, (Z, _, other) = equally_long()
     with pytest.raises(CatBoostError, match="the same 60 labels in the same order but other"):
-        trained(eval_metric("ndcng", qid, other), pool(X, y, qid), pool(Z, y, other))
+        trained_on([train, (Z, train[1], other)], "ndcng")
 
 
 def test_a_set_may_be_evaluated_on_itself(parts):
-    train = parts[0]
-    metric = eval_metric("ndcng", train[2], train[2])
-    model, recorded = trained(metric, pool(*train), pool(*train))
-    expected = by_round(model, sg.NDCNG(), *train)
+    model, recorded = trained_on([parts[0], parts[0]], "ndcng")
     for values in recorded.values():
-        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6)
+        assert_close(values, by_round(model, sg.NDCNG(), *parts[0]))
 
 
 # Stopping ----------------------------------------------------------------------------------------
@@ -206,12 +192,9 @@ def test_it_stops_at_the_highest_value(parts, measure):
 
 
 def test_it_may_be_computed_every_few_rounds(parts):
-    train, valid = parts
-    metric = eval_metric("ndcng", train[2], valid[2])
-    model, recorded = trained(metric, pool(*train), pool(*valid), metric_period=5)
-    expected = by_round(model, sg.NDCNG(), *valid)
-    kept = [expected[i] for i in (0, 5, 10, 11)]
-    np.testing.assert_allclose(recorded["validation"], kept, rtol=0, atol=1e-6)
+    model, recorded = trained_on(parts, "ndcng", metric_period=5)
+    expected = by_round(model, sg.NDCNG(), *parts[1])
+    assert_close(recorded["validation"], [expected[i] for i in (0, 5, 10, 11)])
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
@@ -225,36 +208,30 @@ def test_copies_measure_the_same(parts, clone):
 
 
 def test_it_serves_one_training_after_another(parts):
-    train, valid = parts
-    metric = eval_metric("ndcng", train[2], valid[2])
-    _, expected = trained(metric, pool(*train), pool(*valid))
-    X, y, qid = valid
-    other = pool(X, y[::-1].copy(), qid)
-    model, recorded = trained(metric, pool(*train), other)
-    np.testing.assert_allclose(
-        recorded["validation"], by_round(model, sg.NDCNG(), X, y[::-1], qid), rtol=0, atol=1e-6
+    train, (X, y, qid) = parts
+    metric = eval_metric("ndcng", train[2], qid)
+    first, reversed_grades, again = (
+        trained(metric, pool(*train), pool(X, grades, qid)) for grades in (y, y[::-1].copy(), y)
     )
-    assert trained(metric, pool(*train), pool(*valid))[1] == expected
+    expected = by_round(reversed_grades[0], sg.NDCNG(), X, y[::-1], qid)
+    assert_close(reversed_grades[1]["validation"], expected)
+    assert first[1] == again[1]
 
 
 # Errors ------------------------------------------------------------------------------------------
 
-def test_rows_that_it_was_not_told_of_are_an_error(parts):
+def test_rows_or_queries_that_it_was_not_told_of_are_an_error(parts):
     train, (X, y, qid) = parts
+    valid, pairs = pool(X, y, qid), np.arange(len(y)) // 2
     metric = eval_metric("ndcng", train[2], qid)
-    with pytest.raises(CatBoostError, match=f"told by eval_group_id of {len(y)} rows"):
-        trained(metric, pool(*train), pool(X[:-1], y[:-1], qid[:-1]))
-    with pytest.raises(CatBoostError, match="told by group_id of .* Make a metric for each"):
-        trained(metric, pool(*generated(5, 30)), pool(X, y, qid))
-
-
-def test_other_queries_than_it_was_told_of_are_an_error(parts):
-    train, (X, y, qid) = parts
-    other = np.arange(len(y)) // 2
-    with pytest.raises(CatBoostError, match="told by eval_group_id"):
-        trained(eval_metric("ndcng", train[2], other), pool(*train), pool(X, y, qid))
-    with pytest.raises(CatBoostError, match="told by group_id"):  # the two are swapped
-        trained(eval_metric("ndcng", qid, train[2]), pool(*train), pool(X, y, qid))
+    for told, train_pool, valid_pool, message in [
+        (metric, pool(*train), pool(X[:-1], y[:-1], qid[:-1]), f"eval_group_id of {len(y)} rows"),
+        (metric, pool(*generated(5, 30)), valid, "group_id of .* Make a metric for each"),
+        (eval_metric("ndcng", train[2], pairs), pool(*train), valid, "eval_group_id"),
+        (eval_metric("ndcng", qid, train[2]), pool(*train), valid, "group_id"),  # swapped
+    ]:
+        with pytest.raises(CatBoostError, match=f"told by {message}"):
+            trained(told, train_pool, valid_pool)
 
 
 def test_without_a_fit_that_calls_the_number_of_rows_must_tell_the_set():
@@ -267,15 +244,13 @@ def test_a_regression_may_have_no_groups(parts):
     (X, y, qid), (Z, t, other) = parts
     metric = eval_metric("ndcng", qid, other)
     model, recorded = trained(metric, Pool(X, y), Pool(Z, t), loss_function="RMSE")
-    expected = by_round(model, sg.NDCNG(), Z, t, other)
-    np.testing.assert_allclose(recorded["validation"], expected, rtol=0, atol=1e-6)
+    assert_close(recorded["validation"], by_round(model, sg.NDCNG(), Z, t, other))
 
 
 def test_a_set_on_which_the_measure_is_undefined_is_an_error(parts):
     train, (X, y, qid) = parts
-    metric = eval_metric("ndcng", train[2], qid)
     with pytest.raises(CatBoostError, match="NDCNG is undefined for every query of this data"):
-        trained(metric, pool(*train), pool(X, np.zeros(len(y)), qid))
+        trained_on([train, (X, np.zeros(len(y)), qid)], "ndcng")
 
 
 def test_nan_scores_and_scores_of_several_classes_are_an_error():

@@ -37,8 +37,7 @@ def weights_of(qid):
 
 
 @pytest.mark.parametrize("name", RANKERS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize(("weighted", "routing"), [(False, False), (True, False), (True, True)])
 def test_a_pipeline_is_the_ranker_on_what_its_transformers_make(ranking, name, weighted, routing):
     X, y, qid = ranking
     given = {"sample_weight": weights_of(qid)} if weighted else {}

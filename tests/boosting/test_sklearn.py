@@ -3,6 +3,7 @@
 import pickle
 import re
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -45,6 +46,15 @@ def stopped(estimator=BOOSTER, weights=None, patience=PATIENCE, table=lambda X: 
     )
 
 
+def weights_of_queries():
+    return np.random.default_rng(0).uniform(0.01, 5, 50)
+
+
+@cache
+def stopped_as_usual(weighted=False):
+    return stopped(weights=weights_of_queries() if weighted else None)
+
+
 def values_of_all_rounds(weights=None):
     """NDCNG@10 of the second set after each round of a plain training."""
     (X, y, qid), (eval_X, eval_y, eval_qid) = two_sets()
@@ -69,11 +79,13 @@ def first_best(values, patience):
 
 # Against one training ----------------------------------------------------------------------------
 
-@pytest.mark.parametrize("patience", [1, 3, PATIENCE, ROUNDS])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted, patience", [
+    (False, 1), (False, 3), (True, PATIENCE), (False, ROUNDS),
+])
 def test_it_is_stopped_at_the_best_of_all_rounds(weighted, patience):
-    weights = np.random.default_rng(0).uniform(0.01, 5, 50) if weighted else None
-    ranker = stopped(weights=weights, patience=patience)
+    weights = weights_of_queries() if weighted else None
+    is_usual = patience == PATIENCE
+    ranker = stopped_as_usual(weighted) if is_usual else stopped(weights=weights, patience=patience)
     values = values_of_all_rounds(weights)
     best, last = first_best(values, patience)
     assert (last == ROUNDS) == (patience == ROUNDS)  # else nothing was tested
@@ -85,8 +97,7 @@ def test_it_is_stopped_at_the_best_of_all_rounds(weighted, patience):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_it_predicts_what_one_training_of_the_best_rounds_predicts(weighted):
     # Its trees are cut by a private list of scikit-learn's: this notices when that changes.
-    weights = np.random.default_rng(0).uniform(0.01, 5, 50) if weighted else None
-    ranker = stopped(weights=weights)
+    weights, ranker = weights_of_queries() if weighted else None, stopped_as_usual(weighted)
     (X, y, qid), (eval_X, _, _) = two_sets()
     plain = clone(BOOSTER).set_params(max_iter=ranker.best_iteration_, early_stopping=False)
     plain.fit(X, y, sample_weight=None if weights is None else weights[qid])
@@ -111,9 +122,9 @@ def test_no_round_is_trained_for_nothing():
     assert Diary.rounds[0] == PATIENCE
     assert Diary.rounds == sorted(set(Diary.rounds))
     assert Diary.rounds[-1] == ranker.n_iter_ == ranker.best_iteration_ + PATIENCE
-    assert ranker.evals_result_ == stopped().evals_result_
-    np.testing.assert_array_equal(ranker.predict(two_sets()[0][0]),
-                                  stopped().predict(two_sets()[0][0]))
+    assert ranker.evals_result_ == stopped_as_usual().evals_result_
+    X = two_sets()[0][0]
+    np.testing.assert_array_equal(ranker.predict(X), stopped_as_usual().predict(X))
 
 
 def test_held_out_queries_serve_as_given_ones_do():
@@ -138,7 +149,7 @@ def test_stopping_settings_of_the_estimator_change_nothing_and_are_put_back():
     own = {"early_stopping": True, "warm_start": True, "validation_fraction": 0.5,
            "n_iter_no_change": 1, "tol": 10.0, "scoring": "neg_mean_absolute_error"}
     estimator = clone(BOOSTER).set_params(**own)
-    ranker, expected = stopped(estimator), stopped()
+    ranker, expected = stopped(estimator), stopped_as_usual()
     assert ranker.evals_result_ == expected.evals_result_
     assert estimator.get_params() == ranker.estimator_.get_params() == BOOSTER.get_params() | own
     assert expected.estimator_.get_params() == BOOSTER.get_params()
@@ -153,7 +164,7 @@ def test_a_subclass_that_shows_only_some_parameters_is_stopped_too():
             })
 
     ranker = stopped(OfMaxIter(ROUNDS))
-    assert ranker.evals_result_ == stopped().evals_result_
+    assert ranker.evals_result_ == stopped_as_usual().evals_result_
     assert ranker.estimator_.get_params() == {"max_iter": ROUNDS}
 
 
@@ -188,15 +199,16 @@ def test_few_rounds(max_iter):
 
 # Tables ------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("categorical_features", ["from_dtype", ["kind"], [2]])
+@pytest.mark.parametrize("categorical_features, weighted", [
+    ("from_dtype", True), (["kind"], False), ([2], False),
+])
 def test_categories_of_a_frame(categorical_features, weighted):
     def frame(X):
         kinds = np.array(list("pqrst"))[np.clip(np.round(X[:, 0] * 2) + 2, 0, 4).astype(int)]
         kinds = pd.Categorical(kinds, categories=list("tsrqp"))
         return pd.DataFrame({"a": X[:, 1], "b": X[:, 2], "kind": kinds})
 
-    weights = np.random.default_rng(0).uniform(0.01, 5, 50) if weighted else None
+    weights = weights_of_queries() if weighted else None
     estimator = clone(BOOSTER).set_params(categorical_features=categorical_features)
     ranker = stopped(estimator, weights, table=frame)
     (X, y, qid), (eval_X, _, _) = two_sets()

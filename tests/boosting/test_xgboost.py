@@ -1,72 +1,25 @@
-"""The measures as XGBoost's metrics, in real trainings."""
-
-import copy
-import gc
-import pickle
+"""The measures as XGBoost's metrics, in real trainings; see also `test_recorded`."""
 
 import numpy as np
 import pytest
 import xgboost as xgb
-from sklearn.datasets import load_svmlight_file
+from recorded import SIX_DECIMALS, XGBoost, generated, letor_parts
 
 import skgraded as sg
 from skgraded.xgboost import EarlyStopping, custom_metric
 
-PARAMS = {
-    "objective": "rank:ndcg",
-    "disable_default_eval_metric": 1,
-    "nthread": 1,
-    "learning_rate": 0.3,
-    "max_depth": 3,
-}
-SIZES = (7, 12, 1, 9, 14, 5, 11, 8, 13, 10)
-SIX_DECIMALS = 5.1e-7  # XGBoost writes its history with these
-
-
-def generated(seed, repeats=3, top=4):
-    """X, y and group of a small ranking problem that can be learned in part."""
-    rng = np.random.default_rng(seed)
-    group = np.tile(SIZES, repeats)
-    X = rng.normal(size=(group.sum(), 4))
-    y = np.clip(np.round(X[:, 0] + 1.5 * rng.normal(size=len(X))), 0, top)
-    return X, y, group
-
-
-def dmatrix(X, y, group, weight=None):
-    return xgb.DMatrix(X, y, group=group, weight=weight)
+PARAMS = XGBoost.params
+dmatrix, history_of = XGBoost.data, XGBoost.history_of
 
 
 @pytest.fixture
 def sets():
-    return dmatrix(*generated(0)), dmatrix(*generated(1, repeats=1))
-
-
-def history_of(train, evals, metric, n_rounds=8, params=None, **kwargs):
-    """Values recorded at each round: {set: {metric: [values]}}, and the Booster."""
-    history = {}
-    booster = xgb.train(
-        PARAMS | (params or {}), train, n_rounds, custom_metric=metric, evals_result=history,
-        evals=[(data, f"set{i}") for i, data in enumerate(evals)], verbose_eval=False, **kwargs,
-    )
-    return history, booster
-
-
-def repeated(values, every):
-    """What `every` makes of the values of all rounds."""
-    return [values[i - i % every] for i in range(len(values))]
+    return XGBoost.sets()
 
 
 @pytest.fixture(scope="module")
 def letor(data_dir):
-    """(X, y, group) of LightGBM's own ranking example: for training, and for validation."""
-    folder = data_dir / "lightgbm-lambdarank"
-    return [
-        (
-            *load_svmlight_file(str(folder / f"rank.{part}"), n_features=301),
-            np.loadtxt(folder / f"rank.{part}.query", dtype=int),
-        )
-        for part in ("train", "test")
-    ]
+    return letor_parts(data_dir)
 
 
 # Values ------------------------------------------------------------------------------------------
@@ -139,47 +92,11 @@ def test_values_are_those_of_the_measures_on_the_predictions(letor):
             assert recorded == pytest.approx(expected, abs=SIX_DECIMALS)
 
 
-def test_a_constant_model_on_sorted_rows_does_not_look_perfect():
-    train = dmatrix(np.zeros((12, 1)), np.array([1.0, 0.0] * 6), [2] * 6)
-    history, _ = history_of(
-        train, [train], custom_metric(["ndcg", "ap"]), 1, params={"eval_metric": "ndcg@1"}
-    )
-    recorded = history["set0"]
-    assert recorded["ndcg@1"] == [1.0]
-    assert recorded["NDCG"] == pytest.approx([(1 + 1 / np.log2(3)) / 2], abs=SIX_DECIMALS)
-    assert recorded["AP"] == pytest.approx([(1 + 1 / 2) / 2], abs=SIX_DECIMALS)
-
-
-def test_one_measure_gives_one_value_and_a_list_gives_a_list():
-    X, y, group = generated(1)
-    data, scores = dmatrix(X, y, group), X[:, 1]
-    expected = {name: sg.measure(name)(y, scores, group=group) for name in ("ndcng@10", "muap")}
-    ndcng = ("NDCNG@10", expected["ndcng@10"])
-    assert custom_metric("ndcng@10")(scores, data) == ndcng
-    assert custom_metric(sg.NDCNG(k=10))(scores, data) == ndcng
-    assert custom_metric(["ndcng@10"])(scores, data) == [ndcng]
-    both = [ndcng, ("MuAP", expected["muap"])]
-    assert custom_metric(("ndcng@10", sg.MuAP()))(scores, data) == both
-    assert type(both[0][1]) is float
-
-
 def test_queries_given_by_qid_are_the_same():
     X, y, group = generated(1)
     by_qid = xgb.DMatrix(X, y, qid=np.repeat(np.arange(len(group)), group))
     metric = custom_metric("ndcng@5")
     assert metric(X[:, 1], by_qid) == metric(X[:, 1], dmatrix(X, y, group))
-
-
-def test_the_weight_of_a_query_counts():
-    X, y, group = generated(1, repeats=1)
-    weight = np.array([3, 0, 1, 0.5, 2, 1, 1, 0.25, 4, 2])
-    valid = dmatrix(X, y, group, weight)
-    history, booster = history_of(dmatrix(*generated(0)), [valid], custom_metric("mu_map"))
-    expected = np.average(sg.MuAP().per_query(y, booster.predict(valid), group=group),
-                          weights=weight)
-    assert history["set0"]["MuAP"][-1] == pytest.approx(expected, abs=SIX_DECIMALS)
-    unweighted = sg.MuAP()(y, booster.predict(valid), group=group)
-    assert expected != pytest.approx(unweighted, abs=1e-4)
 
 
 def test_cv_gives_the_mean_over_folds_of_whole_queries():
@@ -291,22 +208,20 @@ def test_xgboost_own_ranking_metric_is_maximised_and_other_names_must_be_told(se
     assert booster.best_iteration == np.argmin(history["set0"]["rmse"])
 
 
-@pytest.mark.parametrize("metric", ["NDCNG@5", "NDCG(gain=square)@5", "MuAP", "EDRC", "ndcg@5-"])
-def test_measures_are_known_by_their_names(metric):
-    log = {"valid": {metric: [0.5]}}
-    stop, booster = EarlyStopping(rounds=1), xgb.Booster()
-    assert not stop.after_iteration(booster, 0, log)
-    log["valid"][metric].append(0.6)
-    assert not stop.after_iteration(booster, 1, log)
-    log["valid"][metric].append(0.55)
-    assert stop.after_iteration(booster, 2, log)
-    assert booster.best_iteration == 1
+def test_measures_are_known_by_their_names():
+    for metric in ("NDCNG@5", "NDCG(gain=square)@5", "MuAP", "EDRC", "ndcg@5-"):
+        stop, booster, values = EarlyStopping(rounds=1), xgb.Booster(), []
+        for i, value in enumerate((0.5, 0.6, 0.55)):
+            values.append(value)
+            stops = stop.after_iteration(booster, i, {"valid": {metric: values}})
+            assert stops == (i == 2), metric
+        assert booster.best_iteration == 1, metric
 
 
-@pytest.mark.parametrize("metric", ["mape", "mae", "MuAPE", "ndcng_loss", "APx@3", "logloss"])
-def test_names_that_only_look_like_measures_are_not_taken_for_them(metric):
-    with pytest.raises(ValueError, match="maximize=True or False"):
-        EarlyStopping(rounds=1).after_iteration(xgb.Booster(), 0, {"valid": {metric: [0.5]}})
+def test_names_that_only_look_like_measures_are_not_taken_for_them():
+    for metric in ("mape", "mae", "MuAPE", "ndcng_loss", "APx@3", "logloss"):
+        with pytest.raises(ValueError, match="maximize=True or False"):
+            EarlyStopping(rounds=1).after_iteration(xgb.Booster(), 0, {"valid": {metric: [0.5]}})
 
 
 @pytest.mark.parametrize("name", ["metric_name", "data_name"])
@@ -353,153 +268,7 @@ def test_a_regressor_that_knows_no_queries_is_refused(weight):
         model.fit(X, y, eval_set=[(X, y)], sample_weight_eval_set=weights, verbose=False)
 
 
-# Every n rounds ----------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("every", [2, 3, 8, 50])
-def test_every_computes_at_rounds_1_and_n_plus_1_and_repeats_between(sets, every):
-    expected, _ = history_of(sets[0], sets, custom_metric("ndcg"))
-    assert all(len(set(recorded["NDCG"])) == 8 for recorded in expected.values())
-    metric = custom_metric("ndcg", every=every)
-    for n_rounds in (8, 7, 8):  # the count starts anew with each training
-        history, _ = history_of(sets[0], sets, metric, n_rounds)
-        for name, recorded in history.items():
-            assert recorded["NDCG"] == repeated(expected[name]["NDCG"][:n_rounds], every)
-
-
-def test_a_continued_training_counts_anew(sets):
-    _, first = history_of(sets[0], sets[1:], custom_metric("ndcg"), 5)
-    expected, _ = history_of(sets[0], sets[1:], custom_metric("ndcg"), xgb_model=first)
-    history, _ = history_of(sets[0], sets[1:], custom_metric("ndcg", every=3), xgb_model=first)
-    assert history["set0"]["NDCG"] == repeated(expected["set0"]["NDCG"], 3)
-
-
-def test_one_dmatrix_may_be_watched_twice(sets):
-    expected, _ = history_of(sets[0], sets[1:], custom_metric("ndcg"))
-    history, _ = history_of(sets[0], [sets[1], sets[1]], custom_metric("ndcg", every=3))
-    for recorded in history.values():
-        assert recorded["NDCG"] == repeated(expected["set0"]["NDCG"], 3)
-
-
-def test_every_counts_by_fold_in_cv():
-    data = dmatrix(*generated(3))
-    results = [
-        xgb.cv(PARAMS, data, 7, nfold=3, custom_metric=metric, as_pandas=False)
-        for metric in [custom_metric("ndcg")] + 2 * [custom_metric("ndcg", every=3)]
-    ]
-    for name, values in results[0].items():
-        assert results[1][name] == results[2][name] == repeated(values, 3)
-
-
-def test_a_call_by_hand_always_computes(sets):
-    metric = custom_metric("ndcg", every=5)
-    scores = np.random.default_rng(0).normal(size=(2, 90))
-    found = [metric(s, sets[1])[1] for s in scores]
-    assert found == [custom_metric("ndcg")(s, sets[1])[1] for s in scores]
-    assert found[0] != found[1]
-
-
-@pytest.mark.parametrize("every", [0, -1, 1.5, "2", None, True, np.nan])
-def test_every_must_be_a_whole_number_from_1(every):
-    with pytest.raises((ValueError, TypeError), match="every"):
-        custom_metric("ndcng", every=every)
-
-
-# What is kept, and for how long ------------------------------------------------------------------
-
-def test_a_bare_measure_as_custom_metric_points_to_the_metric(sets):
-    with pytest.raises(TypeError, match="DMatrix of xgboost.*what skgraded.xgboost makes of the"):
-        history_of(sets[0], sets, sg.NDCG(), 1)
-
-
-def test_the_truth_is_laid_out_once_a_dmatrix_for_all_metrics(sets):
-    before, seen = set(map(id, all_judgments())), []
-
-    def gain(grades):  # asked for at each round
-        seen.extend(thing for thing in all_judgments() if id(thing) not in before)
-        return grades
-
-    measure = sg.NDCG(gain=gain)
-    history_of(sets[0], sets, custom_metric(measure), 1)
-    history_of(sets[0], sets, custom_metric([measure, "ap"]), 3)
-    assert len(set(map(id, seen))) == len(sets)
-
-
-def all_judgments():
-    return [thing for thing in gc.get_objects() if type(thing) is sg.Judgments]
-
-
-def n_judgments():
-    gc.collect()
-    return len(all_judgments())
-
-
-def test_the_truth_is_released_with_its_dmatrix():
-    before = n_judgments()
-    metric = custom_metric("ndcg", every=2)
-    train, valid = dmatrix(*generated(0)), dmatrix(*generated(1))
-    history_of(train, [train, valid], metric)
-    assert n_judgments() == before + 2
-    del valid
-    assert n_judgments() == before + 1
-    del train
-    assert n_judgments() == before
-    xgb.cv(PARAMS, dmatrix(*generated(3)), 2, nfold=3, custom_metric=metric)
-    assert n_judgments() == before
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda data: data.set_label(data.get_label()[::-1].copy()),
-        lambda data: data.set_group(list(SIZES[::-1])),
-        lambda data: data.set_weight(np.arange(1.0, 11.0)),
-    ],
-    ids=["label", "group", "weight"],
-)
-def test_a_change_of_the_dmatrix_is_seen_at_once(sets, change):
-    valid = sets[1]
-    scores = np.random.default_rng(4).normal(size=valid.num_row())
-    metric = custom_metric("ndcng")
-
-    def by_measure():
-        sizes = np.diff(valid.get_uint_info("group_ptr").astype(int))
-        values = sg.NDCNG().per_query(valid.get_label(), scores, group=sizes)
-        weights = valid.get_weight()
-        return pytest.approx(np.average(values, weights=weights if len(weights) else None))
-
-    before = metric(scores, valid)[1]
-    assert before == by_measure()
-    change(valid)
-    assert metric(scores, valid)[1] == by_measure() != before
-
-
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-@pytest.mark.parametrize("measures", ["ndcng@5", ["ndcng@5", "AP(threshold=2)"]])
-def test_copies_measure_the_same_and_remember_nothing(sets, measures, clone):
-    metric = custom_metric(measures, every=3)
-    expected, _ = history_of(sets[0], sets, metric, 5)
-    copied = clone(metric)
-    assert repr(copied) == repr(metric) == f"custom_metric({measures!r}, every=3)".replace(
-        "ndcng", "NDCNG"
-    )
-    assert history_of(sets[0], sets, copied, 5)[0] == expected
-
-
 # Grades of 32 bits, errors -----------------------------------------------------------------------
-
-@pytest.mark.parametrize("scale", [0.1, 0.7, 12.34])
-def test_decimal_grades_are_measured_as_they_were_written(scale):
-    X, y, group = generated(1)
-    y = np.round(y * scale, 6)
-    measures = [
-        sg.MuAP(), sg.AP(threshold=2 * scale), sg.NDCNG(max_grade=5 * scale), sg.NDCG(k=3)
-    ]
-    for (name, value), measure in zip(
-        custom_metric(measures)(X[:, 0], dmatrix(X, y, group)), measures, strict=True
-    ):
-        assert name == measure.name
-        assert value == pytest.approx(measure(y, X[:, 0], group=group), abs=1e-13)
-
 
 def test_nan_predictions_are_an_error_that_names_row_and_round(sets):
     signs = iter([1, -1, 1])
@@ -516,17 +285,6 @@ def test_nan_predictions_are_an_error_that_names_row_and_round(sets):
         custom_metric("ndcng")(scores, sets[1])
 
 
-@pytest.mark.parametrize("undefined", [0.0, 1.0, np.nan])
-@pytest.mark.parametrize("weight", [None, [0, 1]], ids=["no weight", "weight"])
-def test_a_set_on_which_a_measure_is_undefined_is_an_error(weight, undefined):
-    y = np.zeros(6) if weight is None else np.array([1.0, 2, 0, 0, 0, 0])
-    data = dmatrix(np.ones((6, 1)), y, [3, 3], weight)
-    metric = custom_metric(["precision", sg.MuAP(undefined=undefined)])
-    of_weight = " with weight" if weight else ""
-    with pytest.raises(ValueError, match=f"MuAP.* is undefined for every query{of_weight} of"):
-        history_of(data, [data], metric, 2)
-
-
 def test_a_dmatrix_without_queries_or_labels_is_an_error():
     X, y, group = generated(1)
     data = xgb.DMatrix(X, y)
@@ -537,22 +295,3 @@ def test_a_dmatrix_without_queries_or_labels_is_an_error():
     with pytest.raises(ValueError, match="no labels"):
         custom_metric("ndcg")(np.ones(len(X)), xgb.DMatrix(X, group=group))
 
-
-def test_scores_of_several_classes_are_an_error():
-    data = dmatrix(*generated(1))
-    with pytest.raises(ValueError, match=r"1-D.*shape \(270, 5\)"):
-        history_of(
-            data, [data], custom_metric("ndcng"), 1,
-            params={"objective": "multi:softprob", "num_class": 5},
-        )
-
-
-def test_as_many_predictions_as_labels_are_needed(sets):
-    with pytest.raises(ValueError, match="There are 89 predictions, but 90 labels"):
-        custom_metric("ndcng")(np.ones(89), sets[1])
-
-
-@pytest.mark.parametrize("measures", ["ndgc@10", [], ["map", "ap"], 5, None])
-def test_measures_that_cannot_be_read_are_an_error(measures):
-    with pytest.raises((ValueError, TypeError)):
-        custom_metric(measures)

@@ -1,16 +1,15 @@
 """The examples of the gallery run, draw, and show what their words say that they show."""
 
 import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import EXAMPLES
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 GALLERY = sorted(path.stem for path in EXAMPLES.glob("plot_*.py"))
 # A file without a screen; shown all the same, as in a notebook.
 pytestmark = pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")

@@ -1,33 +1,21 @@
 """The example that tunes with Optuna: the best trial is the best, the pruned are the worse."""
 
-import importlib.util
 import re
-import subprocess
-import sys
-from pathlib import Path
+import runpy
+from types import SimpleNamespace
 
 import lightgbm as lgb
 import numpy as np
-import optuna
 import pytest
 import sklearn
-from optuna.trial import TrialState
+from scripts import EXAMPLES, needs_optuna, run
 from sklearn.model_selection import GroupKFold
 
 import skgraded as sg
 
-SCRIPT = Path(__file__).parents[2] / "examples" / "tune_with_optuna.py"
-
-
-def loaded():
-    """The example as a module."""
-    spec = importlib.util.spec_from_file_location("tune_with_optuna", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-example = loaded()
+optuna = needs_optuna()
+TrialState = optuna.trial.TrialState
+example = SimpleNamespace(**runpy.run_path(str(EXAMPLES / "tune_with_optuna.py")))
 
 
 @pytest.fixture(scope="module")
@@ -92,42 +80,10 @@ def test_a_trial_is_pruned_where_its_best_is_below_the_median_of_the_others(stud
             assert (own < np.median(others)) == is_last
 
 
-def test_a_trial_that_cannot_learn_is_pruned_and_one_that_can_is_not(data):
-    train, valid = example.split(*data, test_size=0.25, seed=0)
-    study = optuna.create_study(
-        direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=1)
-    )
-    slow, quick = {"min_child_samples": 10**6}, {"min_child_samples": 5}  # slow: no tree at all
-
-    def n_rounds(params):
-        trial = study.ask()
-        rounds = example.rounds_needed(trial, params, train, valid)
-        study.tell(trial, rounds)
-        return rounds
-
-    assert n_rounds(quick) > 1
-    with pytest.raises(optuna.TrialPruned, match="at round"):
-        n_rounds(slow)
-    study = optuna.create_study(
-        direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=1)
-    )
-    assert n_rounds(slow) == 1
-    assert n_rounds(quick) > 1
-
-
-def run(*args):
-    command = [sys.executable, "-W", "ignore:X does not have valid feature names", str(SCRIPT)]
-    return subprocess.run(
-        [*command, *map(str, args)], capture_output=True, text=True, timeout=120, check=False
-    )
-
-
 def test_the_example_takes_a_file_and_prints_a_line_a_trial(data_dir):
     folder = data_dir / "lightgbm-lambdarank"
     files = ("--data", folder / "rank.test", "--group", folder / "rank.test.query")
-    done = run("--trials", 2, *files)
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = done.stdout.splitlines()
+    lines = run("tune_with_optuna.py", "--trials", 2, *files).splitlines()
     assert [bool(re.match(r"    \d  .*0\.\d{4}", line)) for line in lines].count(True) == 2
     assert sum(line.endswith(" *") for line in lines) == 1
     assert re.fullmatch(r"the best trial +0\.\d{4}", lines[-1])

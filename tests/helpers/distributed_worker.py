@@ -133,5 +133,7 @@ def of_xgboost(rank, arguments):
 
 if __name__ == "__main__":
     task = json.loads(sys.argv[1])
-    run = {"lightgbm": of_lightgbm, "xgboost": of_xgboost}[task.pop("library")]
-    print(json.dumps(run(**task)))
+    print(json.dumps({
+        "lightgbm": of_lightgbm(task["rank"], task["forms"]),
+        "xgboost": of_xgboost(task["rank"], task["arguments"]),
+    }))
