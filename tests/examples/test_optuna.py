@@ -80,6 +80,29 @@ def test_a_trial_is_pruned_where_its_best_is_below_the_median_of_the_others(stud
             assert (own < np.median(others)) == is_last
 
 
+def test_a_trial_that_cannot_learn_is_pruned_and_one_that_can_is_not(data):
+    train, valid = example.split(*data, test_size=0.25, seed=0)
+    slow, quick = {"min_child_samples": 10**6}, {"min_child_samples": 5}  # slow: no tree at all
+
+    def new_study():
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=1)
+        return optuna.create_study(direction="maximize", pruner=pruner)
+
+    def n_rounds(study, params):
+        trial = study.ask()
+        rounds = example.rounds_needed(trial, params, train, valid)
+        study.tell(trial, rounds)
+        return rounds
+
+    study = new_study()
+    assert n_rounds(study, quick) > 1
+    with pytest.raises(optuna.TrialPruned, match="at round"):
+        n_rounds(study, slow)
+    study = new_study()
+    assert n_rounds(study, slow) == 1
+    assert n_rounds(study, quick) > 1
+
+
 def test_the_example_takes_a_file_and_prints_a_line_a_trial(data_dir):
     folder = data_dir / "lightgbm-lambdarank"
     files = ("--data", folder / "rank.test", "--group", folder / "rank.test.query")
