@@ -130,15 +130,6 @@ def test_equal_numbers_of_different_kinds_are_one_query():
         assert sg.Judgments([1, 0], qid=qid).sizes.tolist() == [2]
 
 
-def test_sizes_and_ids_of_groups_and_of_one_query():
-    judgments = sg.Judgments([0, 1, 2, 0, 1, 2], group=[1, 3, 2])
-    assert judgments.sizes.tolist() == [1, 3, 2]
-    assert judgments.n_queries == len(judgments.query_ids) == 3
-    assert judgments.n_rows == 6
-    judgments = sg.Judgments([0, 1, 2])
-    assert judgments.sizes.tolist() == [3] and len(judgments.query_ids) == 1
-
-
 def test_order_of_first_appearance():
     judgments = sg.Judgments([0] * 6, qid=[5, 9, 5, 1, 9, 5])
     assert judgments.query_ids.tolist() == [5, 9, 1]
