@@ -90,6 +90,13 @@ class TestTies:
             assert round(sg.NDCG(ties=ties)(grades, [0] * 10), 3) == ndcg
             assert round(sg.AP(ties=ties)(grades, [0] * 10), 3) == ap
 
+    def test_only_equal_scores_tie(self):
+        # Wheels are tested by this file and the tests of kernels alone, on other processors too.
+        assert sg.RR()([1, 0], [-0.0, 0.0]) == sg.RR()([1, 0], [0.0, -0.0]) == 3 / 4
+        for low, high in ((-5e-324, -0.0), (0.0, 5e-324), (1.0, 1 + 2.0**-52), (1.0, 1 + 1e-8)):
+            assert sg.RR()([1, 0], [low, high]) == 1 / 2
+            assert sg.RR()([1, 0], [high, low]) == 1
+
 
 class TestNotRetrieved:
     def test_a_missing_document_counts_in_the_ideal_but_takes_no_place(self):
