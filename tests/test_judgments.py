@@ -122,29 +122,12 @@ def test_rows_are_grouped_by_any_kind_of_query_id(name):
         assert (judgments.query_ids.dtype == object) == (name not in ("negative ints", "floats"))
 
 
-def test_a_lookup_by_query_id_finds_the_value():
-    qid = [("en", 1), ("de", 1), ("en", 1)]
-    judgments = sg.Judgments([0, 1, 2], qid=qid)
-    values = sg.RR().per_query(judgments, [3, 2, 1])
-    by_query = dict(zip(judgments.query_ids, values, strict=True))
-    assert by_query == {("en", 1): 1 / 2, ("de", 1): 1.0}
-
-
 def test_equal_numbers_of_different_kinds_are_one_query():
     # As in a dict: 1 == 1.0 == True, but not "1".
     judgments = sg.Judgments([1, 1, 1, 1], qid=[1, 1.0, True, "1"])
     assert judgments.sizes.tolist() == [3, 1]
     for qid in ([0.0, -0.0], np.array([0.0, -0.0])):
         assert sg.Judgments([1, 0], qid=qid).sizes.tolist() == [2]
-
-
-def test_sizes_and_ids_of_groups_and_of_one_query():
-    judgments = sg.Judgments([0, 1, 2, 0, 1, 2], group=[1, 3, 2])
-    assert judgments.sizes.tolist() == [1, 3, 2]
-    assert judgments.n_queries == len(judgments.query_ids) == 3
-    assert judgments.n_rows == 6
-    judgments = sg.Judgments([0, 1, 2])
-    assert judgments.sizes.tolist() == [3] and len(judgments.query_ids) == 1
 
 
 def test_order_of_first_appearance():
@@ -170,18 +153,6 @@ def test_queries_are_not_given_twice():
     for name, value in (("qid", [1, 1]), ("group", [2]), ("sample_weight", [1, 1])):
         with pytest.raises((ValueError, TypeError), match=name):
             sg.NDCG()(sg.Judgments([0, 1]), [1, 2], **{name: value})
-
-
-def test_judgments_of_nan_grades_are_refused_by_the_measure_not_by_the_judgments():
-    judgments = sg.Judgments([1, 2, np.nan, 0, np.nan], qid=[1, 1, 2, 2, 2])
-    assert judgments.sizes.tolist() == [2, 3]
-    for call, *scores in (
-        (sg.NDCG(), [1, 2, 3, 4, 5]), (sg.NDCG().per_query, [1, 2, 3, 4, 5]),
-        (sg.NDCG().n_undefined,),
-    ):
-        with pytest.raises(ValueError, match=r"y_true.*row 2\b.*nan"):
-            call(judgments, *scores)
-    assert sg.Judgments([np.nan, np.nan]).n_queries == 1
 
 
 def test_judgments_are_a_snapshot():

@@ -80,8 +80,24 @@ class Entry:
 REGISTRY: dict[str, Entry] = {}
 
 
-def register(cls, **given):
-    REGISTRY[cls.__name__] = Entry(cls, **given)
+def has_relevant(grades, threshold=None, **others):
+    return is_relevant(grades, threshold).any()
+
+
+def has_two_grades(grades, **others):
+    return len(set(grades)) > 1
+
+
+def register(cls, on_average, of_orders=None, is_defined=has_relevant, **more):
+    """Enter a measure; its functions are asked for defined queries only, the others get None."""
+
+    def average(grades, scores, **setting):
+        return on_average(grades, scores, **setting) if is_defined(grades, **setting) else None
+
+    def orders(ranked, grades, **setting):
+        return of_orders(ranked, grades, **setting) if is_defined(grades, **setting) else None
+
+    REGISTRY[cls.__name__] = Entry(cls, average, orders if of_orders else None, **more)
 
 
 def grid(**choices):
@@ -107,8 +123,6 @@ def grid(**choices):
 
 def average_precision(ranked, grades, k=None, threshold=None):
     n_relevant = is_relevant(grades, threshold).sum()
-    if n_relevant == 0:
-        return None
     relevant = is_relevant(ranked, threshold)
     gains = precision_at_each_position(relevant) * relevant
     return gains[:, :k].sum(axis=1) / min(n_relevant, k or inf)
@@ -116,8 +130,6 @@ def average_precision(ranked, grades, k=None, threshold=None):
 
 def average_average_precision(grades, scores, k=None, threshold=None):
     n_relevant = is_relevant(grades, threshold).sum()
-    if n_relevant == 0:
-        return None
 
     def weight(grades):
         return is_relevant(grades, threshold) / min(n_relevant, k or inf)
@@ -136,29 +148,19 @@ register(
 
 # MuAP --------------------------------------------------------------------------------------------
 
-def mu_average_precision(ranked, grades, k=None):
+def over_levels(grades, value):
+    """Mean of a value of each grade above 0, weighed by its distance from the grade below."""
     levels = sorted({grade for grade in grades if grade > 0})
-    if not levels:
-        return None
-    total, previous = 0.0, 0.0
-    for level in levels:
-        weight = (level - previous) / levels[-1]  # the distances add up to the top grade
-        total = total + weight * average_precision(ranked, grades, k, threshold=level)
-        previous = level
-    return total
+    distances = np.diff(levels, prepend=0.0) / levels[-1]  # they add up to 1
+    return sum(weight * value(level) for weight, level in zip(distances, levels, strict=True))
+
+
+def mu_average_precision(ranked, grades, k=None):
+    return over_levels(grades, lambda level: average_precision(ranked, grades, k, level))
 
 
 def average_mu_average_precision(grades, scores, k=None):
-    """Mean over the levels of the binary expectation, one level after the other."""
-    levels = sorted({grade for grade in grades if grade > 0})
-    if not levels:
-        return None
-    total, previous = 0.0, 0.0
-    for level in levels:
-        value = average_average_precision(grades, scores, k, threshold=level)
-        total += (level - previous) / levels[-1] * value
-        previous = level
-    return total
+    return over_levels(grades, lambda level: average_average_precision(grades, scores, k, level))
 
 
 register(
@@ -179,8 +181,6 @@ def dcg(ranked, k, gain, discount):
 
 
 def ndcg(ranked, grades, k=None, gain="exp2", discount="log2"):
-    if max(grades) <= 0:
-        return None
     if k == "mean":
         cutoffs = range(1, len(grades) + 1)
         return np.mean([ndcg(ranked, grades, n, gain, discount) for n in cutoffs], axis=0)
@@ -189,8 +189,6 @@ def ndcg(ranked, grades, k=None, gain="exp2", discount="log2"):
 
 
 def average_ndcg(grades, scores, k=None, gain="exp2", discount="log2"):
-    if max(grades) <= 0:
-        return None
     gain, discount = GAINS.get(gain, gain), DISCOUNTS.get(discount, discount)
     n, gains = len(grades), np.zeros(len(grades))
     retrieved = expected_gains(gain, grades, scores)
@@ -216,15 +214,11 @@ register(
 
 def ndcng(ranked, grades, k=None, gain="exp2", discount="log2", max_grade=None):
     top = max(grades) if max_grade is None else max_grade
-    if max(grades) <= 0:
-        return None
     return ndcg(ranked / top, np.asarray(grades) / top, k, gain, discount)
 
 
 def average_ndcng(grades, scores, k=None, gain="exp2", discount="log2", max_grade=None):
     top = max(grades) if max_grade is None else max_grade
-    if max(grades) <= 0:
-        return None
     return average_ndcg((np.asarray(grades) / top).tolist(), scores, k, gain, discount)
 
 
@@ -254,8 +248,6 @@ def q_divisors(grades, k, beta, gain):
 
 
 def q_measure(ranked, grades, k=None, beta=1.0, gain="linear"):
-    if max(grades) <= 0:
-        return None
     gain = GAINS.get(gain, gain)
     relevant = is_relevant(ranked, None)
     cumulated = np.cumsum(relevant + beta * gain(ranked), axis=1)
@@ -265,8 +257,6 @@ def q_measure(ranked, grades, k=None, beta=1.0, gain="linear"):
 
 def average_q_measure(grades, scores, k=None, beta=1.0, gain="linear"):
     """Position a + i expects the documents before, its own, and i - 1 of the others tied."""
-    if max(grades) <= 0:
-        return None
     gain = GAINS.get(gain, gain)
     total, a, before = 0.0, 0, 0.0
     divisors = q_divisors(grades, k, beta, gain)
@@ -293,21 +283,25 @@ register(
 
 # Precision ---------------------------------------------------------------------------------------
 
+def mean_of_places(gains, k):
+    """The sum of the first k gains over k, or of all over the number of the retrieved."""
+    divisor = gains.shape[-1] if k is None else k
+    return gains[..., :k].sum(axis=-1) / max(divisor, 1)
+
+
 def precision(ranked, grades, k=None, threshold=None):
-    n_retrieved = ranked.shape[1]
-    hits = is_relevant(ranked, threshold)[:, :k].sum(axis=1)
-    divisor = n_retrieved if k is None else k
-    return hits / divisor if divisor else np.zeros(len(ranked))
+    return mean_of_places(is_relevant(ranked, threshold), k)
 
 
 def average_precision_at(grades, scores, k=None, threshold=None):
-    expected = expected_gains(lambda ranked: is_relevant(ranked, threshold), grades, scores)
-    divisor = len(expected) if k is None else k
-    return expected[:k].sum() / divisor if divisor else 0.0
+    return mean_of_places(
+        expected_gains(lambda ranked: is_relevant(ranked, threshold), grades, scores), k
+    )
 
 
 register(
     sg.Precision, of_orders=precision, on_average=average_precision_at,
+    is_defined=lambda *args, **setting: True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Precision(), sg.Precision(k=3)],
     scale_invariant=[sg.Precision(k=3)],  # an ideal list may have too few relevant documents
@@ -318,15 +312,11 @@ register(
 
 def recall(ranked, grades, k=None, threshold=None):
     n_relevant = is_relevant(grades, threshold).sum()
-    if n_relevant == 0:
-        return None
     return is_relevant(ranked, threshold)[:, :k].sum(axis=1) / n_relevant
 
 
 def average_recall(grades, scores, k=None, threshold=None):
     n_relevant = is_relevant(grades, threshold).sum()
-    if n_relevant == 0:
-        return None
     expected = expected_gains(lambda ranked: is_relevant(ranked, threshold), grades, scores)
     return expected[:k].sum() / n_relevant
 
@@ -343,8 +333,6 @@ register(
 # RR ----------------------------------------------------------------------------------------------
 
 def reciprocal_rank(ranked, grades, k=None, threshold=None):
-    if not is_relevant(grades, threshold).any():
-        return None
     values = []
     for row in is_relevant(ranked, threshold)[:, :k].tolist():
         values.append(1 / (row.index(True) + 1) if True in row else 0.0)
@@ -352,8 +340,6 @@ def reciprocal_rank(ranked, grades, k=None, threshold=None):
 
 
 def average_reciprocal_rank(grades, scores, k=None, threshold=None):
-    if not is_relevant(grades, threshold).any():
-        return None
     before = 0
     for block in tie_blocks(grades, scores):
         n, r = len(block), int(is_relevant(block, threshold).sum())
@@ -376,21 +362,12 @@ register(
 # GeneralizedPrecision ----------------------------------------------------------------------------
 
 def generalized_precision(ranked, grades, k=None, max_grade=None):
-    if max(grades) <= 0:
-        return None
-    n_retrieved = ranked.shape[1]
-    gains = ranked / (max(grades) if max_grade is None else max_grade)
-    divisor = n_retrieved if k is None else k
-    return gains[:, :k].sum(axis=1) / divisor if divisor else np.zeros(len(ranked))
+    return mean_of_places(ranked / (max(grades) if max_grade is None else max_grade), k)
 
 
 def average_generalized_precision(grades, scores, k=None, max_grade=None):
-    if max(grades) <= 0:
-        return None
     top = max(grades) if max_grade is None else max_grade
-    expected = expected_gains(lambda ranked: ranked / top, grades, scores)
-    divisor = len(expected) if k is None else k
-    return expected[:k].sum() / divisor if divisor else 0.0
+    return mean_of_places(expected_gains(lambda ranked: ranked / top, grades, scores), k)
 
 
 register(
@@ -405,18 +382,13 @@ register(
 # GeneralizedRecall -------------------------------------------------------------------------------
 
 def generalized_recall(ranked, grades, k=None):
-    if max(grades) <= 0:
-        return None
     gains, total = ranked / max(grades), sum(grade / max(grades) for grade in grades)
     return gains[:, :k].sum(axis=1) / total
 
 
 def average_generalized_recall(grades, scores, k=None):
-    top = max(grades)
-    if top <= 0:
-        return None
-    expected = expected_gains(lambda ranked: ranked / top, grades, scores)
-    return expected[:k].sum() / sum(grade / top for grade in grades)
+    expected = expected_gains(lambda ranked: ranked / max(grades), grades, scores)
+    return expected[:k].sum() / sum(grade / max(grades) for grade in grades)
 
 
 register(
@@ -431,8 +403,6 @@ register(
 # GAP ---------------------------------------------------------------------------------------------
 
 def gap(ranked, grades, k=None, gain="linear"):
-    if max(grades) <= 0:
-        return None
     gain = GAINS.get(gain, gain)
     ideal = np.sort(np.asarray(grades, dtype=float))[::-1]
     total = np.zeros(len(ranked))
@@ -443,8 +413,6 @@ def gap(ranked, grades, k=None, gain="linear"):
 
 
 def average_gap(grades, scores, k=None, gain="linear"):
-    if max(grades) <= 0:
-        return None
     gain = GAINS.get(gain, gain)
     ideal = gain(np.sort(np.asarray(grades, dtype=float))[::-1])[:k].sum()
     return average_pair_form(gain, grades, scores, k) / ideal
@@ -468,8 +436,6 @@ def stops_at(grades, all_grades, max_grade=None):
 
 
 def err(ranked, grades, k=None, max_grade=None):
-    if max(grades) <= 0:
-        return None
     total, going_on = np.zeros(len(ranked)), np.ones(len(ranked))
     for p, column in enumerate(stops_at(ranked, grades, max_grade).T[:k], start=1):
         total += going_on * column / p
@@ -479,8 +445,6 @@ def err(ranked, grades, k=None, max_grade=None):
 
 def average_err(grades, scores, k=None, max_grade=None):
     """After j of a block the user goes on with probability e_j / C(n, j) of its symmetric sums."""
-    if max(grades) <= 0:
-        return None
     total, going_on, before = 0.0, 1.0, 0
     for block in tie_blocks(grades, scores):
         leaves = stops_at(block, grades, max_grade)
@@ -520,8 +484,6 @@ def over_ranks(gains, k):
 
 
 def nerr(ranked, grades, k=None, max_grade=None):
-    if max(grades) <= 0:
-        return None
     ideal = np.array([sorted(grades, reverse=True)])
     gains = gains_if_rarely_stopped(grades, max_grade)
     if gains is None:
@@ -531,8 +493,6 @@ def nerr(ranked, grades, k=None, max_grade=None):
 
 
 def average_nerr(grades, scores, k=None, max_grade=None):
-    if max(grades) <= 0:
-        return None
     ideal = np.array([sorted(grades, reverse=True)])
     gains = gains_if_rarely_stopped(grades, max_grade)
     if gains is None:
@@ -552,8 +512,6 @@ register(
 # RBP ---------------------------------------------------------------------------------------------
 
 def rbp(ranked, grades, k=None, persistence=0.8, max_grade=None):
-    if max(grades) <= 0:
-        return None
     gains = ranked / (max(grades) if max_grade is None else max_grade)
     ranks = np.arange(1, ranked.shape[1] + 1)
     seen = (1 - persistence) * float(persistence) ** (ranks - 1)
@@ -562,8 +520,6 @@ def rbp(ranked, grades, k=None, persistence=0.8, max_grade=None):
 
 def average_rbp(grades, scores, k=None, persistence=0.8, max_grade=None):
     top = max(grades) if max_grade is None else max_grade
-    if max(grades) <= 0:
-        return None
     expected = expected_gains(lambda ranked: ranked / top, grades, scores)
     seen = (1 - persistence) * float(persistence) ** np.arange(len(expected))
     return (expected * seen)[:k].sum()
@@ -581,8 +537,6 @@ register(
 
 def tau_ap(ranked, grades):
     """AP correlation of orders of all documents."""
-    if len(set(grades)) < 2:
-        return None
     n = ranked.shape[1]
     total = 0.0
     for i in range(2, n + 1):
@@ -593,8 +547,6 @@ def tau_ap(ranked, grades):
 
 def average_tau_ap(grades, scores):
     """Position a + i expects the pairs with the a documents before, and half of the i - 1 tied."""
-    if len(set(grades)) < 2:
-        return None
     total, before = 0.0, np.array([])
     for block in tie_blocks(grades, scores, unretrieved_last=True):
         block, a = np.array(block), len(before)
@@ -608,7 +560,7 @@ def average_tau_ap(grades, scores):
 
 
 register(
-    sg.TauAP, of_orders=tau_ap, on_average=average_tau_ap,
+    sg.TauAP, of_orders=tau_ap, on_average=average_tau_ap, is_defined=has_two_grades,
     settings=grid(), unretrieved_last=True, lowest=-1,
     few=[sg.TauAP()],
     scale_invariant=[sg.TauAP()],  # of an ideal list equal grades count 1/2
@@ -619,8 +571,6 @@ register(
 
 def kendall_tau(grades, scores):
     of_grades, of_scores = signs(grades), signs(scores)
-    if not of_grades.any():
-        return None
     if not of_scores.any():
         return 0.0
     n_untied = (of_grades != 0).sum() * (of_scores != 0).sum()
@@ -628,7 +578,7 @@ def kendall_tau(grades, scores):
 
 
 register(
-    sg.KendallTau, on_average=kendall_tau,
+    sg.KendallTau, on_average=kendall_tau, is_defined=has_two_grades,
     settings=grid(), lowest=-1,
     few=[sg.KendallTau()],
     scale_invariant=[sg.KendallTau()],
@@ -641,15 +591,13 @@ register(
 def spearman_rho(grades, scores):
     # Twice a document's mean rank, less the mean of all, is how many are below less how many above.
     of_grades, of_scores = signs(grades).sum(axis=1), signs(scores).sum(axis=1)
-    if not of_grades.any():
-        return None
     if not of_scores.any():
         return 0.0
     return (of_grades @ of_scores) / np.sqrt((of_grades @ of_grades) * (of_scores @ of_scores))
 
 
 register(
-    sg.SpearmanRho, on_average=spearman_rho,
+    sg.SpearmanRho, on_average=spearman_rho, is_defined=has_two_grades,
     settings=grid(), lowest=-1,
     few=[sg.SpearmanRho()],
     scale_invariant=[sg.SpearmanRho()],
@@ -694,7 +642,7 @@ def edrc(grades, scores, discount="linear", prior=0.5):
 
 
 register(
-    sg.EDRC, on_average=edrc,
+    sg.EDRC, on_average=edrc, is_defined=lambda *args, **setting: True,
     settings=grid(
         discount=("linear", "log2", "exp2", rank_less_1), prior=(0.5, 0, 0.3, 1)
     ),

@@ -147,12 +147,6 @@ def test_err_of_grades_far_above_what_a_power_of_two_holds():
     assert sg.ERR()([1999, 2000], [2, 1]) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("persistence", [-0.1, 1, 1.5, float("nan"), "0.5", True, None])
-def test_a_bad_persistence_is_refused(persistence):
-    with pytest.raises(ValueError, match="persistence must be a finite number ≥ 0 and < 1"):
-        sg.RBP(persistence=persistence)
-
-
 # nERR and Q-measure of NTCIREVAL, in the Python version of M. P. Kato ----------------------------
 
 GRADES = [1, 2, 3, 4]

@@ -4,7 +4,6 @@ from math import inf, log2, nan
 
 import numpy as np
 import pytest
-from queries import random_queries
 from sklearn.metrics import average_precision_score, ndcg_score
 
 import skgraded as sg
@@ -15,23 +14,16 @@ SCORES = -np.arange(8)
 
 
 class TestPaper:
-    @pytest.mark.parametrize(
-        ("threshold", "printed"), [(5, 0), (4, 0.125), (3, 0.403), (2, 0.483), (1, 0.780), (0, 1)]
-    )
-    def test_table_1_ap_by_threshold(self, threshold, printed):
-        assert round(sg.AP(threshold=threshold)(GRADES, SCORES), 3) == printed
-
-    def test_table_1_ap_in_arithmetic(self):
-        assert sg.AP(threshold=3)(GRADES, SCORES) == pytest.approx((1 / 3 + 2 / 4 + 3 / 8) / 3)
+    def test_table_1(self):
+        found = {t: sg.AP(threshold=t)(GRADES, SCORES) for t in range(6)}
+        printed = {5: 0, 4: 0.125, 3: 0.403, 2: 0.483, 1: 0.780, 0: 1}
+        assert {t: round(value, 3) for t, value in found.items()} == printed
+        assert found[3] == pytest.approx((1 / 3 + 2 / 4 + 3 / 8) / 3)
         at_1 = (1 / 1 + 2 / 3 + 3 / 4 + 4 / 5 + 5 / 7 + 6 / 8) / 6
-        assert sg.AP(threshold=1)(GRADES, SCORES) == pytest.approx(at_1)
-        assert sg.AP()(GRADES, SCORES) == pytest.approx(at_1)
-
-    def test_table_1_mu_ap(self):
-        by_level = [sg.AP(threshold=t)(GRADES, SCORES) for t in (1, 2, 3, 4)]
-        assert sg.MuAP()(GRADES, SCORES) == pytest.approx(sum(by_level) / 4, rel=1e-14)
-        assert round(sg.MuAP()(GRADES, SCORES), 3) == 0.448
-        assert sg.MuAP()(GRADES, SCORES) == pytest.approx(0.447817, abs=1e-6)
+        assert found[1] == sg.AP()(GRADES, SCORES) == pytest.approx(at_1)
+        mu_ap = sg.MuAP()(GRADES, SCORES)
+        assert mu_ap == pytest.approx(sum(found[t] for t in (1, 2, 3, 4)) / 4, rel=1e-14)
+        assert mu_ap == pytest.approx(0.447817, abs=1e-6)
 
     @pytest.mark.parametrize(
         ("measure", "grades", "printed", "mean"),
@@ -98,28 +90,13 @@ class TestTies:
             assert round(sg.NDCG(ties=ties)(grades, [0] * 10), 3) == ndcg
             assert round(sg.AP(ties=ties)(grades, [0] * 10), 3) == ap
 
-    def test_first_relevant_document_of_a_tie_block(self):
-        # Three tied, two relevant: at rank 1 with 2/3, at rank 2 with 1/3.
-        assert sg.RR()([0, 1, 1], [5, 5, 5]) == pytest.approx(2 / 3 * 1 + 1 / 3 * 1 / 2)
-        assert sg.RR(k=1)([0, 1, 1], [5, 5, 5]) == pytest.approx(2 / 3)
-        after_one = sg.RR()([0, 0, 1, 1], [9, 5, 5, 5])
-        assert after_one == pytest.approx(2 / 3 * 1 / 2 + 1 / 3 * 1 / 3)
-
-    def test_a_cut_off_inside_a_block_takes_its_share(self):
-        assert sg.Precision(k=2)([1, 0, 0, 0], [1, 1, 1, 1]) == pytest.approx(2 * (1 / 4) / 2)
-        assert sg.Recall(k=3)([1, 0, 0, 0], [1, 1, 1, 1]) == pytest.approx(3 / 4)
-
-    @pytest.mark.parametrize("step", [2.0**-52, 2.0**-40, 1e-8])
-    def test_scores_differing_in_the_last_bits_do_not_tie(self, step):
-        assert sg.RR()([1, 0], [1.0, 1.0 + step]) == 1 / 2
-        assert sg.RR()([1, 0], [1.0 + step, 1.0]) == 1
-
-    def test_zero_and_minus_zero_tie(self):
+    def test_only_equal_scores_tie(self):
+        # Wheels are tested by this file and the tests of kernels alone, on other processors too.
         assert sg.RR()([1, 0], [-0.0, 0.0]) == sg.RR()([1, 0], [0.0, -0.0]) == 3 / 4
+        for low, high in ((-5e-324, -0.0), (0.0, 5e-324), (1.0, 1 + 2.0**-52), (1.0, 1 + 1e-8)):
+            assert sg.RR()([1, 0], [low, high]) == 1 / 2
+            assert sg.RR()([1, 0], [high, low]) == 1
 
-    def test_tiny_scores_do_not_tie_with_zero(self):
-        assert sg.RR()([1, 0], [5e-324, 0.0]) == 1
-        assert sg.RR()([1, 0], [-5e-324, -0.0]) == 1 / 2
 
 class TestNotRetrieved:
     def test_a_missing_document_counts_in_the_ideal_but_takes_no_place(self):
@@ -127,17 +104,9 @@ class TestNotRetrieved:
         assert sg.Recall()([1, 1, 0], [2, -inf, 1]) == 1 / 2
         dcg, ideal = 1 / log2(2), 1 / log2(2) + 1 / log2(3)
         assert sg.NDCG()([1, 1, 0], [2, -inf, 1]) == pytest.approx(dcg / ideal)
-
-    def test_precision_divides_by_the_retrieved_unless_cut_off(self):
+        # Precision divides by the retrieved unless there is a cut-off.
         assert sg.Precision()([1, 1, 0], [2, -inf, 1]) == 1 / 2
-        assert sg.Precision(k=3)([1, 1, 0], [2, -inf, 1]) == 1 / 3
         assert sg.Precision(k=10)([1, 1, 0], [2, -inf, 1]) == 1 / 10
-
-    def test_several_missing_documents_are_not_a_tie_block(self):
-        for ties in ("average", "ordinal", "best", "worst"):
-            assert sg.RR(ties=ties)([0, 1, 1], [1, -inf, -inf]) == 0
-            assert sg.Precision(ties=ties)([0, 1, 1], [1, -inf, -inf]) == 0
-            assert sg.NDCG(k="mean", ties=ties)([0, 1, 1], [1, -inf, -inf]) == 0
 
     def test_nothing_retrieved_scores_zero(self):
         measures = (sg.AP, sg.MuAP, sg.NDCG, sg.NDCNG, sg.Precision, sg.Recall, sg.RR)
@@ -145,32 +114,8 @@ class TestNotRetrieved:
             for k in (None, 1, 5):
                 assert measure(k=k, undefined=1.0)([1, 2], [-inf, -inf]) == 0
 
-    def test_the_mean_over_cut_offs_counts_all_rows(self):
-        # N = 3 rows, one retrieved: NDCG@1 = 1, then the ideal grows and the list does not.
-        second = 1 / (1 + 1 / log2(3))
-        expected = (1 + second + second) / 3
-        assert sg.NDCG(k="mean")([1, 1, 0], [2, -inf, -inf]) == pytest.approx(expected)
-
-    def test_plus_infinity_is_a_score_like_another(self):
-        assert sg.RR()([0, 1, 1], [inf, inf, 3]) == pytest.approx((1 + 1 / 2) / 2)
-
 
 class TestUndefined:
-    @pytest.mark.parametrize("measure", [sg.AP, sg.Recall, sg.RR])
-    def test_no_grade_reaches_the_threshold(self, measure):
-        assert measure(threshold=3, undefined=1.0)([2, 0], [1, 2]) == 1
-        assert measure(threshold=3).n_undefined([2, 0]) == 1
-        assert measure(threshold=2).n_undefined([2, 0]) == 0
-
-    def test_precision_is_always_defined(self):
-        assert sg.Precision(undefined=1.0)([0, 0], [1, 2]) == 0
-        assert sg.Precision(undefined=nan, threshold=5)([1, 0], [1, 2]) == 0
-        assert sg.Precision(undefined=nan).n_undefined([0, 0]) == 0
-
-    def test_undefined_depends_on_the_truth_alone(self):
-        assert sg.NDCG(undefined=1.0)([0, 1], [-inf, -inf]) == 0
-        assert sg.NDCG().n_undefined([0, 1]) == 0
-
     def test_no_defined_query_has_no_mean(self):
         assert np.isnan(sg.NDCG(undefined=nan)([0, 0], [1, 2]))
 
@@ -178,11 +123,6 @@ class TestUndefined:
         measure, arguments = sg.NDCG(undefined=nan), {"qid": [1, 2], "sample_weight": [1, 0]}
         assert np.isnan(measure([0, 1], [1, 2], **arguments))
         assert measure([1, 0], [1, 2], **arguments) == 1
-
-    def test_one_document_is_a_query(self):
-        for measure in (sg.AP, sg.MuAP, sg.NDCG, sg.NDCNG, sg.Precision, sg.Recall, sg.RR):
-            assert measure()([3], [0.2]) == 1
-            assert measure()([0], [0.2]) == 0
 
 
 class TestExtremeGrades:
@@ -203,13 +143,6 @@ class TestExtremeGrades:
             expected = measure(grades, [4, 3, 2, 1])
             assert measure(grades * unit, [4, 3, 2, 1]) == pytest.approx(expected, rel=1e-12)
 
-    @pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e-200, 1e-17])
-    def test_exponential_gains_of_tiny_grades_are_linear(self, unit):
-        # 2^g - 1 → g ln 2
-        grades = np.array([1, 3, 2, 0])
-        expected = sg.NDCG(gain="linear")(grades, [4, 3, 2, 1])
-        assert sg.NDCG()(grades * unit, [4, 3, 2, 1]) == pytest.approx(expected, rel=1e-12)
-
     def test_every_positive_grade_is_relevant(self):
         assert sg.AP()([0.0, 5e-324], [1, 2]) == 1
         assert sg.MuAP()([0.0, 5e-324], [1, 2]) == 1
@@ -227,44 +160,6 @@ class TestExtremeGrades:
 
 
 class TestCallables:
-    def test_a_gain_gets_an_array_of_grades(self):
-        seen = []
-
-        def gain(grades):
-            seen.append(grades)
-            return np.sqrt(grades)
-
-        dcg, ideal = 1 + 2 / log2(3), 2 + 1 / log2(3)
-        assert sg.NDCG(gain=gain)([1, 4], [2, 1]) == pytest.approx(dcg / ideal)
-        assert all(isinstance(grades, np.ndarray) for grades in seen)
-
-    def test_a_discount_gets_an_array_of_ranks_from_1(self):
-        seen = []
-
-        def discount(ranks):
-            seen.append(np.array(ranks))
-            return 1 / ranks
-
-        assert sg.NDCG(gain="linear", discount=discount)([1, 4, 0], [2, 1, 0]) == pytest.approx(
-            (1 / 1 + 4 / 2) / (4 / 1 + 1 / 2)
-        )
-        assert all(ranks[0] == 1 for ranks in seen)
-
-    def test_the_named_ones_written_as_callables(self):
-        queries = random_queries(seed=2, n_queries=20, sizes=(1, 9), grades=(0, 1, 2.5, 4))
-        arguments = {"y_true": queries.y_true, "y_score": queries.y_score, "qid": queries.qid}
-        gains = {"exp2": lambda g: 2.0**g - 1, "linear": lambda g: g}
-        discounts = {
-            "log2": lambda i: 1 / np.log2(i + 1),
-            "letor": lambda i: 1 / np.log2(np.maximum(i, 2)),
-        }
-        for cls in (sg.NDCG, sg.NDCNG):
-            for gain in gains:
-                for discount in discounts:
-                    named = cls(gain=gain, discount=discount).per_query(**arguments)
-                    called = cls(gain=gains[gain], discount=discounts[discount])
-                    np.testing.assert_allclose(called.per_query(**arguments), named, rtol=1e-12)
-
     def test_two_lambdas_are_not_mistaken_for_one_another(self):
         judgments = sg.Judgments([1, 4], qid=None)
         for power in (1, 2, 0.5):

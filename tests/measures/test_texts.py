@@ -55,10 +55,14 @@ from skgraded.measures.base import MEASURES, fields_of
             sg.GeneralizedPrecision(k=5, max_grade=4.0),
             "GeneralizedPrecision(max_grade=4)@5",
         ),
+        # Letter case and underscores of names do not matter.
+        ("AP(Threshold=2)", sg.AP(threshold=2), "AP(threshold=2)"),
+        ("ndcng(MaxGrade=4)@5", sg.NDCNG(max_grade=4, k=5), "NDCNG(max_grade=4)@5"),
+        ("nd_cng(max_grade=4)@5", sg.NDCNG(max_grade=4, k=5), "NDCNG(max_grade=4)@5"),
     ],
 )
 def test_texts_read_and_print(text, measure, name):
-    assert sg.measure(text) == measure
+    assert sg.measure(text) == sg.measure(measure) == measure
     assert str(measure) == repr(measure) == measure.name == measure.__name__ == name
     assert sg.measure(name) == measure
 
@@ -80,11 +84,6 @@ def test_whole_numbers_print_without_a_point_as_long_as_all_of_them_are_floats()
     assert str(sg.NDCNG(max_grade=1e300)) == "NDCNG(max_grade=1e+300)"
 
 
-def test_a_measure_is_read_as_itself():
-    measure = sg.NDCG(k=7)
-    assert sg.measure(measure) == measure
-
-
 def test_numbers_of_numpy_print_like_pythons():
     assert sg.NDCG(k=np.int64(10)) == sg.NDCG(k=10)
     assert sg.AP(threshold=np.float64(0.5)) == sg.AP(threshold=0.5)
@@ -104,7 +103,7 @@ def test_a_callable_shows_its_name():
     def doubled(grades):
         return 2 * grades
 
-    assert "doubled" in str(sg.NDCG(gain=doubled))
+    assert str(sg.NDCG(gain=doubled)) == "NDCG(gain=doubled)"
     for odd in (lambda grades: grades, np.sqrt, type("A Gain:", (), {"__call__": None})()):
         assert not set(str(sg.NDCG(gain=odd))) & set(" :")
 
@@ -194,18 +193,6 @@ class TestLists:
     def test_what_is_no_measure_is_refused(self, measures):
         with pytest.raises(TypeError, match="measure"):
             as_measures(measures)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("AP(Threshold=2)", sg.AP(threshold=2)),
-        ("ndcng(MaxGrade=4)@5", sg.NDCNG(max_grade=4, k=5)),
-        ("nd_cng(max_grade=4)@5", sg.NDCNG(max_grade=4, k=5)),
-    ],
-)
-def test_letter_case_and_underscores_of_names_do_not_matter(text, expected):
-    assert sg.measure(text) == expected
 
 
 # --- the registry --------------------------------------------------------------------------------
