@@ -55,6 +55,12 @@ def test_batches_of_any_kind_give_the_summary_of_all_rows(kind, text):
     assert measured(map(KINDS[kind], pieces(mixed(frame), 7))) == expected
 
 
+def test_ids_that_are_fractions_are_told_apart():
+    frame = table(30)
+    frame["query"] /= 4
+    assert measured(pieces(frame, 4), "clustered") == sg.Summary.of(in_memory(frame))
+
+
 @pytest.mark.parametrize("n, text", [(2, True), (9, False), (100, True)])
 def test_the_way_of_large_tables_gives_the_same(small_steps, n, text):
     frame = table(150, text)

@@ -25,6 +25,11 @@ def test_the_number_of_queries_is_that_of_statsmodels(effect, power, level):
     assert found == 2 or power_of(found - 1) < power
 
 
+def test_two_queries_do_not_reach_a_high_level_with_a_large_effect():
+    # The critical t of two queries is 637, and an effect of 30 makes t about 30 · √2.
+    assert sg.required_queries(30, power=0.5, level=0.999) == 3
+
+
 @pytest.mark.parametrize("arguments, message", [
     ({"effect_size": 0}, "effect_size is 0, which 10,000,000 queries do not show"),
     ({"effect_size": 1e-9}, "effect_size is 1e-09, which"),
@@ -128,3 +133,11 @@ def test_that_of_summaries_is_that_of_the_values():
         for one in (sg.Summaries.of(systems), systems)
     )
     assert found.to_numpy() == pytest.approx(expected.to_numpy()) and (found > 0).all()
+
+
+def test_wilcoxons_smallest_difference_is_that_of_t_over_its_efficiency():
+    values = np.random.default_rng(0).random((2, 9))
+    by_t, by_ranks = (
+        compared(*values, test=test).table["min_detectable"][0] for test in ("t", "wilcoxon")
+    )
+    assert by_ranks == pytest.approx(by_t * np.sqrt(np.pi / 3))

@@ -53,7 +53,7 @@ def _undefined(row):
 
 def _few(row):
     """Say what the spread of few queries cannot tell."""
-    if row["n_queries"] > 1 and row["ci_low"] == row["ci_high"]:
+    if row["ci_low"] == row["ci_high"]:  # nan for a single query
         return " All differences are the same: their spread and the interval say nothing."
     if row["assumes"]:
         return f" Of so few queries the test supposes {row['assumes']}."
