@@ -354,43 +354,37 @@ def test_seen_queries_are_warned_of(cls, ax, ranking):
 # Bad input ---------------------------------------------------------------------------------------
 
 @BOTH
-@pytest.mark.parametrize(
-    ("y_score", "given", "error", "message"),
-    [
-        ([1, 2], {}, ValueError, r"^y_score has 2 rows, but y_true has 3"),
-        ({"a": [1, 2, 3], "b": [1, 2]}, {}, ValueError, r"^y_score of 'b' has 2 rows"),
-        ([1, np.nan, 3], {}, ValueError, r"^y_score must not be NaN: row 1 is nan"),
-        ({"a": [1, 2, np.nan]}, {}, ValueError, r"^y_score of 'a' must not be NaN: row 2 is nan"),
-        ({}, {}, ValueError, r"^y_score is an empty mapping"),
-        ({"a": [1, 2, 3]}, {"name": "b"}, ValueError, r"^y_score is a mapping.*leave out name"),
-        ([1, 2, 3], {"name": ["b"]}, TypeError, r"^name must be a str.*got \['b'\]"),
-        ([1, 2, 3], {"ties": "any"}, ValueError, r"^ties must be one of"),
-        ([1, 2, 3], {"qid": [1, 1]}, ValueError, r"^qid has 2 rows, but y_true has 3"),
-        ([1, 2, 3], {"sample_weight": [1, -1, 1]}, ValueError, r"^sample_weight must be finite"),
-        ([1, 2, 3], {"y_true": [1, -1, 0]}, ValueError, "y_true must hold grades ≥ 0: row 1"),
-        ([1, 2, 3], {"y_true": [1, 0, np.nan]}, ValueError, "row 2 is nan"),
-    ],
-)
+@pytest.mark.parametrize("y_score, given, error, message", [
+    ([1, 2], {}, ValueError, r"^y_score has 2 rows, but y_true has 3"),
+    ({"a": [1, 2, 3], "b": [1, 2]}, {}, ValueError, r"^y_score of 'b' has 2 rows"),
+    ([1, np.nan, 3], {}, ValueError, r"^y_score must not be NaN: row 1 is nan"),
+    ({"a": [1, 2, np.nan]}, {}, ValueError, r"^y_score of 'a' must not be NaN: row 2 is nan"),
+    ({}, {}, ValueError, r"^y_score is an empty mapping"),
+    ({"a": [1, 2, 3]}, {"name": "b"}, ValueError, r"^y_score is a mapping.*leave out name"),
+    ([1, 2, 3], {"name": ["b"]}, TypeError, r"^name must be a str.*got \['b'\]"),
+    ([1, 2, 3], {"ties": "any"}, ValueError, r"^ties must be one of"),
+    ([1, 2, 3], {"qid": [1, 1]}, ValueError, r"^qid has 2 rows, but y_true has 3"),
+    ([1, 2, 3], {"sample_weight": [1, -1, 1]}, ValueError, r"^sample_weight must be finite"),
+    ([1, 2, 3], {"y_true": [1, -1, 0]}, ValueError, "y_true must hold grades ≥ 0: row 1"),
+    ([1, 2, 3], {"y_true": [1, 0, np.nan]}, ValueError, "row 2 is nan"),
+])
 def test_bad_input_is_one_clear_error_and_no_figure(cls, y_score, given, error, message):
     with pytest.raises(error, match=message):
         cls.from_predictions(**{"y_true": [1, 0, 2], "y_score": y_score} | given)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"measures": "tau_ap"}, r"^TauAP has no cut-off k"),
-        ({"measures": "ndcg@10"}, r"^Give NDCG@10 without its cut-off"),
-        ({"measures": "ndcg@mean"}, r"^Give NDCG@mean without its cut-off"),
-        ({"measures": []}, r"^measures is empty"),
-        ({"measures": ["ap", "map"]}, r"^measures has AP twice"),
-        ({"cutoffs": [0, 1]}, r"^cutoffs must be at least 1; got 0"),
-        ({"cutoffs": [1, 1.5]}, r"^cutoffs must be a whole number"),
-        ({"cutoffs": [2, 1]}, r"^cutoffs must ascend; got \[2, 1\]"),
-        ({"cutoffs": []}, r"^cutoffs is empty"),
-        ({"cutoffs": 10}, r"^cutoffs must be 1-D; got a single value"),
-    ],
-)
+@pytest.mark.parametrize("given, message", [
+    ({"measures": "tau_ap"}, r"^TauAP has no cut-off k"),
+    ({"measures": "ndcg@10"}, r"^Give NDCG@10 without its cut-off"),
+    ({"measures": "ndcg@mean"}, r"^Give NDCG@mean without its cut-off"),
+    ({"measures": []}, r"^measures is empty"),
+    ({"measures": ["ap", "map"]}, r"^measures has AP twice"),
+    ({"cutoffs": [0, 1]}, r"^cutoffs must be at least 1; got 0"),
+    ({"cutoffs": [1, 1.5]}, r"^cutoffs must be a whole number"),
+    ({"cutoffs": [2, 1]}, r"^cutoffs must ascend; got \[2, 1\]"),
+    ({"cutoffs": []}, r"^cutoffs is empty"),
+    ({"cutoffs": 10}, r"^cutoffs must be 1-D; got a single value"),
+])
 def test_bad_cut_offs(given, message):
     with pytest.raises(ValueError, match=message):
         CUTOFF.from_predictions([1, 0, 2], [1, 2, 3], **given)

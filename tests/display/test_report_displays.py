@@ -156,17 +156,14 @@ def test_a_pair_that_follows_need_not_be_said(all_pairs, against_fair, ax):
     assert DIFFERENCE.from_comparison(all_pairs, system="fair", ax=ax).baseline == "good"
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({}, r"has 2 such pairs.*Give one of: system='good', baseline='fair'; system='poor'"),
-        ({"system": "fair"}, r"has no such pair \(system='fair', baseline=None\)"),
-        ({"system": "god"}, r"system must be one of .*'god'\. Did you mean 'good'\?"),
-        ({"system": "good", "baseline": "fairr"}, r"^baseline must be .*Did you mean 'fair'\?"),
-        ({"system": "good", "measure": "ndcg"}, r"measure is NDCG, but evaluated were NDCNG@5, "),
-        ({"system": "good", "measure": "ndcgn@5"}, r"(?i)did you mean|nearest"),
-    ],
-)
+@pytest.mark.parametrize("given, message", [
+    ({}, r"has 2 such pairs.*Give one of: system='good', baseline='fair'; system='poor'"),
+    ({"system": "fair"}, r"has no such pair \(system='fair', baseline=None\)"),
+    ({"system": "god"}, r"system must be one of .*'god'\. Did you mean 'good'\?"),
+    ({"system": "good", "baseline": "fairr"}, r"^baseline must be .*Did you mean 'fair'\?"),
+    ({"system": "good", "measure": "ndcg"}, r"measure is NDCG, but evaluated were NDCNG@5, "),
+    ({"system": "good", "measure": "ndcgn@5"}, r"(?i)did you mean|nearest"),
+])
 def test_unknown_systems_and_measures(against_fair, given, message):
     with pytest.raises(ValueError, match=message):
         DIFFERENCE.from_comparison(against_fair, **given)
@@ -453,23 +450,20 @@ def test_a_comparison_is_needed(cls):
             cls.from_comparison(other)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]),
-         "query_ids has 1 rows, but differences has 2"),
-        (lambda: INTERVAL([[1, 2]], [[1, 2]], [[1, 2]], measures="AP"),
-         r"means must have the shape \(n_systems, 1\); got \(1, 2\)"),
-        (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"),
-         r"low must have the shape \(2, 1\) of means; got \(1, 1\)"),
-        (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]),
-         "name must have a name a system, 1 in all"),
-        (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"),
-         "fold has 2, but fold_means only the folds 0 to 1"),
-        (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), "fold has 1 rows, but values has 2"),
-        (lambda: FOLD([0.5], [-1], [0.5], measure="AP"), "fold must be at least 0; got -1"),
-    ],
-)
+@pytest.mark.parametrize("make, message", [
+    (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]),
+     "query_ids has 1 rows, but differences has 2"),
+    (lambda: INTERVAL([[1, 2]], [[1, 2]], [[1, 2]], measures="AP"),
+     r"means must have the shape \(n_systems, 1\); got \(1, 2\)"),
+    (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"),
+     r"low must have the shape \(2, 1\) of means; got \(1, 1\)"),
+    (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]),
+     "name must have a name a system, 1 in all"),
+    (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"),
+     "fold has 2, but fold_means only the folds 0 to 1"),
+    (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), "fold has 1 rows, but values has 2"),
+    (lambda: FOLD([0.5], [-1], [0.5], measure="AP"), "fold must be at least 0; got -1"),
+])
 def test_arrays_that_do_not_fit_together(make, message):
     with pytest.raises(ValueError, match=message):
         make()

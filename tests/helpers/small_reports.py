@@ -1,4 +1,6 @@
-"""Small reports for the tests of their pages."""
+"""Small reports for tests, and what tests ask of any report."""
+
+from dataclasses import fields
 
 import numpy as np
 
@@ -39,6 +41,30 @@ def evaluation(values, query_ids=None, undefined=None, weights=None):
         {name: np.asarray(undefined.get(name, nowhere), dtype=bool) for name in values},
         weights=weights,
     )
+
+
+def assert_same_report(one, other):
+    """Each field is the same, to the last bit and type."""
+    assert type(one) is type(other)
+    for field in fields(one):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        assert type(a) is type(b)
+        pairs = [(a, b)]
+        if isinstance(a, dict):
+            assert list(a) == list(b)
+            pairs = [(a[name], b[name]) for name in a]
+        for ours, theirs in pairs:
+            np.testing.assert_array_equal(ours, theirs, strict=True)
+            ours, theirs = (np.asarray(found).ravel().tolist() for found in (ours, theirs))
+            assert [*map(type, ours)] == [*map(type, theirs)]
+
+
+def rows_of(comparison):
+    """Rows of a comparison's table by system, baseline and measure."""
+    return {
+        (row["system"], row["baseline"], row["measure"]): row
+        for row in comparison.to_frame().to_dict("records")
+    }
 
 
 def of_values(*values, **settings):

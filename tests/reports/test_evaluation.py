@@ -160,17 +160,14 @@ def test_a_segment_is_summed_up_as_its_queries_alone(five, kind):
     assert (rr.loc["head", "ci_low"], rr.loc["head", "ci_high"]) == (low, high)
 
 
-@pytest.mark.parametrize(
-    ("by", "error", "message"),
-    [
-        ({"q1": "a", "q2": "b"}, ValueError, "by has no segment for query 'q3'"),
-        (["a", "b"], ValueError, "by has 2 segments, but there are 5 queries"),
-        (["a", None, "b", "b", "b"], ValueError, "no segment for query 'q2': it is None"),
-        ({**SEGMENT, "q4": np.nan}, ValueError, "no segment for query 'q4': it is nan"),
-        ("topic", TypeError, "by must be an array .* or a mapping .*; got 'topic'"),
-        (set(SEGMENT), TypeError, "by must be an array"),
-    ],
-)
+@pytest.mark.parametrize("by, error, message", [
+    ({"q1": "a", "q2": "b"}, ValueError, "by has no segment for query 'q3'"),
+    (["a", "b"], ValueError, "by has 2 segments, but there are 5 queries"),
+    (["a", None, "b", "b", "b"], ValueError, "no segment for query 'q2': it is None"),
+    ({**SEGMENT, "q4": np.nan}, ValueError, "no segment for query 'q4': it is nan"),
+    ("topic", TypeError, "by must be an array .* or a mapping .*; got 'topic'"),
+    (set(SEGMENT), TypeError, "by must be an array"),
+])
 def test_segments_that_do_not_fit_are_refused(five, by, error, message):
     with pytest.raises(error, match=message):
         five.summary(by=by)
@@ -264,20 +261,17 @@ def test_ids_of_several_types_stay_and_measures_may_come_in_another_order():
     assert list(found.per_query) == ["AP", "Precision@1"]
 
 
-@pytest.mark.parametrize(
-    ("parts", "error", "message"),
-    [
-        (lambda: [], ValueError, "concat got no part"),
-        (lambda: [one_query(1), 3], TypeError, "concat takes Evaluations; part 1 is a int"),
-        (lambda: [one_query("a"), one_query("b"), one_query("a")], ValueError,
-         "1 are in more than one: 'a'"),
-        (lambda: [one_query(1), one_query(1.0)], ValueError, "in more than one: 1.0"),
-        (lambda: [one_query(1), one_query(2, ["ap", "rr"])], ValueError,
-         r"RR is in only one of part 0 \(AP\) and part 1 \(AP, RR\)"),
-        (lambda: [one_query(1), one_query(2, sample_weight=[1, 1])], ValueError,
-         "Part 1 of concat has weights, unlike part 0"),
-    ],
-)
+@pytest.mark.parametrize("parts, error, message", [
+    (lambda: [], ValueError, "concat got no part"),
+    (lambda: [one_query(1), 3], TypeError, "concat takes Evaluations; part 1 is a int"),
+    (lambda: [one_query("a"), one_query("b"), one_query("a")], ValueError,
+     "1 are in more than one: 'a'"),
+    (lambda: [one_query(1), one_query(1.0)], ValueError, "in more than one: 1.0"),
+    (lambda: [one_query(1), one_query(2, ["ap", "rr"])], ValueError,
+     r"RR is in only one of part 0 \(AP\) and part 1 \(AP, RR\)"),
+    (lambda: [one_query(1), one_query(2, sample_weight=[1, 1])], ValueError,
+     "Part 1 of concat has weights, unlike part 0"),
+])
 def test_parts_that_do_not_fit_are_refused(parts, error, message):
     with pytest.raises(error, match=message):
         sg.Evaluation.concat(parts())

@@ -154,18 +154,15 @@ def test_intervals_say_what_they_are_and_pickle():
     assert type(found["AP"].low) is float
 
 
-@pytest.mark.parametrize(
-    ("kwargs", "error", "message"),
-    [
-        ({"level": 95}, ValueError, "level must be a finite number > 0 and < 1; got 95"),
-        ({"level": 0}, ValueError, "level must"),
-        ({"method": "bca"}, ValueError, r"method must be one of \['bootstrap', 't'\]; got 'bca'"),
-        ({"n_resamples": 99}, ValueError, "n_resamples must be at least 100; got 99"),
-        ({"n_resamples": 1e3 + 0.5}, ValueError, "n_resamples must be a whole number"),
-        ({"rng": "seed"}, TypeError, "rng must be None, a whole number ≥ 0 or a numpy.random"),
-        ({"rng": -1}, TypeError, "rng must"),
-    ],
-)
+@pytest.mark.parametrize("kwargs, error, message", [
+    ({"level": 95}, ValueError, "level must be a finite number > 0 and < 1; got 95"),
+    ({"level": 0}, ValueError, "level must"),
+    ({"method": "bca"}, ValueError, r"method must be one of \['bootstrap', 't'\]; got 'bca'"),
+    ({"n_resamples": 99}, ValueError, "n_resamples must be at least 100; got 99"),
+    ({"n_resamples": 1e3 + 0.5}, ValueError, "n_resamples must be a whole number"),
+    ({"rng": "seed"}, TypeError, "rng must be None, a whole number ≥ 0 or a numpy.random"),
+    ({"rng": -1}, TypeError, "rng must"),
+])
 def test_bad_settings_are_refused(kwargs, error, message):
     ev = an_evaluation([0.5, 0.5])
     for call in (ev.confidence_interval, ev.summary):
