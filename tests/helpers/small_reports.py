@@ -73,6 +73,11 @@ def of_values(*values, **settings):
     return {name: evaluation({"AP": one}, **settings) for name, one in named}
 
 
+def compared(*values, **settings):
+    """Systems a, b, … by their values of AP, compared to the first of them."""
+    return sg.compare(of_values(*values), **{"baseline": "a", "rng": 0} | settings)
+
+
 def systems(names, n_queries, measures=("NDCNG@10", "MuAP"), query_ids=None, weights=None, seed=0):
     """Evaluations of systems, each a little better than the one before."""
     rng = np.random.default_rng(seed)

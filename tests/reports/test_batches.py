@@ -3,7 +3,6 @@
 import datetime
 import decimal
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -269,12 +268,9 @@ def test_a_torn_query_is_named(n, text, steps, request):
     with pytest.raises(ValueError, match=r"is torn: batch \d+ and batch \d+ hold rows of it"):
         measured([frame[:-1], frame[-1:]], "whole")
     assert measured(pieces(frame, n)) == sg.Summary.of(in_memory(frame))
-
-
-def test_mixed_rows_are_torn():
     for partitioning in ("clustered", "whole"):
         with pytest.raises(ValueError, match="is torn"):
-            measured(pieces(mixed(table()), 4), partitioning)
+            measured(pieces(mixed(frame), 4), partitioning)
 
 
 def test_two_texts_with_one_hash_are_two_queries(monkeypatch):
@@ -324,11 +320,6 @@ def test_an_error_says_in_which_file_and_row(tmp_path):
         measured(folder)
 
 
-def test_a_grade_above_the_scale_is_named():
-    with pytest.raises(ValueError, match="In batch 1, .*max_grade is 1.5, but y_true has 9 in row"):
-        measured(with_value("grade", 9.0), measures="ndcng(max_grade=1.5)")
-
-
 ONE = table(3)
 BAD = {
     "y_true is empty": lambda: measured([]),
@@ -367,6 +358,9 @@ BAD = {
         [ONE.assign(query=pd.period_range("2026-01", freq="M", periods=len(ONE)))]
     ),
     "y_score must hold numbers": lambda: measured([ONE.assign(score="high")]),
+    "In batch 1, .*max_grade is 1.5, but y_true has 9 in row": lambda: measured(
+        with_value("grade", 9.0), measures="ndcng(max_grade=1.5)"
+    ),
 }
 
 
@@ -422,17 +416,14 @@ def test_a_full_disk_is_one_clear_error_and_nothing_is_left(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_few_rows_need_no_disk(tmp_path, monkeypatch):
+def test_few_rows_need_no_disk_and_of_many_nothing_is_left_on_it(tmp_path, monkeypatch, request):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     frame = table()
     for partitioning in ("shuffle", "clustered"):
         assert measured([frame], partitioning) == sg.Summary.of(in_memory(frame))
-
-
-def test_nothing_is_left_on_disk(small_steps, tmp_path, monkeypatch):
+    request.getfixturevalue("small_steps")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    measured(pieces(mixed(table()), 30))
+    measured(pieces(mixed(frame), 30))
     with pytest.raises(ValueError, match="row 0 is nan"):
-        measured([*pieces(mixed(table()), 30), table()[:5].assign(score=np.nan)])
+        measured([*pieces(mixed(frame), 30), frame[:5].assign(score=np.nan)])
     assert list(tmp_path.iterdir()) == []
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 100_000

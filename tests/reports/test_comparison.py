@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
-from small_reports import assert_same_report, ids_of
+from small_reports import assert_same_report, compared, ids_of
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
@@ -34,12 +34,6 @@ def with_measure(ev, name, values):
     return replace(
         ev, per_query=ev.per_query | other.per_query, undefined=ev.undefined | other.undefined
     )
-
-
-def compared(*values, **kwargs):
-    """Systems a, b, … by values, compared to the first of them."""
-    systems = {name: evaluation(one) for name, one in zip("abcdefgh", values, strict=False)}
-    return sg.compare(systems, **{"baseline": "a", "rng": 0} | kwargs)
 
 
 def only_row(found):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from queries import random_queries
+from small_reports import assert_same_report, ids_of
 
 import skgraded as sg
 from skgraded.reports.write.tables import cell_text
@@ -39,6 +40,9 @@ def test_weights_count_in_means_only():
     np.testing.assert_array_equal(ev.per_query["AP"], [1, 0, 1 / 2])
     assert ev.mean()["AP"] == pytest.approx((4 * 1 + 1 * 1 / 2) / 5)
     assert ev.to_frame()["weight"].tolist() == [4, 0, 1]
+    weight = [0.1, 0.1, 0.1, 3, 3, 3, 7e300]  # that of a query does not depend on the others
+    ev = sg.evaluate([1] * 7, [1] * 7, qid=[1, 1, 1, 2, 2, 2, 3], sample_weight=weight)
+    np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
 
 
 def test_groups_and_judgments_serve_as_queries():
@@ -61,12 +65,6 @@ def test_default_measures_are_ndcng_and_mu_map_and_none_may_be_twice():
     assert list(sg.evaluate(Y_TRUE, Y_SCORE, qid=QID).mean()) == ["NDCNG@10", "MuAP"]
     with pytest.raises(ValueError, match="AP twice"):
         sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "map"])
-
-
-def test_the_weight_of_a_query_does_not_depend_on_the_others():
-    weight = [0.1, 0.1, 0.1, 3, 3, 3, 7e300]
-    ev = sg.evaluate([1] * 7, [1] * 7, qid=[1, 1, 1, 2, 2, 2, 3], sample_weight=weight)
-    np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
 
 
 # Segments, best and worst ------------------------------------------------------------------------
@@ -131,23 +129,17 @@ def test_a_summary_is_the_same_each_time(five):
     assert not five.summary(method="bootstrap").equals(five.summary(method="bootstrap", rng=1))
 
 
-def segments_given(kind):
-    pl = pytest.importorskip("polars")
-    in_order = list(SEGMENT.values())
-    by_id = pd.Series(SEGMENT)
-    return {
-        "list": in_order,
-        "array": np.array(in_order),
-        "polars": pl.Series(in_order),
-        "categories": pd.Categorical(in_order),
-        "mapping": SEGMENT | {"q9": "elsewhere"},
-        "series": by_id.iloc[::-1],
-    }[kind]
+IN_ORDER = list(SEGMENT.values())
 
 
-@pytest.mark.parametrize("kind", ["list", "array", "polars", "categories", "mapping", "series"])
-def test_a_segment_is_summed_up_as_its_queries_alone(five, kind):
-    frame = five.summary(by=segments_given(kind), method="t")
+@pytest.mark.parametrize("by", [
+    IN_ORDER, np.array(IN_ORDER), pd.Categorical(IN_ORDER), "polars",
+    SEGMENT | {"q9": "elsewhere"}, pd.Series(SEGMENT).iloc[::-1],
+], ids=["list", "array", "categories", "polars", "mapping", "series"])
+def test_a_segment_is_summed_up_as_its_queries_alone(five, by):
+    if isinstance(by, str):
+        by = pytest.importorskip(by).Series(IN_ORDER)
+    frame = five.summary(by=by, method="t")
     assert frame["segment"].tolist() == ["head", "head", "tail", "tail"]
     rr = frame[frame["measure"] == "RR"].set_index("segment")
     np.testing.assert_allclose(rr["mean"], [(1 + 3 / 3) / 4, (2 / 2 + 0 + 5) / 11])
@@ -175,7 +167,7 @@ def test_segments_that_do_not_fit_are_refused(five, by, error, message):
 
 def test_a_series_of_segments_is_looked_up_by_query_never_by_position(five):
     with pytest.raises(ValueError, match="no segment for query 'q1'"):
-        five.summary(by=pd.Series(list(SEGMENT.values())))
+        five.summary(by=pd.Series(IN_ORDER))
     with pytest.raises(ValueError, match="its index has 'q1' twice"):
         five.summary(by=pd.Series("all", index=["q1", *IDS]))
     with pytest.raises(TypeError, match="by is a frame"):
@@ -200,23 +192,6 @@ def test_the_worst_come_lowest_first_and_the_best_highest_first(five):
 
 
 # Parts -------------------------------------------------------------------------------------------
-
-def assert_same(found, expected):
-    assert type(found) is type(expected)
-    assert found.query_ids.dtype == expected.query_ids.dtype
-    ids, expected_ids = found.query_ids.tolist(), expected.query_ids.tolist()
-    assert list(map(type, ids)) == list(map(type, expected_ids)) and ids == expected_ids
-    for name in ("per_query", "undefined"):
-        values, expected_values = getattr(found, name), getattr(expected, name)
-        assert list(values) == list(expected_values)
-        for measure in values:
-            assert values[measure].dtype == expected_values[measure].dtype
-            np.testing.assert_array_equal(values[measure], expected_values[measure], strict=True)
-    assert (found.weights is None) == (expected.weights is None)
-    if found.weights is not None:
-        np.testing.assert_array_equal(found.weights, expected.weights, strict=True)
-    np.testing.assert_equal(found.mean(), expected.mean())
-
 
 ID_KINDS = {
     "int": lambda i: i,
@@ -246,8 +221,8 @@ def test_the_whole_is_the_concat_of_its_parts(kind, weighted):
         )
 
     parts = [of((number >= low) & (number < high)) for low, high in ((0, 4), (4, 5), (5, 30))]
-    assert_same(sg.Evaluation.concat(parts), of(slice(None)))
-    assert_same(sg.Evaluation.concat(iter(parts[:1])), parts[0])
+    assert_same_report(sg.Evaluation.concat(parts), of(slice(None)))
+    assert_same_report(sg.Evaluation.concat(iter(parts[:1])), parts[0])
 
 
 def one_query(query, measures="ap", **kwargs):
@@ -292,7 +267,7 @@ def test_json_gives_back_the_same(kind):
             q.y_true, q.y_score, qid=ID_KINDS[kind](q.qid), sample_weight=sample_weight,
             measures=["ap(undefined=nan)", "mu_map", "kendalltau(undefined=nan)"],
         )
-        assert_same(through_json(ev), ev)
+        assert_same_report(through_json(ev), ev)
 
 
 def test_json_gives_back_ids_of_any_plain_type():
@@ -303,7 +278,7 @@ def test_json_gives_back_ids_of_any_plain_type():
     assert list(map(type, found)) == [str, int, float, tuple, float, int, str, int, bool]
     assert list(map(type, found[3][1])) == [bool, float]
     two = sg.evaluate([1, 1], [1, 1], qid=np.array([True, False]), measures="ap")
-    assert_same(through_json(two), two)
+    assert_same_report(through_json(two), two)
 
 
 def test_json_is_of_the_standard_and_a_file_of_it_is_read(tmp_path):
@@ -315,10 +290,12 @@ def test_json_is_of_the_standard_and_a_file_of_it_is_read(tmp_path):
     assert json.loads(ev.to_json(), parse_constant=refuse)["kind"] == "Evaluation"
     for path in (tmp_path / "ev.json", str(tmp_path / "other.json")):
         assert ev.to_json(path) is None
-        assert_same(sg.Evaluation.from_json(path), ev)
+        assert_same_report(sg.Evaluation.from_json(path), ev)
 
 
-def test_json_says_which_id_it_cannot_write():
+def test_json_says_what_it_cannot_write(five):
+    with pytest.raises(ValueError, match="Out of range float values"):
+        replace(five, per_query={"RR": np.full(5, np.inf)}).to_json()
     ev = sg.evaluate([1], [1], qid=[frozenset("ab")], measures="ap")
     with pytest.raises(TypeError, match=r"no form of the query id frozenset\(.*of type frozenset"):
         ev.to_json()
@@ -333,12 +310,7 @@ def test_json_names_its_format_and_the_versions_it_was_made_with(five):
     with pytest.raises(ValueError, match="has the format 4, but .* install the newest"):
         sg.Evaluation.from_json(json.dumps(written | {"format": 4}))
     del written["format"], written["versions"]  # as in the first format
-    assert_same(sg.Evaluation.from_json(json.dumps(written)), five)
-
-
-def test_json_has_no_infinite_values(five):
-    with pytest.raises(ValueError, match="Out of range float values"):
-        replace(five, per_query={"RR": np.full(5, np.inf)}).to_json()
+    assert_same_report(sg.Evaluation.from_json(json.dumps(written)), five)
 
 
 def test_csv_has_all_digits(tmp_path, five):
@@ -358,15 +330,14 @@ def cells_of(line, by=r"\|"):
     return [cell.strip() for cell in re.split(rf"(?<!\\){by}", line.strip("| "))]
 
 
-AWKWARD = ["a|b", "50%", "x_1", "R&D <b>", "{$#~^}\\", "007", "two\nlines", "_x_",
-           "[3mm]"]
+AWKWARD = ["a|b", "50%", "x_1", "R&D <b>", "{$#~^}\\", "007", "two\nlines", "_x_", "[3mm]"]
 
 
 @pytest.fixture
 def awkward():
     values = np.array([1, 0.5, 1 / 3, np.nan, 1e-9, 0, 0.25, 1, 0.5])
     none = np.isnan(values)
-    return sg.Evaluation(np.array(AWKWARD, dtype=object), {"AP": values}, {"AP": none})
+    return sg.Evaluation(ids_of(AWKWARD), {"AP": values}, {"AP": none})
 
 
 def test_markdown_is_a_table_whatever_the_ids_are(awkward):
@@ -403,6 +374,8 @@ def test_tables_are_summaries_unless_by_query(five):
     ]
     of_rr = [line for line in five.to_latex().splitlines() if line.startswith("RR &")]
     assert [cells_of(line, "&")[:2] for line in of_rr] == [["RR", f"{8 / 15:.4f}"]]
+    found = one_query(0.123456).to_markdown(per_query=True)  # ids are never rounded
+    assert cells_of(found.splitlines()[2]) == ["0.123456", "1.0000"]
 
 
 @pytest.mark.parametrize("value, text", [
@@ -412,11 +385,6 @@ def test_tables_are_summaries_unless_by_query(five):
 ])
 def test_what_is_small_is_not_written_as_zero(value, text):
     assert cell_text(value, 4) == text
-
-
-def test_ids_are_never_rounded_in_tables():
-    found = one_query(0.123456).to_markdown(per_query=True)
-    assert cells_of(found.splitlines()[2]) == ["0.123456", "1.0000"]
 
 
 # Dates, which tolist makes numbers of ------------------------------------------------------------
@@ -429,15 +397,10 @@ def dated():
     return sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=np.repeat(DAYS, 2), measures="rr")
 
 
-def test_dates_stay_dates_in_json_and_pages(dated):
-    assert_same(through_json(dated), dated)
+def test_dates_stay_dates_in_json_and_pages_and_those_in_tuples_are_no_numbers(dated):
+    assert_same_report(through_json(dated), dated)
     assert '"ids":["2026-01-02T00:00:00.000000000"' in dated.to_html()
-
-
-def test_tuples_of_dates_are_no_numbers(dated):
-    ids = np.empty(2, dtype=object)
-    ids[:] = [("a", day) for day in DAYS]
-    pairs = replace(dated, query_ids=ids)
+    pairs = replace(dated, query_ids=ids_of([("a", day) for day in DAYS]))
     with pytest.raises(TypeError, match="no form of the query id .*2026-01-02"):
         pairs.to_json()
     assert "2026-01-02" in pairs.to_html()

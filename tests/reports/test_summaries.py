@@ -7,7 +7,9 @@ from small_reports import evaluation, systems
 
 import skgraded as sg
 
-COMPARED = ["mean", "difference", "baseline_mean", "ci_low", "ci_high", "effect_size"]
+COMPARED = [
+    "mean", "difference", "baseline_mean", "ci_low", "ci_high", "effect_size", "min_detectable",
+]
 COUNTED = ["n_queries", "wins", "ties", "losses", "system", "baseline", "measure"]
 
 
@@ -35,6 +37,7 @@ def test_a_comparison_is_that_of_the_values(baseline, correction):
     by_values = sg.compare(evaluations, rng=0, **settings)
     said = [sentence.split(" (")[0] for sentence in by_values.sentences()]
     assert [sentence.split(" (")[0] for sentence in found.sentences()] == said
+    assert found.leaderboard().to_markdown() == by_values.leaderboard().to_markdown()
 
 
 def test_weights_count_in_means_and_intervals():

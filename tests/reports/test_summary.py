@@ -81,9 +81,6 @@ def test_quantiles_are_those_of_the_values_to_a_thousandth():
             assert quantiles[name] == pytest.approx(np.nanquantile(values, q), abs=0.001)
     assert found.quantile(0) == {name: np.nanmin(v) for name, v in ev.per_query.items()}
     assert found.quantile(1) == {name: np.nanmax(v) for name, v in ev.per_query.items()}
-
-
-def test_a_quantile_between_two_values_is_between_them():
     found = sg.Summary.of(evaluation({"AP": [0.0, 0.0, 1.0, 1.0]}))
     assert found.quantile(0.5)["AP"] == 0.5
     assert found.quantile(0.25)["AP"] == 0
