@@ -367,28 +367,20 @@ def test_bad_input_is_one_clear_error_and_no_figure(cls, y_score, given, error, 
         cls.from_predictions(**{"y_true": [1, 0, 2], "y_score": y_score} | given)
 
 
-@pytest.mark.parametrize("given, message", [
-    ({"measures": "tau_ap"}, r"^TauAP has no cut-off k"),
-    ({"measures": "ndcg@10"}, r"^Give NDCG@10 without its cut-off"),
-    ({"measures": "ndcg@mean"}, r"^Give NDCG@mean without its cut-off"),
-    ({"measures": []}, r"^measures is empty"),
-    ({"measures": ["ap", "map"]}, r"^measures has AP twice"),
-    ({"cutoffs": [0, 1]}, r"^cutoffs must be at least 1; got 0"),
-    ({"cutoffs": [1, 1.5]}, r"^cutoffs must be a whole number"),
-    ({"cutoffs": [2, 1]}, r"^cutoffs must ascend; got \[2, 1\]"),
-    ({"cutoffs": []}, r"^cutoffs is empty"),
-    ({"cutoffs": 10}, r"^cutoffs must be 1-D; got a single value"),
+@pytest.mark.parametrize("cls, given, message", [
+    (THRESHOLD, {"y_true": [0, 0, 0], "relative": False}, "y_true has no grade above 0"),
+    (THRESHOLD, {"undefined": 0.5}, "undefined must be 0.0, 1.0 or nan; got 0.5"),
+    (CUTOFF, {"measures": "tau_ap"}, r"^TauAP has no cut-off k"),
+    (CUTOFF, {"measures": "ndcg@10"}, r"^Give NDCG@10 without its cut-off"),
+    (CUTOFF, {"measures": "ndcg@mean"}, r"^Give NDCG@mean without its cut-off"),
+    (CUTOFF, {"measures": []}, r"^measures is empty"),
+    (CUTOFF, {"measures": ["ap", "map"]}, r"^measures has AP twice"),
+    (CUTOFF, {"cutoffs": [0, 1]}, r"^cutoffs must be at least 1; got 0"),
+    (CUTOFF, {"cutoffs": [1, 1.5]}, r"^cutoffs must be a whole number"),
+    (CUTOFF, {"cutoffs": [2, 1]}, r"^cutoffs must ascend; got \[2, 1\]"),
+    (CUTOFF, {"cutoffs": []}, r"^cutoffs is empty"),
+    (CUTOFF, {"cutoffs": 10}, r"^cutoffs must be 1-D; got a single value"),
 ])
-def test_bad_cut_offs(given, message):
+def test_bad_cut_offs_and_thresholds(cls, given, message):
     with pytest.raises(ValueError, match=message):
-        CUTOFF.from_predictions([1, 0, 2], [1, 2, 3], **given)
-
-
-def test_bad_thresholds():
-    with pytest.raises(ValueError, match="y_true has no grade above 0"):
-        THRESHOLD.from_predictions([0, 0], [1, 2], relative=False)
-    with pytest.raises(ValueError, match="undefined must be 0.0, 1.0 or nan; got 0.5"):
-        THRESHOLD.from_predictions([0, 1], [1, 2], undefined=0.5)
-    for thresholds in ([0, 1], [2, 1], [1, np.nan], [1, np.inf]):
-        with pytest.raises(ValueError, match="thresholds must be finite, above 0 and ascend"):
-            THRESHOLD(thresholds, [0.5, 0.5])
+        cls.from_predictions(**{"y_true": [1, 0, 2], "y_score": [1, 2, 3]} | given)

@@ -167,30 +167,6 @@ def test_unknown_systems_and_measures(against_fair, cv, given, message):
         FOLD.from_cross_evaluation(cv, measure="rr")
 
 
-def test_differences_of_scores_and_of_estimators(ranking, ax):
-    X, y, qid = ranking
-    models = {
-        "tree": sg.QueryRanker(DecisionTreeRegressor(max_depth=2)).fit(X, y, qid=qid),
-        "line": LinearRegression().fit(X, y),
-    }
-    scores = {name: model.predict(X) for name, model in models.items()}
-    by_hand = DIFFERENCE.from_comparison(
-        sg.compare(
-            {n: sg.evaluate(y, s, qid=qid, measures="ap") for n, s in scores.items()},
-            baseline="tree", test=None, rng=0,
-        ),
-        ax=ax,
-    )
-    settings = {"qid": qid, "measure": "ap"}
-    for display in (
-        DIFFERENCE.from_predictions(y, scores, **settings, ax=Figure().subplots()),
-        DIFFERENCE.from_estimator(models, X, y, **settings, ax=Figure().subplots()),
-    ):
-        assert drawn_differences(display).tolist() == drawn_differences(by_hand).tolist()
-        assert (display.system, display.baseline) == ("line", "tree")
-        assert (display.mean, display.interval) == (by_hand.mean, by_hand.interval)
-
-
 def test_differences_need_two_systems():
     for other in ([1, 2, 3], {"a": [1, 2, 3]}, dict.fromkeys("abc", [1, 2, 3])):
         with pytest.raises(ValueError, match="^y_score must be a mapping of two systems"):
@@ -278,18 +254,32 @@ def test_where_there_is_no_interval_there_is_the_mean(ax):
     assert tick_texts(ax.yaxis) == ["one query", "none"] and ax.get_xlabel() == "AP: mean"
 
 
-def test_intervals_of_scores_and_of_estimators(ranking, ax):
+def test_displays_of_scores_and_of_estimators_are_those_of_their_reports(ranking):
     X, y, qid = ranking
-    model = LinearRegression().fit(X, y)
-    settings = {"measures": "ap", "level": 0.8, "n_resamples": 200}
-    expected = INTERVAL.from_evaluations(
-        sg.evaluate(y, model.predict(X), qid=qid, measures="ap"), level=0.8, n_resamples=200, ax=ax
-    )
+    models = {
+        "tree": sg.QueryRanker(DecisionTreeRegressor(max_depth=2)).fit(X, y, qid=qid),
+        "line": LinearRegression().fit(X, y),
+    }
+    scores = {name: model.predict(X) for name, model in models.items()}
+    found = {name: sg.evaluate(y, one, qid=qid, measures="ap") for name, one in scores.items()}
+    comparison = sg.compare(found, baseline="tree", test=None, rng=0)
+    expected = DIFFERENCE.from_comparison(comparison, ax=Figure().subplots())
+    given = {"qid": qid, "measure": "ap", "ax": Figure().subplots()}
+    for display in (
+        DIFFERENCE.from_predictions(y, scores, **given),
+        DIFFERENCE.from_estimator(models, X, y, **given),
+    ):
+        assert drawn_differences(display).tolist() == drawn_differences(expected).tolist()
+        assert (display.system, display.baseline) == ("line", "tree")
+        assert (display.mean, display.interval) == (expected.mean, expected.interval)
+    settings = {"level": 0.8, "n_resamples": 200}
+    expected = INTERVAL.from_evaluations(found["line"], **settings, ax=Figure().subplots())
+    given = {"qid": qid, "measures": "ap"} | settings
     for display in (
         INTERVAL.from_predictions(
-            y, model.predict(X), qid=qid, name="line", **settings, ax=Figure().subplots()
+            y, scores["line"], name="line", **given, ax=Figure().subplots()
         ),
-        INTERVAL.from_estimator({"line": model}, X, y, qid=qid, **settings, ax=Figure().subplots()),
+        INTERVAL.from_estimator({"line": models["line"]}, X, y, **given, ax=Figure().subplots()),
     ):
         assert (display.low, display.means, display.high) == (
             expected.low, expected.means, expected.high
@@ -463,6 +453,9 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
      r"differences must have the shape \(n_systems, n_systems\); got \(1, 2\)"),
     (lambda: HEAT([[0, 1], [1, 0]], [[1]], name=["a", "b"], measure="AP"),
      r"told_apart must have the shape \(2, 2\) of differences"),
+    *((lambda wrong=wrong: THRESHOLD(wrong, [0.5, 0.5]),
+       "thresholds must be finite, above 0 and ascend")
+      for wrong in ([0, 1], [2, 1], [1, np.nan], [1, np.inf])),
     (lambda: THRESHOLD([1, 2], [0.5, 0.5, 0.5]),
      r"average_precision must have the shape \(n_systems, 2\)"),
     (lambda: CUTOFF([1, 2, 3], np.zeros((3, 2)), measures=["a", "b"]),
@@ -474,7 +467,7 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     (lambda: THRESHOLD([1], [[0.5], [0.4]]).plot(name="a", ax=Figure().subplots()),
      "name must have a name a system, 2 in all; got 'a'"),
 ])
-def test_arrays_that_do_not_fit_together(make, message):
+def test_arrays_that_do_not_fit_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 

@@ -1,6 +1,6 @@
 """Small reports for tests, and what tests ask of any report."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -65,6 +65,16 @@ def rows_of(comparison):
         (row["system"], row["baseline"], row["measure"]): row
         for row in comparison.to_frame().to_dict("records")
     }
+
+
+def taken(one, rows):
+    """The Evaluation of some of its queries, in any order."""
+    return replace(
+        one, query_ids=one.query_ids[rows],
+        per_query={name: values[rows] for name, values in one.per_query.items()},
+        undefined={name: flags[rows] for name, flags in one.undefined.items()},
+        weights=None if one.weights is None else one.weights[rows],
+    )
 
 
 def of_values(*values, **settings):

@@ -115,7 +115,7 @@ def test_ids_of_any_type(kind, partitioning, small_steps):
     ids = IDS[kind] if isinstance(IDS[kind], pa.Array) else pa.array(IDS[kind])
     one = pa.table({"grade": [1, 0, 1], "score": [1, 2, 1], "query": ids})
     parts = [one[:2], one[2:]] if partitioning == "whole" else [one[:1], one[1:]]
-    found = sg.evaluate_batches(parts, "grade", "score", "query", "rr", partitioning=partitioning)
+    found = measured(parts, partitioning, "rr", sample_weight=None)
     assert found.mean()["RR"] == (1 / 2 + 1) / 2
     first, worst = ids[0].as_py(), found.worst(1)["query_id"].item()
     first = getattr(first, "bytes", first)
@@ -150,13 +150,9 @@ def test_a_threshold_is_one_of_grades_of_few_bits(bits, small_steps):
 def test_grades_of_32_bits_are_the_decimals_that_they_stand_for():
     frame = pd.DataFrame({"grade": [0.7, 0.2], "score": [1, 2], "query": [1, 1]})
     measures = ["ap(threshold=0.7)", "ndcng(gain='linear',max_grade=0.7)"]
-    expected = sg.Summary.of(sg.evaluate(
-        [0.7, 0.2], frame["score"], qid=frame["query"], measures=measures
-    ))
-    found = sg.evaluate_batches(
-        [frame.astype({"grade": "float32"})], "grade", "score", "query", measures
-    )
-    assert found == expected
+    expected = sg.Summary.of(in_memory(frame, measures, weighted=False))
+    as_float32 = frame.astype({"grade": "float32"})
+    assert measured([as_float32], measures=measures, sample_weight=None) == expected
 
 
 def test_whole_scores_beyond_2_53_are_not_rounded():
@@ -164,9 +160,7 @@ def test_whole_scores_beyond_2_53_are_not_rounded():
         "grade": [1, 0, 1, 0], "score": [2**60 + 1, 2**60, 2**60, 2**60 + 1], "query": [1, 1, 2, 2],
     })
     for partitioning in ("shuffle", "clustered"):
-        found = sg.evaluate_batches(
-            pieces(frame, 4), "grade", "score", "query", "rr", partitioning=partitioning
-        )
+        found = measured(pieces(frame, 4), partitioning, "rr", sample_weight=None)
         assert found.mean()["RR"] == (1 + 1 / 2) / 2
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
-from small_reports import assert_same_report, compared, ids_of
+from small_reports import assert_same_report, compared, ids_of, taken
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
@@ -21,19 +21,13 @@ from skgraded.reports.paired_tests import adjust, enough_resamples, p_values
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 
 
-def evaluation(values, ids=None, weights=None, name="AP"):
-    """An Evaluation with given values of one measure."""
-    ids = np.arange(len(values)) if ids is None else np.asarray(ids)
+def evaluation(values, ids=None, weights=None):
+    """An Evaluation of values of AP, or of other measures by name."""
+    values = values if isinstance(values, dict) else {"AP": values}
     weights = None if weights is None else np.array(weights, dtype=float)
-    return replace(small_reports.evaluation({name: values}, weights=weights), query_ids=ids)
-
-
-def with_measure(ev, name, values):
-    """The Evaluation with one more measure."""
-    other = evaluation(values, name=name)
-    return replace(
-        ev, per_query=ev.per_query | other.per_query, undefined=ev.undefined | other.undefined
-    )
+    found = small_reports.evaluation(values, weights=weights)
+    ids = np.arange(len(found.query_ids)) if ids is None else np.asarray(ids)
+    return replace(found, query_ids=ids)
 
 
 def only_row(found):
@@ -438,14 +432,9 @@ def test_hsd_of_two_measures_is_twice_that_of_one(table):
 
 def test_queries_are_paired_by_id_in_any_order(table):
     expected = sg.compare(table, rng=0, test="wilcoxon").to_frame()
+    orders = [np.arange(50), *(np.random.default_rng(seed).permutation(50) for seed in (1, 2))]
     mixed = {
-        name: replace(
-            ev, query_ids=ev.query_ids[order],
-            per_query={measure: values[order] for measure, values in ev.per_query.items()},
-            undefined={measure: flags[order] for measure, flags in ev.undefined.items()},
-        )
-        for seed, (name, ev) in enumerate(table.items())
-        for order in [np.random.default_rng(seed).permutation(50) if seed else np.arange(50)]
+        name: taken(ev, order) for (name, ev), order in zip(table.items(), orders, strict=True)
     }
     found = sg.compare(mixed, rng=0, test="wilcoxon")
     assert found.to_frame().equals(expected)
@@ -531,10 +520,10 @@ def test_queries_undefined_in_either_system_are_left_out_and_counted():
 
 @pytest.mark.parametrize("test", [*TESTS, None])
 def test_without_a_defined_query_there_is_no_number(test):
-    undefined = evaluation([np.nan, np.nan], name="AP(undefined=nan)")
-    both = {name: with_measure(undefined, "AP", values) for name, values in (
-        ("a", [0, 1]), ("b", [0.5, 0.75]),
-    )}
+    both = {
+        name: evaluation({"AP(undefined=nan)": [np.nan, np.nan], "AP": values})
+        for name, values in (("a", [0, 1]), ("b", [0.5, 0.75]))
+    }
     found = sg.compare(both, test=test)
     none, some = found.to_frame().to_dict("records")
     assert none["n_queries"] == 0
@@ -741,9 +730,9 @@ GOOD = evaluation([0.5, 1, 0.25])
      r"^'b' lacks 3 of the 3 queries of 'a', 0 among them; its own are such as '0'.*type"),
     ({"a": GOOD, "b": evaluation([1, 0, 1, 1], [0, 1, 2, 1])}, ValueError,
      r"^'b' has query 1 more than once"),
-    ({"a": GOOD, "b": evaluation([1, 0, 1], name="RR")}, ValueError,
+    ({"a": GOOD, "b": evaluation({"RR": [1, 0, 1]})}, ValueError,
      r"^'b' lacks the measure AP of 'a'; it has RR"),
-    ({"a": GOOD, "b": with_measure(GOOD, "RR", [1, 1, 1])}, ValueError,
+    ({"a": GOOD, "b": evaluation({"AP": [1, 0, 1], "RR": [1, 1, 1]})}, ValueError,
      r"^'a' lacks the measure RR of 'b'; it has AP"),
     ({"a": GOOD, "b": evaluation([1, 0, 1], weights=[1, 1, 2])}, ValueError,
      r"^'b' has other weights than 'a' for 1 queries: query 2 has 2, there 1"),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from queries import random_queries
-from small_reports import assert_same_report, ids_of
+from small_reports import assert_same_report, evaluation, ids_of
 
 import skgraded as sg
 from skgraded.reports.write.tables import cell_text
@@ -159,19 +159,16 @@ def test_a_segment_is_summed_up_as_its_queries_alone(five, by):
     ({**SEGMENT, "q4": np.nan}, ValueError, "no segment for query 'q4': it is nan"),
     ("topic", TypeError, "by must be an array .* or a mapping .*; got 'topic'"),
     (set(SEGMENT), TypeError, "by must be an array"),
+    (pd.Series(IN_ORDER), ValueError, "no segment for query 'q1'"),  # by query, not by position
+    (pd.Series("all", index=["q1", *IDS]), ValueError, "its index has 'q1' twice"),
+    (pd.DataFrame(SEGMENT, index=[0]).T, TypeError, "by is a frame"),
 ])
 def test_segments_that_do_not_fit_are_refused(five, by, error, message):
     with pytest.raises(error, match=message):
         five.summary(by=by)
 
 
-def test_a_series_of_segments_is_looked_up_by_query_never_by_position(five):
-    with pytest.raises(ValueError, match="no segment for query 'q1'"):
-        five.summary(by=pd.Series(IN_ORDER))
-    with pytest.raises(ValueError, match="its index has 'q1' twice"):
-        five.summary(by=pd.Series("all", index=["q1", *IDS]))
-    with pytest.raises(TypeError, match="by is a frame"):
-        five.summary(by=pd.DataFrame(SEGMENT, index=[0]).T)
+def test_a_series_of_segments_is_looked_up_by_query():
     pairs = [("de", 1), ("de", 1), ("fr", 1), ("fr", 1)]
     ev = sg.evaluate([1, 0, 1, 0], [1, 2, 2, 1], qid=pairs, measures="rr")
     by = pd.Series([7, 8], index=pd.MultiIndex.from_tuples([("fr", 1), ("de", 1)]))
@@ -246,6 +243,12 @@ def test_ids_of_several_types_stay_and_measures_may_come_in_another_order():
      r"RR is in only one of part 0 \(AP\) and part 1 \(AP, RR\)"),
     (lambda: [one_query(1), one_query(2, sample_weight=[1, 1])], ValueError,
      "Part 1 of concat has weights, unlike part 0"),
+    (lambda: [evaluation({"RR": [1] * 7}, "abcdefg")] * 2, ValueError,
+     "; 7 are in more than one: 'a', 'b', 'c', 'd', 'e', …"),
+    (lambda: [evaluation({"RR": [1] * 5}, "abcde")] * 2, ValueError,
+     "; 5 are in more than one: 'a', 'b', 'c', 'd', 'e'[.]"),
+    (lambda: [sg.evaluate([1] * 8, [1] * 8, group=[1] * 8, measures="ap")] * 2, ValueError,
+     r"8 are in more than one: 0, 1, 2, 3, 4, …\. .* use qid"),
 ])
 def test_parts_that_do_not_fit_are_refused(parts, error, message):
     with pytest.raises(error, match=message):
@@ -413,15 +416,3 @@ def test_segments_are_found_by_dates(dated):
         dated.summary(by={DAYS[0]: "a"})
     with pytest.raises(ValueError, match="2 are in more than one: .*2026-01-02.*2026-01-01"):
         sg.Evaluation.concat([dated, dated])
-
-
-def test_of_many_queries_in_two_parts_five_are_named():
-    part = sg.evaluate(np.ones(7), np.ones(7), qid=list("abcdefg"), measures="rr")
-    with pytest.raises(ValueError, match="; 7 are in more than one: 'a', 'b', 'c', 'd', 'e', …"):
-        sg.Evaluation.concat([part, part])
-    numbered = sg.evaluate(np.ones(8), np.ones(8), group=np.ones(8, int), measures="ap")
-    with pytest.raises(ValueError, match=r"8 are in more than one: 0, 1, 2, 3, 4, …\. .* use qid"):
-        sg.Evaluation.concat([numbered, numbered])
-    few = sg.evaluate(np.ones(5), np.ones(5), qid=list("abcde"), measures="rr")
-    with pytest.raises(ValueError, match="; 5 are in more than one: 'a', 'b', 'c', 'd', 'e'[.]"):
-        sg.Evaluation.concat([few, few])

@@ -68,7 +68,9 @@ def test_runs_of_ids_of_any_type(name, n_chunks):
     assert sizes.tolist() == ([2, 1, 1] if n_chunks == 1 else [2, 1, 3, 1, 1])
     assert ids[0] == ids[2] == IDS[name][0]
     assert ids[1] == IDS[name][2]
-    # ids that are all different are runs of one row
+
+
+def test_ids_that_are_all_different_are_runs_of_one_row():
     ids, sizes = arrow.runs(arrow.ids(pa.chunked_array([np.arange(5000)])))
     assert ids.tolist() == list(range(5000))
     assert (sizes == 1).all()

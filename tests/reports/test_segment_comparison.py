@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from small_reports import HOSTILE, evaluation, ids_of, of_values, systems
+from small_reports import HOSTILE, ids_of, of_values, systems, taken
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
@@ -14,17 +14,6 @@ import skgraded as sg
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 IDS = [f"q{i}" for i in range(60)]
 BY = np.array(["head", "tail", "tail"] * 20)
-
-
-def taken(evaluations, kept):
-    """The evaluations of some of the queries."""
-    return {
-        name: evaluation(
-            {measure: values[kept] for measure, values in one.per_query.items()},
-            one.query_ids[kept],
-        )
-        for name, one in evaluations.items()
-    }
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +27,8 @@ def test_a_segment_is_compared_as_its_queries_alone(three, test):
     found = sg.compare(three, by=BY, **settings).to_frame()
     for segment in ("head", "tail"):
         own = found[found["segment"] == segment].drop(columns="segment").reset_index(drop=True)
-        alone = sg.compare(taken(three, BY == segment), **settings).to_frame()
-        pd.testing.assert_frame_equal(own, alone, rtol=1e-12)
+        alone = {name: taken(one, BY == segment) for name, one in three.items()}
+        pd.testing.assert_frame_equal(own, sg.compare(alone, **settings).to_frame(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
@@ -55,7 +44,8 @@ def test_hsd_is_that_of_each_segment_times_their_number(three):
     found = sg.compare(three, by=BY, correction="hsd", rng=0).to_frame()
     for segment in ("head", "tail"):
         own = found[found["segment"] == segment]["p_adjusted"].to_numpy()
-        alone = sg.compare(taken(three, BY == segment), correction="hsd", rng=0).to_frame()
+        alone = {name: taken(one, BY == segment) for name, one in three.items()}
+        alone = sg.compare(alone, correction="hsd", rng=0).to_frame()
         np.testing.assert_allclose(own, np.minimum(2 * alone["p_adjusted"], 1))
 
 
