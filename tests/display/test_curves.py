@@ -217,9 +217,7 @@ def heights(display):
 def test_several_systems_are_drawn_as_each_alone(cls, ax):
     q, weights = hard_queries(1)
     systems = {"a": q.y_score, "b": np.arange(len(q.y_true)), "c": np.zeros(len(q.y_true))}
-    together = cls.from_predictions(
-        q.y_true, systems, qid=q.qid, sample_weight=weights, ax=ax
-    )
+    together = cls.from_predictions(q.y_true, systems, qid=q.qid, sample_weight=weights, ax=ax)
     alone = [
         cls.from_predictions(
             q.y_true, scores, qid=q.qid, sample_weight=weights, name=name, ax=Figure().subplots()

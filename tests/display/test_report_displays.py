@@ -31,11 +31,11 @@ def evaluations_of(names, n_queries=40, measures=MEASURES, weights=None):
     y[first] = np.maximum(y[first], 1)
     y[np.isin(qid, [3, 5])] = 0  # the queries without a relevant document
     w = None if weights is None else np.asarray(weights)[qid]
-    found = {}
-    for i, name in enumerate(names):
-        scores = y + (1 + i) * np.random.default_rng(i).normal(size=len(y))
-        found[name] = sg.evaluate(y, scores, qid=qid, measures=measures, sample_weight=w)
-    return found
+    noise = (np.random.default_rng(i).normal(0, 1 + i, len(y)) for i in range(len(names)))
+    return {
+        name: sg.evaluate(y, y + errors, qid=qid, measures=measures, sample_weight=w)
+        for name, errors in zip(names, noise, strict=True)
+    }
 
 
 def compared(names, baseline=None, n_queries=40, measures=MEASURES, weights=None):
@@ -261,25 +261,23 @@ def test_displays_of_scores_and_of_estimators_are_those_of_their_reports(ranking
         "line": LinearRegression().fit(X, y),
     }
     scores = {name: model.predict(X) for name, model in models.items()}
-    found = {name: sg.evaluate(y, one, qid=qid, measures="ap") for name, one in scores.items()}
-    comparison = sg.compare(found, baseline="tree", test=None, rng=0)
+    reports = {name: sg.evaluate(y, values, qid=qid, measures="ap") for name, values in scores.items()}
+    comparison = sg.compare(reports, baseline="tree", test=None, rng=0)
     expected = DIFFERENCE.from_comparison(comparison, ax=Figure().subplots())
-    given = {"qid": qid, "measure": "ap", "ax": Figure().subplots()}
+    columns = {"qid": qid, "measure": "ap", "ax": Figure().subplots()}
     for display in (
-        DIFFERENCE.from_predictions(y, scores, **given),
-        DIFFERENCE.from_estimator(models, X, y, **given),
+        DIFFERENCE.from_predictions(y, scores, **columns),
+        DIFFERENCE.from_estimator(models, X, y, **columns),
     ):
         assert drawn_differences(display).tolist() == drawn_differences(expected).tolist()
         assert (display.system, display.baseline) == ("line", "tree")
         assert (display.mean, display.interval) == (expected.mean, expected.interval)
     settings = {"level": 0.8, "n_resamples": 200}
-    expected = INTERVAL.from_evaluations(found["line"], **settings, ax=Figure().subplots())
-    given = {"qid": qid, "measures": "ap"} | settings
+    expected = INTERVAL.from_evaluations(reports["line"], **settings, ax=Figure().subplots())
+    columns = {"qid": qid, "measures": "ap"} | settings
     for display in (
-        INTERVAL.from_predictions(
-            y, scores["line"], name="line", **given, ax=Figure().subplots()
-        ),
-        INTERVAL.from_estimator({"line": models["line"]}, X, y, **given, ax=Figure().subplots()),
+        INTERVAL.from_predictions(y, scores["line"], name="line", **columns, ax=Figure().subplots()),
+        INTERVAL.from_estimator({"line": models["line"]}, X, y, **columns, ax=Figure().subplots()),
     ):
         assert (display.low, display.means, display.high) == (
             expected.low, expected.means, expected.high
@@ -374,9 +372,7 @@ def test_axes_are_used_again_and_may_be_of_a_subfigure(draw, ax):
     left, right = Figure(layout="constrained").subfigures(1, 2)
     right.subplots()
     assert second.plot(ax=left.subplots()) is second and second.figure_ is left
-
-
-def test_without_axes_there_is_a_new_figure(draw):
+    # without axes there is a new figure
     display = draw()
     try:
         assert plt.get_fignums() == [display.figure_.number]

@@ -43,20 +43,20 @@ def evaluation(values, query_ids=None, undefined=None, weights=None):
     )
 
 
-def assert_same_report(one, other):
+def assert_same_report(report, expected):
     """Each field is the same, to the last bit and type."""
-    assert type(one) is type(other)
-    for field in fields(one):
-        a, b = getattr(one, field.name), getattr(other, field.name)
+    assert type(report) is type(expected)
+    for field in fields(report):
+        a, b = getattr(report, field.name), getattr(expected, field.name)
         assert type(a) is type(b)
         pairs = [(a, b)]
         if isinstance(a, dict):
             assert list(a) == list(b)
             pairs = [(a[name], b[name]) for name in a]
-        for ours, theirs in pairs:
-            np.testing.assert_array_equal(ours, theirs, strict=True)
-            ours, theirs = (np.asarray(found).ravel().tolist() for found in (ours, theirs))
-            assert [*map(type, ours)] == [*map(type, theirs)]
+        for x, y in pairs:
+            np.testing.assert_array_equal(x, y, strict=True)
+            x, y = (np.asarray(values).ravel().tolist() for values in (x, y))
+            assert [*map(type, x)] == [*map(type, y)]
 
 
 def rows_of(comparison):
@@ -67,13 +67,13 @@ def rows_of(comparison):
     }
 
 
-def taken(one, rows):
+def taken(ev, rows):
     """The Evaluation of some of its queries, in any order."""
     return replace(
-        one, query_ids=one.query_ids[rows],
-        per_query={name: values[rows] for name, values in one.per_query.items()},
-        undefined={name: flags[rows] for name, flags in one.undefined.items()},
-        weights=None if one.weights is None else one.weights[rows],
+        ev, query_ids=ev.query_ids[rows],
+        per_query={name: values[rows] for name, values in ev.per_query.items()},
+        undefined={name: flags[rows] for name, flags in ev.undefined.items()},
+        weights=None if ev.weights is None else ev.weights[rows],
     )
 
 

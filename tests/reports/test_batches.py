@@ -147,15 +147,13 @@ def test_a_threshold_is_one_of_grades_of_few_bits(bits, small_steps):
         assert measured(pieces(frame, 9), partitioning, measures) == expected
 
 
-def test_grades_of_32_bits_are_the_decimals_that_they_stand_for():
+def test_grades_of_32_bits_and_scores_of_64_are_the_numbers_that_they_stand_for():
     frame = pd.DataFrame({"grade": [0.7, 0.2], "score": [1, 2], "query": [1, 1]})
     measures = ["ap(threshold=0.7)", "ndcng(gain='linear',max_grade=0.7)"]
     expected = sg.Summary.of(in_memory(frame, measures, weighted=False))
     as_float32 = frame.astype({"grade": "float32"})
     assert measured([as_float32], measures=measures, sample_weight=None) == expected
-
-
-def test_whole_scores_beyond_2_53_are_not_rounded():
+    # whole scores beyond 2^53 are not rounded
     frame = pd.DataFrame({
         "grade": [1, 0, 1, 0], "score": [2**60 + 1, 2**60, 2**60, 2**60 + 1], "query": [1, 1, 2, 2],
     })

@@ -25,9 +25,9 @@ def evaluation(values, ids=None, weights=None):
     """An Evaluation of values of AP, or of other measures by name."""
     values = values if isinstance(values, dict) else {"AP": values}
     weights = None if weights is None else np.array(weights, dtype=float)
-    found = small_reports.evaluation(values, weights=weights)
-    ids = np.arange(len(found.query_ids)) if ids is None else np.asarray(ids)
-    return replace(found, query_ids=ids)
+    ev = small_reports.evaluation(values, weights=weights)
+    ids = np.arange(len(ev.query_ids)) if ids is None else np.asarray(ids)
+    return replace(ev, query_ids=ids)
 
 
 def only_row(found):
@@ -323,8 +323,8 @@ def test_no_interval_leaves_out_a_0_that_its_test_does_not(test, correction):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         values = rng.beta(1, 3, 8) + rng.exponential(0.1, (4, 8)) * (rng.random((4, 8)) < 0.6)
-        systems = {name: evaluation(one) for name, one in zip("abcd", values, strict=True)}
-        found = sg.compare(systems, test=test, correction=correction, rng=seed, n_resamples=999)
+        settings = {"test": test, "correction": correction, "rng": seed, "n_resamples": 999}
+        found = compared(*values, baseline=None, **settings)
         for row in found.to_frame().to_dict("records"):
             outside = row["ci_low"] > 0 or row["ci_high"] < 0
             assert not outside or row["p_adjusted"] <= 0.05 + 1e-9
@@ -430,7 +430,7 @@ def test_hsd_of_two_measures_is_twice_that_of_one(table):
 
 # Pairing -----------------------------------------------------------------------------------------
 
-def test_queries_are_paired_by_id_in_any_order(table):
+def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
     expected = sg.compare(table, rng=0, test="wilcoxon").to_frame()
     orders = [np.arange(50), *(np.random.default_rng(seed).permutation(50) for seed in (1, 2))]
     mixed = {
@@ -441,9 +441,6 @@ def test_queries_are_paired_by_id_in_any_order(table):
     assert found.query_ids.tolist() == table["rough"].query_ids.tolist()
     for i, ev in enumerate(table.values()):
         np.testing.assert_array_equal(found.per_query["RR"][i], ev.per_query["RR"])
-
-
-def test_ids_of_any_kind_are_paired():
     ids = ids_of([("q", 1), ("q", 2), "q3", 4, 5.5])
     values = np.arange(5)
     found = sg.compare({"a": evaluation(values, ids), "b": evaluation(values[::-1], ids[::-1])})
@@ -555,9 +552,7 @@ def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair)
     few = only_row(compared(a[5:], b[5:]))
     for scale in (1, 0.1, 7):
         weights = np.where(np.arange(40) < 5, 0, scale)
-        systems = {
-            name: evaluation(values, weights=weights) for name, values in (("a", a), ("b", b))
-        }
+        systems = {"a": evaluation(a, weights=weights), "b": evaluation(b, weights=weights)}
         found = only_row(sg.compare(systems, baseline="a", rng=0))
         assert {name: type(cell) for name, cell in found.items()} == {
             name: type(cell) for name, cell in few.items()
@@ -585,6 +580,11 @@ def test_a_sentence_says_what_was_found():
     assert compared(a, b, test=None).sentences()[0].startswith(
         "b against a by AP, not tested: 0.594 against 0.500, +0.094 (95 % interval"
     )
+    alike = [compared(one, one).sentences() for one in ([0.5, 1], [0.5])]
+    assert alike == [
+        ["b and a have the same AP for all 2 queries: 0.750."],
+        ["b and a have the same AP for the one query: 0.500."],
+    ]
 
 
 def test_a_sentence_does_not_hide_that_ranks_and_mean_disagree():
@@ -646,15 +646,6 @@ def test_a_correction_can_put_significance_out_of_reach():
         assert sentence.endswith(
             "the smallest p of 7 queries that differ is 0.0156, 0.0625 after the correction."
         )
-
-
-def test_a_sentence_of_systems_alike():
-    assert compared([0.5, 1], [0.5, 1]).sentences() == [
-        "b and a have the same AP for all 2 queries: 0.750."
-    ]
-    assert compared([0.5], [0.5]).sentences() == [
-        "b and a have the same AP for the one query: 0.500."
-    ]
 
 
 # Keeping -----------------------------------------------------------------------------------------

@@ -51,9 +51,8 @@ def test_no_interval_within_the_margins_is_left_unshown(correction, question):
 
 def test_the_interval_of_one_test_has_the_level_of_90_percent():
     values = np.random.default_rng(0).beta(2, 2, (2, 30))
-    low, high = sg.Summary.of(
-        evaluation({"AP": values[1] - values[0]})
-    ).confidence_interval(0.9)["AP"]
+    differences = evaluation({"AP": values[1] - values[0]})
+    low, high = differences.confidence_interval(0.9, method="t")["AP"]
     table = compared(*values).equivalence(0.01).table
     assert (table["ci_low"][0], table["ci_high"][0]) == pytest.approx((low, high))
 

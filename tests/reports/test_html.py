@@ -189,9 +189,7 @@ def test_tables_are_sorted_by_all_digits_and_what_is_nan_comes_last():
     ev = evaluation({"AP": [0.25, 0.5]})
     low = ev.summary()["ci_low"][0]
     assert sort_keys(ev.to_html()) == ["0.375", repr(float(low)), "2.0", "0.0", "0.375"]
-
-
-def test_an_interval_of_one_query_and_values_that_are_all_missing_are_unknown():
+    # intervals of one query and of none are unknown
     assert "AP 0.5000 unknown 1 0" in Page(evaluation({"AP": [0.5]}).to_html()).text("tr")
     ev = evaluation({"AP": [math.nan, math.nan]}, undefined={"AP": np.array([True, True])})
     page = Page(ev.to_html())

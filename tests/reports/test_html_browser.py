@@ -344,45 +344,34 @@ def test_bars_show_wins_to_the_right_of_the_middle_and_losses_to_the_left(visit)
 
 # The scatter ------------------------------------------------------------------------------------
 
-POINTS = (
-    "return [...document.querySelectorAll('#cloud .dot')]"
-    ".map(dot => ['cx', 'cy'].map(name => Number(dot.getAttribute(name))))"
-)
-
-
-@pytest.fixture(scope="module")
-def lgbm_and_bm25():
-    """Values of the two by query, those of the largest win first."""
+def test_every_query_is_a_point_of_the_scatter_that_tells_its_values(visit):
     values = {name: ev.per_query["NDCNG@10"] for name, ev in systems(NAMES, 60).items()}
-    pairs = zip(values["lgbm"], values["bm25"], strict=True)
-    return dict(sorted(
-        ((f"q{i}", pair) for i, pair in enumerate(pairs)), key=lambda one: one[1][1] - one[1][0]
-    ))
-
-
-def test_every_query_is_a_point_of_the_scatter_that_tells_its_values(visit, lgbm_and_bm25):
+    pairs = {f"q{i}": (values["lgbm"][i], values["bm25"][i]) for i in range(60)}
+    ranked = sorted(pairs, key=lambda query: pairs[query][1] - pairs[query][0])  # by the wins
     driver = visit("comparison")
-    points = driver.execute_script(POINTS)
+    points = driver.execute_script(
+        "return [...document.querySelectorAll('#cloud .dot')]"
+        ".map(dot => ['cx', 'cy'].map(name => Number(dot.getAttribute(name))))"
+    )
     assert len(points) == 60
     # The axis reaches from the first to the last of its numbers.
     low, high = (float(driver.execute_script(
         f"return document.querySelector('#cloud-ticks :{end}-child').textContent"
     )) for end in ("first", "last"))
     places = [[100 * (b - low) / (high - low), 100 * (high - a) / (high - low)]
-              for a, b in lgbm_and_bm25.values()]
+              for a, b in map(pairs.get, ranked)]
     np.testing.assert_allclose(points, places, atol=0.02)
     assert driver.find_element(By.ID, "cloud-name").text == "bm25 →"
     assert driver.find_element(By.ID, "cloud-caption").text.startswith(
         "lgbm (upwards) against bm25 by NDCNG@10"
     )
-    # by pointer and by keys
-    ranked = list(lgbm_and_bm25)
 
     def text(query):
-        a, b = lgbm_and_bm25[query]
+        a, b = pairs[query]
         sign = "+" if a > b else "−"
         return f"{query}: lgbm {a:.4f}, bm25 {b:.4f}, difference {sign}{abs(a - b):.4f}"
 
+    # by keys and by pointer
     cloud, said = (driver.find_element(By.ID, name) for name in ("cloud", "cloud-query"))
     cloud.send_keys(Keys.HOME)
     assert said.text == cloud.get_attribute("aria-valuetext") == text(ranked[0])

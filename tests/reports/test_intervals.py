@@ -117,14 +117,6 @@ class TestBothMethods:
         found = interval(values, np.full(200, 0.1), method=method, rng=0)
         assert found == interval(values, method=method, rng=0)
 
-def test_t_is_the_default():
-    for n in (3, 1000):
-        values = np.random.default_rng(0).random(n)
-        found = an_evaluation(values).confidence_interval()
-        assert found.method == "t" and found.level == 0.95
-        assert found["AP"] == interval(values, method="t")
-        assert set(an_evaluation(values).summary()["method"]) == {"t"}
-
 
 def test_an_interval_does_not_depend_on_the_measures_beside_it():
     y_true, y_score = [1, 0, 0, 2, 0, 1, 1, 0], [1, 2, 2, 1, 3, 1, 2, 1]
@@ -141,7 +133,13 @@ def test_an_interval_does_not_depend_on_the_measures_beside_it():
     assert moved_on["NDCNG"] != found["NDCNG"]
 
 
-def test_intervals_say_what_they_are_and_pickle():
+def test_intervals_say_what_they_are_pickle_and_are_those_of_t_unasked():
+    for n in (3, 1000):
+        values = np.random.default_rng(0).random(n)
+        found = an_evaluation(values).confidence_interval()
+        assert found.method == "t" and found.level == 0.95
+        assert found["AP"] == interval(values, method="t")
+        assert set(an_evaluation(values).summary()["method"]) == {"t"}
     found = an_evaluation([0.0, 0.5, 1.0]).confidence_interval(0.9, method="t")
     assert repr(found) == "ConfidenceIntervals(0.9, t: AP=[-0.3429, 1.3429])"
     again = pickle.loads(pickle.dumps(found))

@@ -61,9 +61,7 @@ def test_the_interval_is_that_of_the_values(scale, spread):
     for given in (None, weights, np.full(500, scale)):
         found = Moments.of(values, given).interval(0.95)
         assert found == pytest.approx(mean_interval(values, given, 0.95, "t"), abs=1e-13)
-
-
-def test_the_interval_of_identical_values_is_that_value():
+    # the interval of identical values is their value
     assert Moments.of(np.full(3, 0.7)).interval(0.95) == (0.7, 0.7)
     assert np.isnan(Moments.of(np.array([0.7])).interval(0.95)).all()
 
