@@ -261,23 +261,23 @@ def test_displays_of_scores_and_of_estimators_are_those_of_their_reports(ranking
         "line": LinearRegression().fit(X, y),
     }
     scores = {name: model.predict(X) for name, model in models.items()}
-    reports = {name: sg.evaluate(y, values, qid=qid, measures="ap") for name, values in scores.items()}
+    reports = {name: sg.evaluate(y, s, qid=qid, measures="ap") for name, s in scores.items()}
     comparison = sg.compare(reports, baseline="tree", test=None, rng=0)
     expected = DIFFERENCE.from_comparison(comparison, ax=Figure().subplots())
-    columns = {"qid": qid, "measure": "ap", "ax": Figure().subplots()}
+    data = {"qid": qid, "measure": "ap", "ax": Figure().subplots()}
     for display in (
-        DIFFERENCE.from_predictions(y, scores, **columns),
-        DIFFERENCE.from_estimator(models, X, y, **columns),
+        DIFFERENCE.from_predictions(y, scores, **data),
+        DIFFERENCE.from_estimator(models, X, y, **data),
     ):
         assert drawn_differences(display).tolist() == drawn_differences(expected).tolist()
         assert (display.system, display.baseline) == ("line", "tree")
         assert (display.mean, display.interval) == (expected.mean, expected.interval)
     settings = {"level": 0.8, "n_resamples": 200}
     expected = INTERVAL.from_evaluations(reports["line"], **settings, ax=Figure().subplots())
-    columns = {"qid": qid, "measures": "ap"} | settings
+    data = {"qid": qid, "measures": "ap"} | settings
     for display in (
-        INTERVAL.from_predictions(y, scores["line"], name="line", **columns, ax=Figure().subplots()),
-        INTERVAL.from_estimator({"line": models["line"]}, X, y, **columns, ax=Figure().subplots()),
+        INTERVAL.from_predictions(y, scores["line"], name="line", **data, ax=Figure().subplots()),
+        INTERVAL.from_estimator({"line": models["line"]}, X, y, **data, ax=Figure().subplots()),
     ):
         assert (display.low, display.means, display.high) == (
             expected.low, expected.means, expected.high
