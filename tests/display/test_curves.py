@@ -166,11 +166,11 @@ def test_each_point_is_the_measure_with_that_cut_off():
         assert display.n_undefined.tolist() == expected
 
 
-@pytest.mark.parametrize(("n", "deepest"), [(7, 7), (250, 100)])
-def test_by_default_all_cut_offs_to_the_largest_query_or_a_hundred(ax, n, deepest):
+def test_by_default_all_cut_offs_to_the_largest_query_or_a_hundred(ax):
     rng = np.random.default_rng(0)
-    display = CUTOFF.from_predictions(rng.integers(3, size=n), rng.random(n), ax=ax)
-    assert display.cutoffs.tolist() == list(range(1, deepest + 1))
+    for n, deepest in ((7, 7), (250, 100)):
+        display = CUTOFF.from_predictions(rng.integers(3, size=n), rng.random(n), ax=ax)
+        assert display.cutoffs.tolist() == list(range(1, deepest + 1))
 
 
 def test_one_tie_rule_for_all_measures(ax):
@@ -217,9 +217,7 @@ def heights(display):
 def test_several_systems_are_drawn_as_each_alone(cls, ax):
     q, weights = hard_queries(1)
     systems = {"a": q.y_score, "b": np.arange(len(q.y_true)), "c": np.zeros(len(q.y_true))}
-    together = cls.from_predictions(
-        q.y_true, systems, qid=q.qid, sample_weight=weights, ax=ax
-    )
+    together = cls.from_predictions(q.y_true, systems, qid=q.qid, sample_weight=weights, ax=ax)
     alone = [
         cls.from_predictions(
             q.y_true, scores, qid=q.qid, sample_weight=weights, name=name, ax=Figure().subplots()
@@ -238,19 +236,13 @@ def test_several_systems_are_drawn_as_each_alone(cls, ax):
 
 
 @BOTH
-def test_axes_are_used_again(cls, ax):
+def test_axes_are_used_again_and_a_display_is_plotted_again_under_another_name(cls, ax):
     first = cls.from_predictions(*LIST, name="first", ax=ax)
     second = cls.from_predictions(LIST[0], LIST[0], name="second", ax=ax)
-    assert first.ax_ is second.ax_ is ax and first.figure_ is ax.figure
     assert list(ax.lines) == [*first.lines_, *second.lines_]
     assert to_hex(first.lines_[0].get_color()) != to_hex(second.lines_[0].get_color())
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
     assert [text.startswith(("first", "second")) for text in shown] == [True] * len(ax.lines)
-
-
-@BOTH
-def test_a_display_is_plotted_again_under_another_name(cls, ax):
-    first = cls.from_predictions(*LIST, name="first", ax=ax)
     expected = heights(first)
     again = first.plot(ax=Figure().subplots(), name="other", color="black", ls=":")
     assert again is first and again.ax_ is not ax and heights(again) == expected
@@ -354,66 +346,39 @@ def test_seen_queries_are_warned_of(cls, ax, ranking):
 # Bad input ---------------------------------------------------------------------------------------
 
 @BOTH
-@pytest.mark.parametrize(
-    ("y_score", "given", "error", "message"),
-    [
-        ([1, 2], {}, ValueError, r"^y_score has 2 rows, but y_true has 3"),
-        ({"a": [1, 2, 3], "b": [1, 2]}, {}, ValueError, r"^y_score of 'b' has 2 rows"),
-        ([1, np.nan, 3], {}, ValueError, r"^y_score must not be NaN: row 1 is nan"),
-        ({"a": [1, 2, np.nan]}, {}, ValueError, r"^y_score of 'a' must not be NaN: row 2 is nan"),
-        ({}, {}, ValueError, r"^y_score is an empty mapping"),
-        ({"a": [1, 2, 3]}, {"name": "b"}, ValueError, r"^y_score is a mapping.*leave out name"),
-        ([1, 2, 3], {"name": ["b"]}, TypeError, r"^name must be a str.*got \['b'\]"),
-        ([1, 2, 3], {"ties": "any"}, ValueError, r"^ties must be one of"),
-        ([1, 2, 3], {"qid": [1, 1]}, ValueError, r"^qid has 2 rows, but y_true has 3"),
-        ([1, 2, 3], {"sample_weight": [1, -1, 1]}, ValueError, r"^sample_weight must be finite"),
-        ([1, 2, 3], {"y_true": [1, -1, 0]}, ValueError, "y_true must hold grades ≥ 0: row 1"),
-        ([1, 2, 3], {"y_true": [1, 0, np.nan]}, ValueError, "row 2 is nan"),
-    ],
-)
+@pytest.mark.parametrize("y_score, given, error, message", [
+    ([1, 2], {}, ValueError, r"^y_score has 2 rows, but y_true has 3"),
+    ({"a": [1, 2, 3], "b": [1, 2]}, {}, ValueError, r"^y_score of 'b' has 2 rows"),
+    ([1, np.nan, 3], {}, ValueError, r"^y_score must not be NaN: row 1 is nan"),
+    ({"a": [1, 2, np.nan]}, {}, ValueError, r"^y_score of 'a' must not be NaN: row 2 is nan"),
+    ({}, {}, ValueError, r"^y_score is an empty mapping"),
+    ({"a": [1, 2, 3]}, {"name": "b"}, ValueError, r"^y_score is a mapping.*leave out name"),
+    ([1, 2, 3], {"name": ["b"]}, TypeError, r"^name must be a str.*got \['b'\]"),
+    ([1, 2, 3], {"ties": "any"}, ValueError, r"^ties must be one of"),
+    ([1, 2, 3], {"qid": [1, 1]}, ValueError, r"^qid has 2 rows, but y_true has 3"),
+    ([1, 2, 3], {"sample_weight": [1, -1, 1]}, ValueError, r"^sample_weight must be finite"),
+    ([1, 2, 3], {"y_true": [1, -1, 0]}, ValueError, "y_true must hold grades ≥ 0: row 1"),
+    ([1, 2, 3], {"y_true": [1, 0, np.nan]}, ValueError, "row 2 is nan"),
+])
 def test_bad_input_is_one_clear_error_and_no_figure(cls, y_score, given, error, message):
     with pytest.raises(error, match=message):
         cls.from_predictions(**{"y_true": [1, 0, 2], "y_score": y_score} | given)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"measures": "tau_ap"}, r"^TauAP has no cut-off k"),
-        ({"measures": "ndcg@10"}, r"^Give NDCG@10 without its cut-off"),
-        ({"measures": "ndcg@mean"}, r"^Give NDCG@mean without its cut-off"),
-        ({"measures": []}, r"^measures is empty"),
-        ({"measures": ["ap", "map"]}, r"^measures has AP twice"),
-        ({"cutoffs": [0, 1]}, r"^cutoffs must be at least 1; got 0"),
-        ({"cutoffs": [1, 1.5]}, r"^cutoffs must be a whole number"),
-        ({"cutoffs": [2, 1]}, r"^cutoffs must ascend; got \[2, 1\]"),
-        ({"cutoffs": []}, r"^cutoffs is empty"),
-        ({"cutoffs": 10}, r"^cutoffs must be 1-D; got a single value"),
-    ],
-)
-def test_bad_cut_offs(given, message):
+@pytest.mark.parametrize("cls, given, message", [
+    (THRESHOLD, {"y_true": [0, 0, 0], "relative": False}, "y_true has no grade above 0"),
+    (THRESHOLD, {"undefined": 0.5}, "undefined must be 0.0, 1.0 or nan; got 0.5"),
+    (CUTOFF, {"measures": "tau_ap"}, r"^TauAP has no cut-off k"),
+    (CUTOFF, {"measures": "ndcg@10"}, r"^Give NDCG@10 without its cut-off"),
+    (CUTOFF, {"measures": "ndcg@mean"}, r"^Give NDCG@mean without its cut-off"),
+    (CUTOFF, {"measures": []}, r"^measures is empty"),
+    (CUTOFF, {"measures": ["ap", "map"]}, r"^measures has AP twice"),
+    (CUTOFF, {"cutoffs": [0, 1]}, r"^cutoffs must be at least 1; got 0"),
+    (CUTOFF, {"cutoffs": [1, 1.5]}, r"^cutoffs must be a whole number"),
+    (CUTOFF, {"cutoffs": [2, 1]}, r"^cutoffs must ascend; got \[2, 1\]"),
+    (CUTOFF, {"cutoffs": []}, r"^cutoffs is empty"),
+    (CUTOFF, {"cutoffs": 10}, r"^cutoffs must be 1-D; got a single value"),
+])
+def test_bad_cut_offs_and_thresholds(cls, given, message):
     with pytest.raises(ValueError, match=message):
-        CUTOFF.from_predictions([1, 0, 2], [1, 2, 3], **given)
-
-
-def test_bad_thresholds():
-    with pytest.raises(ValueError, match="y_true has no grade above 0"):
-        THRESHOLD.from_predictions([0, 0], [1, 2], relative=False)
-    with pytest.raises(ValueError, match="undefined must be 0.0, 1.0 or nan; got 0.5"):
-        THRESHOLD.from_predictions([0, 1], [1, 2], undefined=0.5)
-    for thresholds in ([0, 1], [2, 1], [1, np.nan], [1, np.inf]):
-        with pytest.raises(ValueError, match="thresholds must be finite, above 0 and ascend"):
-            THRESHOLD(thresholds, [0.5, 0.5])
-
-
-def test_arrays_that_do_not_fit_together():
-    with pytest.raises(ValueError, match=r"average_precision must have the shape \(n_systems, 2\)"):
-        THRESHOLD([1, 2], [0.5, 0.5, 0.5])
-    with pytest.raises(ValueError, match=r"values must have the shape \(n_systems, 2, 3\)"):
-        CUTOFF([1, 2, 3], np.zeros((3, 2)), measures=["a", "b"])
-    with pytest.raises(ValueError, match="mu_ap has 2 rows, but average_precision has 1"):
-        THRESHOLD([1, 2], [0.5, 0.5], mu_ap=[0.5, 0.5])
-    with pytest.raises(ValueError, match=r"name must have a name a system, 1 in all; got \['a'"):
-        THRESHOLD([1, 2], [0.5, 0.5], name=["a", "b"])
-    with pytest.raises(ValueError, match="name must have a name a system, 2 in all; got 'a'"):
-        THRESHOLD([1], [[0.5], [0.4]]).plot(name="a", ax=Figure().subplots())
+        cls.from_predictions(**{"y_true": [1, 0, 2], "y_score": [1, 2, 3]} | given)

@@ -10,11 +10,14 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
+from small_reports import rows_of
 
 import skgraded as sg
 
 DIFFERENCE, INTERVAL, FOLD = sg.QueryDifferenceDisplay, sg.IntervalDisplay, sg.FoldDisplay
-HEAT = sg.DifferenceHeatmapDisplay
+HEAT, THRESHOLD, CUTOFF = (
+    sg.DifferenceHeatmapDisplay, sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay,
+)
 LONG = "experiment-2026-11_lambdarank_depth8_leaves63_$seed$_{}"
 LIST = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
 MEASURES = ["ndcng@5", "map(undefined=nan)"]
@@ -28,23 +31,16 @@ def evaluations_of(names, n_queries=40, measures=MEASURES, weights=None):
     y[first] = np.maximum(y[first], 1)
     y[np.isin(qid, [3, 5])] = 0  # the queries without a relevant document
     w = None if weights is None else np.asarray(weights)[qid]
-    found = {}
-    for i, name in enumerate(names):
-        scores = y + (1 + i) * np.random.default_rng(i).normal(size=len(y))
-        found[name] = sg.evaluate(y, scores, qid=qid, measures=measures, sample_weight=w)
-    return found
+    noise = (np.random.default_rng(i).normal(0, 1 + i, len(y)) for i in range(len(names)))
+    return {
+        name: sg.evaluate(y, y + errors, qid=qid, measures=measures, sample_weight=w)
+        for name, errors in zip(names, noise, strict=True)
+    }
 
 
 def compared(names, baseline=None, n_queries=40, measures=MEASURES, weights=None):
     found = evaluations_of(names, n_queries, measures, weights)
     return sg.compare(found, baseline=baseline, test=None, n_resamples=200, rng=0)
-
-
-def rows_of(comparison):
-    return {
-        (row["system"], row["baseline"], row["measure"]): row
-        for row in comparison.to_frame().to_dict("records")
-    }
 
 
 @pytest.fixture(scope="module")
@@ -156,44 +152,19 @@ def test_a_pair_that_follows_need_not_be_said(all_pairs, against_fair, ax):
     assert DIFFERENCE.from_comparison(all_pairs, system="fair", ax=ax).baseline == "good"
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({}, r"has 2 such pairs.*Give one of: system='good', baseline='fair'; system='poor'"),
-        ({"system": "fair"}, r"has no such pair \(system='fair', baseline=None\)"),
-        ({"system": "god"}, r"system must be one of .*'god'\. Did you mean 'good'\?"),
-        ({"system": "good", "baseline": "fairr"}, r"^baseline must be .*Did you mean 'fair'\?"),
-        ({"system": "good", "measure": "ndcg"}, r"measure is NDCG, but evaluated were NDCNG@5, "),
-        ({"system": "good", "measure": "ndcgn@5"}, r"(?i)did you mean|nearest"),
-    ],
-)
-def test_unknown_systems_and_measures(against_fair, given, message):
+@pytest.mark.parametrize("given, message", [
+    ({}, r"has 2 such pairs.*Give one of: system='good', baseline='fair'; system='poor'"),
+    ({"system": "fair"}, r"has no such pair \(system='fair', baseline=None\)"),
+    ({"system": "god"}, r"system must be one of .*'god'\. Did you mean 'good'\?"),
+    ({"system": "good", "baseline": "fairr"}, r"^baseline must be .*Did you mean 'fair'\?"),
+    ({"system": "good", "measure": "ndcg"}, r"measure is NDCG, but evaluated were NDCNG@5, "),
+    ({"system": "good", "measure": "ndcgn@5"}, r"(?i)did you mean|nearest"),
+])
+def test_unknown_systems_and_measures(against_fair, cv, given, message):
     with pytest.raises(ValueError, match=message):
         DIFFERENCE.from_comparison(against_fair, **given)
-
-
-def test_differences_of_scores_and_of_estimators(ranking, ax):
-    X, y, qid = ranking
-    models = {
-        "tree": sg.QueryRanker(DecisionTreeRegressor(max_depth=2)).fit(X, y, qid=qid),
-        "line": LinearRegression().fit(X, y),
-    }
-    scores = {name: model.predict(X) for name, model in models.items()}
-    by_hand = DIFFERENCE.from_comparison(
-        sg.compare(
-            {n: sg.evaluate(y, s, qid=qid, measures="ap") for n, s in scores.items()},
-            baseline="tree", test=None, rng=0,
-        ),
-        ax=ax,
-    )
-    settings = {"qid": qid, "measure": "ap"}
-    for display in (
-        DIFFERENCE.from_predictions(y, scores, **settings, ax=Figure().subplots()),
-        DIFFERENCE.from_estimator(models, X, y, **settings, ax=Figure().subplots()),
-    ):
-        assert drawn_differences(display).tolist() == drawn_differences(by_hand).tolist()
-        assert (display.system, display.baseline) == ("line", "tree")
-        assert (display.mean, display.interval) == (by_hand.mean, by_hand.interval)
+    with pytest.raises(ValueError, match="^measure is RR, but evaluated were"):
+        FOLD.from_cross_evaluation(cv, measure="rr")
 
 
 def test_differences_need_two_systems():
@@ -246,6 +217,10 @@ def test_of_one_evaluation_a_row_is_a_measure(ax):
     one = INTERVAL.from_evaluations({"good": found}, measures="ndcng@5", ax=Figure().subplots())
     assert tick_texts(one.ax_.yaxis) == ["good"]
     assert one.ax_.get_xlabel().startswith("NDCNG@5: mean, of ")
+    found = {**evaluations_of(["a"], 20), **evaluations_of(["b"], 30)}
+    INTERVAL.from_evaluations(found, measures="ndcng@5", n_resamples=200, ax=one.ax_)
+    text = one.ax_.get_xlabel().replace("\n", " ")
+    assert text == "NDCNG@5: mean, of 20 to 30 queries, 2 undefined, 95 % intervals"
 
 
 @pytest.mark.parametrize("baseline", ["fair", None])
@@ -279,25 +254,30 @@ def test_where_there_is_no_interval_there_is_the_mean(ax):
     assert tick_texts(ax.yaxis) == ["one query", "none"] and ax.get_xlabel() == "AP: mean"
 
 
-def test_evaluations_of_other_numbers_of_queries(ax):
-    found = {**evaluations_of(["a"], 20), **evaluations_of(["b"], 30)}
-    INTERVAL.from_evaluations(found, measures="ndcng@5", n_resamples=200, ax=ax)
-    text = ax.get_xlabel().replace("\n", " ")
-    assert text == "NDCNG@5: mean, of 20 to 30 queries, 2 undefined, 95 % intervals"
-
-
-def test_intervals_of_scores_and_of_estimators(ranking, ax):
+def test_displays_of_scores_and_of_estimators_are_those_of_their_reports(ranking):
     X, y, qid = ranking
-    model = LinearRegression().fit(X, y)
-    settings = {"measures": "ap", "level": 0.8, "n_resamples": 200}
-    expected = INTERVAL.from_evaluations(
-        sg.evaluate(y, model.predict(X), qid=qid, measures="ap"), level=0.8, n_resamples=200, ax=ax
-    )
+    models = {
+        "tree": sg.QueryRanker(DecisionTreeRegressor(max_depth=2)).fit(X, y, qid=qid),
+        "line": LinearRegression().fit(X, y),
+    }
+    scores = {name: model.predict(X) for name, model in models.items()}
+    reports = {name: sg.evaluate(y, s, qid=qid, measures="ap") for name, s in scores.items()}
+    comparison = sg.compare(reports, baseline="tree", test=None, rng=0)
+    expected = DIFFERENCE.from_comparison(comparison, ax=Figure().subplots())
+    data = {"qid": qid, "measure": "ap", "ax": Figure().subplots()}
     for display in (
-        INTERVAL.from_predictions(
-            y, model.predict(X), qid=qid, name="line", **settings, ax=Figure().subplots()
-        ),
-        INTERVAL.from_estimator({"line": model}, X, y, qid=qid, **settings, ax=Figure().subplots()),
+        DIFFERENCE.from_predictions(y, scores, **data),
+        DIFFERENCE.from_estimator(models, X, y, **data),
+    ):
+        assert drawn_differences(display).tolist() == drawn_differences(expected).tolist()
+        assert (display.system, display.baseline) == ("line", "tree")
+        assert (display.mean, display.interval) == (expected.mean, expected.interval)
+    settings = {"level": 0.8, "n_resamples": 200}
+    expected = INTERVAL.from_evaluations(reports["line"], **settings, ax=Figure().subplots())
+    data = {"qid": qid, "measures": "ap"} | settings
+    for display in (
+        INTERVAL.from_predictions(y, scores["line"], name="line", **data, ax=Figure().subplots()),
+        INTERVAL.from_estimator({"line": models["line"]}, X, y, **data, ax=Figure().subplots()),
     ):
         assert (display.low, display.means, display.high) == (
             expected.low, expected.means, expected.high
@@ -305,16 +285,9 @@ def test_intervals_of_scores_and_of_estimators(ranking, ax):
         assert tick_texts(display.ax_.yaxis) == ["line"]
 
 
-def test_evaluations_that_do_not_fit(all_pairs):
+def test_evaluations_that_do_not_fit():
     found = evaluations_of(["a", "b"])
     other = sg.evaluate([1, 0], [2, 1], measures="rr")
-    for given, message in [
-        (all_pairs, "^evaluations must be of type Evaluation, made by evaluate; got Comparison"),
-        (list(found.values()), "^evaluations must be .*got list"),
-        ({"a": found["a"], "b": [1]}, r"^evaluations\['b'\] must be .*got list"),
-    ]:
-        with pytest.raises(TypeError, match=message):
-            INTERVAL.from_evaluations(given)
     for given, measures, message in [
         ({}, None, "^evaluations is an empty mapping"),
         ({"a": found["a"], "b": other}, None, r"^evaluations\['b'\] lacks the measure NDCNG@5"),
@@ -373,14 +346,6 @@ def test_weights_of_folds(ranking, ax):
     assert display.mean == cv.mean()["AP"]
 
 
-def test_folds_need_a_cross_evaluation(cv):
-    (ev,) = evaluations_of(["a"]).values()
-    with pytest.raises(TypeError, match="must be of type CrossEvaluation, made by cross_evaluate"):
-        FOLD.from_cross_evaluation(ev)
-    with pytest.raises(ValueError, match="^measure is RR, but evaluated were"):
-        FOLD.from_cross_evaluation(cv, measure="rr")
-
-
 # All displays ------------------------------------------------------------------------------------
 
 @pytest.fixture(params=[
@@ -389,8 +354,8 @@ def test_folds_need_a_cross_evaluation(cv):
 def draw(request, against_fair, cv):
     """Draw a display, given axes and settings of matplotlib."""
     return {
-        "threshold": lambda **given: sg.ThresholdCurveDisplay.from_predictions(*LIST, **given),
-        "cut-off": lambda **given: sg.CutoffCurveDisplay.from_predictions(*LIST, **given),
+        "threshold": lambda **given: THRESHOLD.from_predictions(*LIST, **given),
+        "cut-off": lambda **given: CUTOFF.from_predictions(*LIST, **given),
         "difference": lambda **given: DIFFERENCE.from_comparison(
             against_fair, system="poor", **given
         ),
@@ -407,9 +372,7 @@ def test_axes_are_used_again_and_may_be_of_a_subfigure(draw, ax):
     left, right = Figure(layout="constrained").subfigures(1, 2)
     right.subplots()
     assert second.plot(ax=left.subplots()) is second and second.figure_ is left
-
-
-def test_without_axes_there_is_a_new_figure(draw):
+    # without axes there is a new figure
     display = draw()
     try:
         assert plt.get_fignums() == [display.figure_.number]
@@ -435,7 +398,7 @@ def test_without_matplotlib_the_error_says_what_to_install(draw, ranking, monkey
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # what import then finds is nothing
     with pytest.raises(ImportError, match=r"Display\.from_\w+ needs matplotlib: pip install"):
         draw()
-    curve = sg.CutoffCurveDisplay([1], [0.5], measures="NDCG")
+    curve = CUTOFF([1], [0.5], measures="NDCG")
     for method, call in [
         ("plot", curve.plot),
         ("from_estimator", lambda: curve.from_estimator(LinearRegression(), X, y, qid=qid)),
@@ -445,32 +408,62 @@ def test_without_matplotlib_the_error_says_what_to_install(draw, ranking, monkey
             call()
 
 
-@pytest.mark.parametrize("cls", [DIFFERENCE, INTERVAL, HEAT])
-def test_a_comparison_is_needed(cls):
+@pytest.mark.parametrize("make, name, message", [
+    *((cls.from_comparison, name, rf"must be of type Comparison.*; got {got}\.")
+      for cls in (DIFFERENCE, INTERVAL, HEAT)
+      for name, got in (("mapping", "dict"), ("evaluation", "Evaluation"))),
+    (INTERVAL.from_evaluations, "comparison",
+     "^evaluations must be of type Evaluation, made by evaluate; got Comparison"),
+    (INTERVAL.from_evaluations, "list", "^evaluations must be .*got list"),
+    (INTERVAL.from_evaluations, "half", r"^evaluations\['half'\] must be .*got list"),
+    (FOLD.from_cross_evaluation, "evaluation",
+     "must be of type CrossEvaluation, made by cross_evaluate"),
+    (FOLD.from_cross_evaluation, "mapping", "must be of type CrossEvaluation"),
+])
+def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     found = evaluations_of(["a"])
-    for other, got in ((found, "dict"), (found["a"], "Evaluation")):
-        with pytest.raises(TypeError, match=rf"must be of type Comparison.*; got {got}\."):
-            cls.from_comparison(other)
+    reports = {
+        "mapping": found, "evaluation": found["a"], "comparison": all_pairs, "list": [found["a"]],
+        "half": found | {"half": [1]},
+    }
+    with pytest.raises(TypeError, match=message):
+        make(reports[name])
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]),
-         "query_ids has 1 rows, but differences has 2"),
-        (lambda: INTERVAL([[1, 2]], [[1, 2]], [[1, 2]], measures="AP"),
-         r"means must have the shape \(n_systems, 1\); got \(1, 2\)"),
-        (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"),
-         r"low must have the shape \(2, 1\) of means; got \(1, 1\)"),
-        (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]),
-         "name must have a name a system, 1 in all"),
-        (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"),
-         "fold has 2, but fold_means only the folds 0 to 1"),
-        (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), "fold has 1 rows, but values has 2"),
-        (lambda: FOLD([0.5], [-1], [0.5], measure="AP"), "fold must be at least 0; got -1"),
-    ],
-)
-def test_arrays_that_do_not_fit_together(make, message):
+@pytest.mark.parametrize("make, message", [
+    (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]),
+     "query_ids has 1 rows, but differences has 2"),
+    (lambda: INTERVAL([[1, 2]], [[1, 2]], [[1, 2]], measures="AP"),
+     r"means must have the shape \(n_systems, 1\); got \(1, 2\)"),
+    (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"),
+     r"low must have the shape \(2, 1\) of means; got \(1, 1\)"),
+    (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]),
+     "name must have a name a system, 1 in all"),
+    (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"),
+     "fold has 2, but fold_means only the folds 0 to 1"),
+    (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), "fold has 1 rows, but values has 2"),
+    (lambda: FOLD([0.5], [-1], [0.5], measure="AP"), "fold must be at least 0; got -1"),
+    (lambda: FOLD([[1], [1]], [[0]], [[1], [1]], measure="AP", name=["a", "b"]),
+     "must have an element a model; got 2, 1 and 2"),
+    (lambda: HEAT([[0, 1]], name=["a", "b"], measure="AP"),
+     r"differences must have the shape \(n_systems, n_systems\); got \(1, 2\)"),
+    (lambda: HEAT([[0, 1], [1, 0]], [[1]], name=["a", "b"], measure="AP"),
+     r"told_apart must have the shape \(2, 2\) of differences"),
+    *((lambda wrong=wrong: THRESHOLD(wrong, [0.5, 0.5]),
+       "thresholds must be finite, above 0 and ascend")
+      for wrong in ([0, 1], [2, 1], [1, np.nan], [1, np.inf])),
+    (lambda: THRESHOLD([1, 2], [0.5, 0.5, 0.5]),
+     r"average_precision must have the shape \(n_systems, 2\)"),
+    (lambda: CUTOFF([1, 2, 3], np.zeros((3, 2)), measures=["a", "b"]),
+     r"values must have the shape \(n_systems, 2, 3\)"),
+    (lambda: THRESHOLD([1, 2], [0.5, 0.5], mu_ap=[0.5, 0.5]),
+     "mu_ap has 2 rows, but average_precision has 1"),
+    (lambda: THRESHOLD([1, 2], [0.5, 0.5], name=["a", "b"]),
+     r"name must have a name a system, 1 in all; got \['a'"),
+    (lambda: THRESHOLD([1], [[0.5], [0.4]]).plot(name="a", ax=Figure().subplots()),
+     "name must have a name a system, 2 in all; got 'a'"),
+])
+def test_arrays_that_do_not_fit_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 

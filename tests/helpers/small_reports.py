@@ -1,4 +1,6 @@
-"""Small reports for the tests of their pages."""
+"""Small reports for tests, and what tests ask of any report."""
+
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -41,10 +43,49 @@ def evaluation(values, query_ids=None, undefined=None, weights=None):
     )
 
 
+def assert_same_report(report, expected):
+    """Each field is the same, to the last bit and type."""
+    assert type(report) is type(expected)
+    for field in fields(report):
+        a, b = getattr(report, field.name), getattr(expected, field.name)
+        assert type(a) is type(b)
+        pairs = [(a, b)]
+        if isinstance(a, dict):
+            assert list(a) == list(b)
+            pairs = [(a[name], b[name]) for name in a]
+        for x, y in pairs:
+            np.testing.assert_array_equal(x, y, strict=True)
+            x, y = (np.asarray(values).ravel().tolist() for values in (x, y))
+            assert [*map(type, x)] == [*map(type, y)]
+
+
+def rows_of(comparison):
+    """Rows of a comparison's table by system, baseline and measure."""
+    return {
+        (row["system"], row["baseline"], row["measure"]): row
+        for row in comparison.to_frame().to_dict("records")
+    }
+
+
+def taken(ev, rows):
+    """The Evaluation of some of its queries, in any order."""
+    return replace(
+        ev, query_ids=ev.query_ids[rows],
+        per_query={name: values[rows] for name, values in ev.per_query.items()},
+        undefined={name: flags[rows] for name, flags in ev.undefined.items()},
+        weights=None if ev.weights is None else ev.weights[rows],
+    )
+
+
 def of_values(*values, **settings):
     """Evaluations of systems a, b, … by their values of AP."""
     named = zip("abcdefgh", values, strict=False)
     return {name: evaluation({"AP": one}, **settings) for name, one in named}
+
+
+def compared(*values, **settings):
+    """Systems a, b, … by their values of AP, compared to the first of them."""
+    return sg.compare(of_values(*values), **{"baseline": "a", "rng": 0} | settings)
 
 
 def systems(names, n_queries, measures=("NDCNG@10", "MuAP"), query_ids=None, weights=None, seed=0):

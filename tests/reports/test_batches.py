@@ -3,7 +3,6 @@
 import datetime
 import decimal
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -122,7 +121,7 @@ def test_ids_of_any_type(kind, partitioning, small_steps):
     ids = IDS[kind] if isinstance(IDS[kind], pa.Array) else pa.array(IDS[kind])
     one = pa.table({"grade": [1, 0, 1], "score": [1, 2, 1], "query": ids})
     parts = [one[:2], one[2:]] if partitioning == "whole" else [one[:1], one[1:]]
-    found = sg.evaluate_batches(parts, "grade", "score", "query", "rr", partitioning=partitioning)
+    found = measured(parts, partitioning, "rr", sample_weight=None)
     assert found.mean()["RR"] == (1 / 2 + 1) / 2
     first, worst = ids[0].as_py(), found.worst(1)["query_id"].item()
     first = getattr(first, "bytes", first)
@@ -154,26 +153,18 @@ def test_a_threshold_is_one_of_grades_of_few_bits(bits, small_steps):
         assert measured(pieces(frame, 9), partitioning, measures) == expected
 
 
-def test_grades_of_32_bits_are_the_decimals_that_they_stand_for():
+def test_grades_of_32_bits_and_scores_of_64_are_the_numbers_that_they_stand_for():
     frame = pd.DataFrame({"grade": [0.7, 0.2], "score": [1, 2], "query": [1, 1]})
     measures = ["ap(threshold=0.7)", "ndcng(gain='linear',max_grade=0.7)"]
-    expected = sg.Summary.of(sg.evaluate(
-        [0.7, 0.2], frame["score"], qid=frame["query"], measures=measures
-    ))
-    found = sg.evaluate_batches(
-        [frame.astype({"grade": "float32"})], "grade", "score", "query", measures
-    )
-    assert found == expected
-
-
-def test_whole_scores_beyond_2_53_are_not_rounded():
+    expected = sg.Summary.of(in_memory(frame, measures, weighted=False))
+    as_float32 = frame.astype({"grade": "float32"})
+    assert measured([as_float32], measures=measures, sample_weight=None) == expected
+    # whole scores beyond 2^53 are not rounded
     frame = pd.DataFrame({
         "grade": [1, 0, 1, 0], "score": [2**60 + 1, 2**60, 2**60, 2**60 + 1], "query": [1, 1, 2, 2],
     })
     for partitioning in ("shuffle", "clustered"):
-        found = sg.evaluate_batches(
-            pieces(frame, 4), "grade", "score", "query", "rr", partitioning=partitioning
-        )
+        found = measured(pieces(frame, 4), partitioning, "rr", sample_weight=None)
         assert found.mean()["RR"] == (1 + 1 / 2) / 2
 
 
@@ -275,12 +266,9 @@ def test_a_torn_query_is_named(n, text, steps, request):
     with pytest.raises(ValueError, match=r"is torn: batch \d+ and batch \d+ hold rows of it"):
         measured([frame[:-1], frame[-1:]], "whole")
     assert measured(pieces(frame, n)) == sg.Summary.of(in_memory(frame))
-
-
-def test_mixed_rows_are_torn():
     for partitioning in ("clustered", "whole"):
         with pytest.raises(ValueError, match="is torn"):
-            measured(pieces(mixed(table()), 4), partitioning)
+            measured(pieces(mixed(frame), 4), partitioning)
 
 
 def test_two_texts_with_one_hash_are_two_queries(monkeypatch):
@@ -330,11 +318,6 @@ def test_an_error_says_in_which_file_and_row(tmp_path):
         measured(folder)
 
 
-def test_a_grade_above_the_scale_is_named():
-    with pytest.raises(ValueError, match="In batch 1, .*max_grade is 1.5, but y_true has 9 in row"):
-        measured(with_value("grade", 9.0), measures="ndcng(max_grade=1.5)")
-
-
 ONE = table(3)
 BAD = {
     "y_true is empty": lambda: measured([]),
@@ -373,6 +356,9 @@ BAD = {
         [ONE.assign(query=pd.period_range("2026-01", freq="M", periods=len(ONE)))]
     ),
     "y_score must hold numbers": lambda: measured([ONE.assign(score="high")]),
+    "In batch 1, .*max_grade is 1.5, but y_true has 9 in row": lambda: measured(
+        with_value("grade", 9.0), measures="ndcng(max_grade=1.5)"
+    ),
 }
 
 
@@ -428,17 +414,14 @@ def test_a_full_disk_is_one_clear_error_and_nothing_is_left(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_few_rows_need_no_disk(tmp_path, monkeypatch):
+def test_few_rows_need_no_disk_and_of_many_nothing_is_left_on_it(tmp_path, monkeypatch, request):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     frame = table()
     for partitioning in ("shuffle", "clustered"):
         assert measured([frame], partitioning) == sg.Summary.of(in_memory(frame))
-
-
-def test_nothing_is_left_on_disk(small_steps, tmp_path, monkeypatch):
+    request.getfixturevalue("small_steps")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    measured(pieces(mixed(table()), 30))
+    measured(pieces(mixed(frame), 30))
     with pytest.raises(ValueError, match="row 0 is nan"):
-        measured([*pieces(mixed(table()), 30), table()[:5].assign(score=np.nan)])
+        measured([*pieces(mixed(frame), 30), frame[:5].assign(score=np.nan)])
     assert list(tmp_path.iterdir()) == []
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 100_000

@@ -4,13 +4,14 @@ import io
 import itertools
 import json
 import pickle
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
+from small_reports import assert_same_report, compared, ids_of, taken
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
@@ -20,25 +21,13 @@ from skgraded.reports.paired_tests import adjust, enough_resamples, p_values
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 
 
-def evaluation(values, ids=None, weights=None, name="AP"):
-    """An Evaluation with given values of one measure."""
-    ids = np.arange(len(values)) if ids is None else np.asarray(ids)
+def evaluation(values, ids=None, weights=None):
+    """An Evaluation of values of AP, or of other measures by name."""
+    values = values if isinstance(values, dict) else {"AP": values}
     weights = None if weights is None else np.array(weights, dtype=float)
-    return replace(small_reports.evaluation({name: values}, weights=weights), query_ids=ids)
-
-
-def with_measure(ev, name, values):
-    """The Evaluation with one more measure."""
-    other = evaluation(values, name=name)
-    return replace(
-        ev, per_query=ev.per_query | other.per_query, undefined=ev.undefined | other.undefined
-    )
-
-
-def compared(*values, **kwargs):
-    """Systems a, b, … by values, compared to the first of them."""
-    systems = {name: evaluation(one) for name, one in zip("abcdefgh", values, strict=False)}
-    return sg.compare(systems, **{"baseline": "a", "rng": 0} | kwargs)
+    ev = small_reports.evaluation(values, weights=weights)
+    ids = np.arange(len(ev.query_ids)) if ids is None else np.asarray(ids)
+    return replace(ev, query_ids=ids)
 
 
 def only_row(found):
@@ -103,13 +92,19 @@ def test_sums_of_flips_that_are_equal_up_to_rounding_are_equal_at_any_scale(scal
     assert only_row(compared(np.zeros(4), d, n_resamples=199))["p_value"] == 2 / 16
 
 
-@pytest.mark.parametrize("level, p, is_told_apart", [
-    (0.95, 0.05, True), (0.9, 0.1, True), (0.95, 0.0500001, False), (0.9, 0.1000001, False),
+@pytest.mark.parametrize("level, p, said", [
+    (0.95, 0.05, "b is better than a"), (0.95, 0.0500001, "b and a cannot be told apart"),
+    (0.9, 0.1, "b is better than a"), (0.9, 0.1000001, "b and a cannot be told apart"),
+    (0.95, 0.00009, ", p < 0.0001;"), (0.95, 0.0001, ", p = 0.0001;"),
+    (0.95, 0.00046, ", p = 0.0005;"), (0.95, 0.00123, ", p = 0.00123;"),
+    (0.95, 0.0426, ", p = 0.0426;"),
 ])
-def test_systems_are_told_apart_by_a_p_of_just_1_less_the_level(pair, level, p, is_told_apart):
+def test_a_p_of_1_less_the_level_tells_apart_and_is_said_with_the_digits_it_is_worth(
+    pair, level, p, said
+):
     found = compared(*pair, level=level, test="t")
     found = replace(found, table=found.table | {"p_adjusted": [p]})
-    assert found.sentences()[0].startswith("b is better than a") == is_told_apart
+    assert said in found.sentences()[0]
 
 
 @pytest.mark.parametrize("difference, digits", [(0.01, 3), (0.25, 3), (0.0099, 4), (-0.01, 3)])
@@ -118,17 +113,7 @@ def test_small_differences_are_said_with_a_digit_more(difference, digits):
     assert f"{difference:+.{digits}f} (95 % interval" in said
 
 
-@pytest.mark.parametrize("p, text", [
-    (0.00009, "p < 0.0001"), (0.0001, "p = 0.0001"), (0.00046, "p = 0.0005"),
-    (0.00123, "p = 0.00123"), (0.0426, "p = 0.0426"),
-])
-def test_a_p_value_is_said_with_the_digits_that_it_is_worth(pair, p, text):
-    found = compared(*pair, test="t")
-    found = replace(found, table=found.table | {"p_adjusted": [p]})
-    assert f", {text};" in found.sentences()[0]
-
-
-def test_random_flips_in_batches_count_as_scipy_counts_those_drawn_at_once():
+def test_flips_in_batches_count_as_those_drawn_at_once():
     d = np.random.default_rng(0).normal(0.1, 1, 256)
     bits = np.frombuffer(np.random.default_rng(7).bytes(5000 * 32), np.uint8).reshape(5000, 32)
     assert bits.size * 8 > BLOCK
@@ -136,9 +121,7 @@ def test_random_flips_in_batches_count_as_scipy_counts_those_drawn_at_once():
     expected = 2 * (min((sums <= d.sum()).sum(), (sums >= d.sum()).sum()) + 1) / (5000 + 1)
     assert 0.02 < expected < 0.9
     assert p_values("randomization", d[None], 5000, np.random.default_rng(7)) == expected
-
-
-def test_all_flips_in_batches_are_all_flips():
+    # all flips
     d = np.random.default_rng(2).normal(0.3, 1, 17)
     signs = 1 - 2 * (np.arange(2**17)[:, None] >> np.arange(17) & 1)
     assert signs.size > BLOCK
@@ -196,14 +179,11 @@ def test_systems_alike_have_a_p_of_1(test, n):
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_one_query_shows_nothing(test):
+def test_one_query_and_equal_differences_show_little(test):
     found = only_row(compared([0], [1], test=test))
     assert found["p_value"] == 1
     assert np.isnan([found["ci_low"], found["ci_high"], found["effect_size"]]).all()
-
-
-@pytest.mark.parametrize("test", TESTS)
-def test_equal_differences_have_that_value_as_their_interval(test):
+    # of equal differences the interval is their value
     found = only_row(compared([0.25, 0.5, 0], [0.5, 0.75, 0.25], test=test))
     assert (found["ci_low"], found["difference"], found["ci_high"]) == (0.25, 0.25, 0.25)
     assert np.isnan(found["effect_size"])
@@ -214,6 +194,11 @@ def test_equal_differences_have_that_value_as_their_interval(test):
     found = only_row(compared([0.3, 0.6, 0.7], [0.4, 0.7, 0.8], test=test))
     assert found["p_value"] == pytest.approx(expected, abs=1e-12)
     assert np.isnan(found["effect_size"])
+    two = compared([0.25, 0.5], [0.5, 0.75], test=test)
+    assert only_row(two)["p_value"] == 2 / 2**2
+    (sentence,) = two.sentences()
+    assert sentence.startswith("b and a cannot be told apart by AP")
+    assert "All differences are the same: their spread and the interval say nothing." in sentence
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
@@ -246,16 +231,12 @@ def test_a_seed_gives_the_same_p(pair, test):
     assert 0 < only_row(compared(*pair, test=test, rng=None))["p_value"] < 1
 
 
-def better_for_all(n_systems, n=60):
-    """Systems of noise, of which the second is a little better than the first for every query."""
-    rng = np.random.default_rng(0)
-    values = rng.beta(2, 2, (n_systems, n))
-    values[1] = values[0] + rng.uniform(0.01, 0.02, n)
-    return {f"s{i:02}": evaluation(one) for i, one in enumerate(values)}
-
-
 def test_a_system_better_for_all_queries_is_told_apart_among_24():
-    found = sg.compare(better_for_all(24), rng=0)
+    rng = np.random.default_rng(0)
+    values = rng.beta(2, 2, (24, 60))
+    values[1] = values[0] + rng.uniform(0.01, 0.02, 60)
+    systems = {f"s{i:02}": evaluation(one) for i, one in enumerate(values)}
+    found = sg.compare(systems, rng=0)
     assert len(found.table["p_value"]) == 24 * 23 / 2 == 276
     assert found.n_resamples == 20 * 276 / 0.05 - 1
     assert found.table["p_value"][0] == 2 / 110_400
@@ -263,7 +244,7 @@ def test_a_system_better_for_all_queries_is_told_apart_among_24():
     sentence = found.sentences()[0]
     assert sentence.startswith("s01 is better than s00 by AP: ")
     assert "p ≤ 0.005 after Holm's correction over 276 tests; better for 60 of 60" in sentence
-    few = sg.compare(better_for_all(24), n_resamples=9999, rng=0).sentences()[0]
+    few = sg.compare(systems, n_resamples=9999, rng=0).sentences()[0]
     assert few.startswith("s01 and s00 cannot be told apart by AP: ")
     assert few.endswith("the smallest p of 9,999 resamples is 0.0002, 0.0552 after the correction.")
 
@@ -299,28 +280,21 @@ def test_p_at_its_floor_is_a_bound_in_every_text():
     assert "p = 0.0156;" in exact.sentences()[0] and "≤" not in exact.to_markdown()
 
 
-def test_intervals_beside_a_correction_hold_together(table):
-    frame = sg.compare(table, test="t", correction="holm", level=0.9).to_frame()
+@pytest.mark.parametrize("correction, level", [("holm", 0.9), ("fdr_bh", 0.95)])
+def test_intervals_beside_a_correction_hold_together(table, correction, level):
+    """Theirs is the level of Bonferroni, or that of Benjamini and Yekutieli."""
+    frame = sg.compare(table, test="t", correction=correction, level=level).to_frame()
+    n_told_apart = (frame["p_adjusted"] <= 1 - level).sum()
+    assert 1 < n_told_apart < 9
+    share = (n_told_apart if correction == "fdr_bh" else 1) / 9
     for row in frame.to_dict("records"):
         values = [table[row[name]].per_query[row["measure"]] for name in ("system", "baseline")]
         d = np.subtract(*values)
-        low, high = stats.ttest_1samp(d[~np.isnan(d)], 0).confidence_interval(1 - 0.1 / 9)
-        if row["p_adjusted"] > 0.1:
+        interval = stats.ttest_1samp(d[~np.isnan(d)], 0).confidence_interval
+        low, high = interval(1 - (1 - level) * share)
+        if row["p_adjusted"] > 1 - level:
             low, high = min(low, 0), max(high, 0)
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
-
-
-def test_intervals_beside_the_false_discovery_rate_are_those_of_benjamini_and_yekutieli(table):
-    frame = sg.compare(table, test="t", correction="fdr_bh").to_frame()
-    n_told_apart = (frame["p_adjusted"] <= 0.05).sum()
-    assert 1 < n_told_apart < 9
-    row = frame[frame["p_adjusted"] <= 0.05].iloc[0]
-    values = [table[row[name]].per_query[row["measure"]] for name in ("system", "baseline")]
-    d = np.subtract(*values)
-    expected = stats.ttest_1samp(d[~np.isnan(d)], 0).confidence_interval(
-        1 - 0.05 * n_told_apart / 9
-    )
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("settings, n_bars", [
@@ -349,8 +323,8 @@ def test_no_interval_leaves_out_a_0_that_its_test_does_not(test, correction):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         values = rng.beta(1, 3, 8) + rng.exponential(0.1, (4, 8)) * (rng.random((4, 8)) < 0.6)
-        systems = {name: evaluation(one) for name, one in zip("abcd", values, strict=True)}
-        found = sg.compare(systems, test=test, correction=correction, rng=seed, n_resamples=999)
+        settings = {"test": test, "correction": correction, "rng": seed, "n_resamples": 999}
+        found = compared(*values, baseline=None, **settings)
         for row in found.to_frame().to_dict("records"):
             outside = row["ci_low"] > 0 or row["ci_high"] < 0
             assert not outside or row["p_adjusted"] <= 0.05 + 1e-9
@@ -364,15 +338,6 @@ def test_an_interval_is_stretched_to_a_0_that_the_test_holds_possible():
     assert flips["ci_low"] == 0
     back = only_row(compared(d, np.zeros(5)))
     assert (back["ci_low"], back["ci_high"]) == (-flips["ci_high"], 0)
-
-
-@pytest.mark.parametrize("test", TESTS)
-def test_two_equal_differences_prove_nothing(test):
-    found = compared([0.25, 0.5], [0.5, 0.75], test=test)
-    assert only_row(found)["p_value"] == 2 / 2**2
-    (sentence,) = found.sentences()
-    assert sentence.startswith("b and a cannot be told apart by AP")
-    assert "All differences are the same: their spread and the interval say nothing." in sentence
 
 
 @pytest.mark.parametrize("test, supposed", [
@@ -465,35 +430,21 @@ def test_hsd_of_two_measures_is_twice_that_of_one(table):
 
 # Pairing -----------------------------------------------------------------------------------------
 
-def test_queries_are_paired_by_id_in_any_order(table):
+def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
     expected = sg.compare(table, rng=0, test="wilcoxon").to_frame()
+    orders = [np.arange(50), *(np.random.default_rng(seed).permutation(50) for seed in (1, 2))]
     mixed = {
-        name: replace(
-            ev, query_ids=ev.query_ids[order],
-            per_query={measure: values[order] for measure, values in ev.per_query.items()},
-            undefined={measure: flags[order] for measure, flags in ev.undefined.items()},
-        )
-        for seed, (name, ev) in enumerate(table.items())
-        for order in [np.random.default_rng(seed).permutation(50) if seed else np.arange(50)]
+        name: taken(ev, order) for (name, ev), order in zip(table.items(), orders, strict=True)
     }
     found = sg.compare(mixed, rng=0, test="wilcoxon")
     assert found.to_frame().equals(expected)
     assert found.query_ids.tolist() == table["rough"].query_ids.tolist()
     for i, ev in enumerate(table.values()):
         np.testing.assert_array_equal(found.per_query["RR"][i], ev.per_query["RR"])
-
-
-def test_ids_of_any_kind_are_paired():
-    ids = [("q", 1), ("q", 2), "q3", 4, 5.5]
-    array = np.empty(5, dtype=object)
-    array[:] = ids
-    forth = evaluation(np.arange(5), array)
-    back = evaluation(np.arange(5)[::-1], array[::-1])
-    found = sg.compare({"forth": forth, "back": back})
+    ids = ids_of([("q", 1), ("q", 2), "q3", 4, 5.5])
+    values = np.arange(5)
+    found = sg.compare({"a": evaluation(values, ids), "b": evaluation(values[::-1], ids[::-1])})
     assert only_row(found)["ties"] == 5
-    days = np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[D]")
-    found = sg.compare({"a": evaluation([1, 0], days), "b": evaluation([0, 1], days[::-1])})
-    assert only_row(found)["ties"] == 2
 
 
 def test_columns_are_those_of_the_values(table):
@@ -523,6 +474,10 @@ def test_columns_are_those_of_the_values(table):
         assert row["ci_low"] < row["difference"] < row["ci_high"]
         assert row["ci_method"] == "t"
     assert (frame["ties"] > 0).any()
+    pairs = sg.compare(table, test=None).to_frame()  # without a baseline all pairs
+    assert [*zip(pairs["system"], pairs["baseline"], strict=True)][::3] == [
+        ("fair", "rough"), ("good", "rough"), ("good", "fair"),
+    ]
 
 
 @pytest.mark.parametrize("size, is_tie", [(4e-13, True), (-4e-13, True), (6e-13, False)])
@@ -534,8 +489,8 @@ def test_values_that_are_equal_up_to_rounding_are_tied(size, is_tie):
 @pytest.mark.parametrize("weights", [[0.5, 0, 0.25], [0, 3, 4], [0.25, 0.5, 0.5]])
 def test_tests_of_queries_of_unequal_weights_are_refused_whatever_their_scale(weights):
     systems = {name: evaluation([0.5, 1, 0.25], weights=weights) for name in "ab"}
-    one, other = [i for i in range(3) if weights[i]][:2]
-    message = f"query {one} has weight {weights[one]} and query {other} has {weights[other]}"
+    one, other = [(i, weight) for i, weight in enumerate(weights) if weight][:2]
+    message = "query {} has weight {} and query {} has {}. Use test=None".format(*one, *other)
     with pytest.raises(ValueError, match=message):
         sg.compare(systems)
     assert sg.compare(systems, test=None).table["p_value"]
@@ -552,13 +507,6 @@ def test_two_queries_show_something():
     assert found["ci_high"] == pytest.approx(0.2 + 0.1 * np.tan(0.475 * np.pi))
 
 
-def test_all_pairs_without_a_baseline(table):
-    frame = sg.compare(table, test=None).to_frame()
-    assert [*zip(frame["system"], frame["baseline"], strict=True)][::3] == [
-        ("fair", "rough"), ("good", "rough"), ("good", "fair"),
-    ]
-
-
 def test_queries_undefined_in_either_system_are_left_out_and_counted():
     found = only_row(compared([0.5, np.nan, 0.25, 1, 0], [1, 0.5, np.nan, 1, 0.25], test="t"))
     assert found["n_queries"] == 3
@@ -569,10 +517,10 @@ def test_queries_undefined_in_either_system_are_left_out_and_counted():
 
 @pytest.mark.parametrize("test", [*TESTS, None])
 def test_without_a_defined_query_there_is_no_number(test):
-    undefined = evaluation([np.nan, np.nan], name="AP(undefined=nan)")
-    both = {name: with_measure(undefined, "AP", values) for name, values in (
-        ("a", [0, 1]), ("b", [0.5, 0.75]),
-    )}
+    both = {
+        name: evaluation({"AP(undefined=nan)": [np.nan, np.nan], "AP": values})
+        for name, values in (("a", [0, 1]), ("b", [0.5, 0.75]))
+    }
     found = sg.compare(both, test=test)
     none, some = found.to_frame().to_dict("records")
     assert none["n_queries"] == 0
@@ -604,9 +552,7 @@ def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair)
     few = only_row(compared(a[5:], b[5:]))
     for scale in (1, 0.1, 7):
         weights = np.where(np.arange(40) < 5, 0, scale)
-        systems = {
-            name: evaluation(values, weights=weights) for name, values in (("a", a), ("b", b))
-        }
+        systems = {"a": evaluation(a, weights=weights), "b": evaluation(b, weights=weights)}
         found = only_row(sg.compare(systems, baseline="a", rng=0))
         assert {name: type(cell) for name, cell in found.items()} == {
             name: type(cell) for name, cell in few.items()
@@ -629,10 +575,16 @@ def test_a_sentence_says_what_was_found():
         f"{row['ci_low']:.3f} to {row['ci_high']:.3f}), p = {row['p_value']:.3g}; better for "
         "10 of 20 queries, worse for 5."
     ]
+    assert repr(found) == f"Comparison(20 queries: b - a, AP: +0.0938, p={row['p_value']:.3g})"
     assert compared(b, a, test="t").sentences()[0].startswith("b is worse than a by AP: 0.500 ag")
     assert compared(a, b, test=None).sentences()[0].startswith(
         "b against a by AP, not tested: 0.594 against 0.500, +0.094 (95 % interval"
     )
+    alike = [compared(one, one).sentences() for one in ([0.5, 1], [0.5])]
+    assert alike == [
+        ["b and a have the same AP for all 2 queries: 0.750."],
+        ["b and a have the same AP for the one query: 0.500."],
+    ]
 
 
 def test_a_sentence_does_not_hide_that_ranks_and_mean_disagree():
@@ -659,19 +611,16 @@ def test_the_sentences_of_a_table_name_the_correction(table):
     assert "not corrected for 6 tests;" in sentences[0]
 
 
-@pytest.mark.parametrize(
-    ("test", "n", "n_resamples", "reason"),
-    [
-        ("randomization", 5, 9999, "the smallest p of 5 queries that differ is 0.0625."),
-        ("wilcoxon", 5, 9999, "the smallest p of 5 queries that differ is 0.0625."),
-        ("randomization", 30, 199, "the smallest p of 199 resamples is 0.01."),
-        ("bootstrap", 30, 150, "the smallest p of 150 resamples is 0.00662."),
-        ("t", 1, 9999, "the smallest p of 1 query that differs is 1."),
-        ("randomization", 6, 9999, None),
-        ("wilcoxon", 6, 9999, None),
-        ("t", 2, 9999, None),
-    ],
-)
+@pytest.mark.parametrize("test, n, n_resamples, reason", [
+    ("randomization", 5, 9999, "the smallest p of 5 queries that differ is 0.0625."),
+    ("wilcoxon", 5, 9999, "the smallest p of 5 queries that differ is 0.0625."),
+    ("randomization", 30, 199, "the smallest p of 199 resamples is 0.01."),
+    ("bootstrap", 30, 150, "the smallest p of 150 resamples is 0.00662."),
+    ("t", 1, 9999, "the smallest p of 1 query that differs is 1."),
+    ("randomization", 6, 9999, None),
+    ("wilcoxon", 6, 9999, None),
+    ("t", 2, 9999, None),
+])
 def test_a_sentence_says_when_nothing_could_have_been_shown(test, n, n_resamples, reason):
     d = np.linspace(0.01, 0.4, n) * (-1.0) ** np.arange(n)
     level = 0.999 if n == 30 else 0.95
@@ -699,42 +648,10 @@ def test_a_correction_can_put_significance_out_of_reach():
         )
 
 
-def test_a_sentence_of_systems_alike():
-    assert compared([0.5, 1], [0.5, 1]).sentences() == [
-        "b and a have the same AP for all 2 queries: 0.750."
-    ]
-    assert compared([0.5], [0.5]).sentences() == [
-        "b and a have the same AP for the one query: 0.500."
-    ]
-
-
-def test_a_repr_shows_the_rows(pair):
-    found = compared(*pair, test="t")
-    row = only_row(found)
-    assert repr(found) == (
-        f"Comparison(40 queries: b - a, AP: {row['difference']:+.4f}, p={row['p_value']:.3g})"
-    )
-
-
 # Keeping -----------------------------------------------------------------------------------------
 
-def assert_same(one, other):
-    for field in fields(sg.Comparison):
-        a, b = getattr(one, field.name), getattr(other, field.name)
-        if field.name in ("per_query", "table"):
-            assert list(a) == list(b)
-            for name in a:
-                np.testing.assert_array_equal(a[name], b[name], strict=True)
-                assert [*map(type, a[name])] == [*map(type, b[name])]
-        else:
-            assert type(a) is type(b)
-            np.testing.assert_array_equal(a, b)
-            assert getattr(a, "dtype", None) == getattr(b, "dtype", None)
-
-
 def test_json_and_pickles_give_the_same_back(table, tmp_path):
-    ids = np.empty(3, dtype=object)
-    ids[:] = [("q", 1), "q2", 0.1]
+    ids = ids_of([("q", 1), "q2", 0.1])
     weighted = {
         name: evaluation(values, ids, [0.1, 2, 3])
         for name, values in (("a", [0.1, 0.2, 0.3]), ("b", [1 / 3, 0.5, np.nan]))
@@ -756,22 +673,18 @@ def test_json_and_pickles_give_the_same_back(table, tmp_path):
             sg.Comparison.from_json(found.to_json()), sg.Comparison.from_json(path),
             pickle.loads(pickle.dumps(found)),
         ):
-            assert_same(again, found)
+            assert_same_report(again, found)
             assert again.sentences() == found.sentences()
             assert again.to_frame().equals(found.to_frame())
 
 
-def test_csv_holds_the_frame(table, tmp_path):
+def test_csv_holds_the_frame_and_markdown_and_latex_a_row_a_test(table, tmp_path):
     found = sg.compare(table, baseline="rough", rng=0)
     path = tmp_path / "comparison.csv"
     assert found.to_csv(path) is None
     assert path.read_text() == found.to_csv()
     again = pd.read_csv(path)
     pd.testing.assert_frame_equal(again, found.to_frame(), check_dtype=False, rtol=1e-15)
-
-
-def test_markdown_and_latex_have_a_row_a_test(table):
-    found = sg.compare(table, baseline="rough", rng=0)
     head, line, *rows = found.to_markdown().splitlines()
     assert [cell.strip() for cell in head.strip("|").split("|")] == [
         "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
@@ -794,55 +707,47 @@ def test_markdown_and_latex_have_a_row_a_test(table):
 GOOD = evaluation([0.5, 1, 0.25])
 
 
-@pytest.mark.parametrize(
-    ("systems", "error", "message"),
-    [
-        ({}, ValueError, r"evaluations has 0 systems: give at least two"),
-        ({"a": GOOD}, ValueError, r"evaluations has 1 system: give at least two"),
-        ([GOOD, GOOD], TypeError, r"evaluations must be a mapping .*got list"),
-        ({"a": GOOD, 1: GOOD}, TypeError, r"named by text; got the name 1"),
-        ({"a": GOOD, "b": [0.5, 1]}, TypeError, r"evaluations\['b'\] must be an Evaluation"),
-        ({"a": GOOD, "b": evaluation([1, 0], [0, 1])}, ValueError,
-         r"^'b' lacks 1 of the 3 queries of 'a', 2 among them"),
-        ({"a": evaluation([1], [2]), "b": GOOD}, ValueError,
-         r"^'a' lacks 2 of the 3 queries of 'b', 0 among them"),
-        ({"a": GOOD, "b": evaluation([1, 0, 1], ["0", "1", "2"])}, ValueError,
-         r"^'b' lacks 3 of the 3 queries of 'a', 0 among them; its own are such as '0'.*type"),
-        ({"a": GOOD, "b": evaluation([1, 0, 1, 1], [0, 1, 2, 1])}, ValueError,
-         r"^'b' has query 1 more than once"),
-        ({"a": GOOD, "b": evaluation([1, 0, 1], name="RR")}, ValueError,
-         r"^'b' lacks the measure AP of 'a'; it has RR"),
-        ({"a": GOOD, "b": with_measure(GOOD, "RR", [1, 1, 1])}, ValueError,
-         r"^'a' lacks the measure RR of 'b'; it has AP"),
-        ({"a": GOOD, "b": evaluation([1, 0, 1], weights=[1, 1, 2])}, ValueError,
-         r"^'b' has other weights than 'a' for 1 queries: query 2 has 2, there 1"),
-        ({name: evaluation([1, 0, 1], weights=[0, 3, 2]) for name in "ab"}, ValueError,
-         r"query 1 has weight 3 and query 2 has 2. Use test=None"),
-    ],
-)
+@pytest.mark.parametrize("systems, error, message", [
+    ({}, ValueError, r"evaluations has 0 systems: give at least two"),
+    ({"a": GOOD}, ValueError, r"evaluations has 1 system: give at least two"),
+    ([GOOD, GOOD], TypeError, r"evaluations must be a mapping .*got list"),
+    ({"a": GOOD, 1: GOOD}, TypeError, r"named by text; got the name 1"),
+    ({"a": GOOD, "b": [0.5, 1]}, TypeError, r"evaluations\['b'\] must be an Evaluation"),
+    ({"a": GOOD, "b": evaluation([1, 0], [0, 1])}, ValueError,
+     r"^'b' lacks 1 of the 3 queries of 'a', 2 among them"),
+    ({"a": evaluation([1], [2]), "b": GOOD}, ValueError,
+     r"^'a' lacks 2 of the 3 queries of 'b', 0 among them"),
+    ({"a": GOOD, "b": evaluation([1, 0, 1], ["0", "1", "2"])}, ValueError,
+     r"^'b' lacks 3 of the 3 queries of 'a', 0 among them; its own are such as '0'.*type"),
+    ({"a": GOOD, "b": evaluation([1, 0, 1, 1], [0, 1, 2, 1])}, ValueError,
+     r"^'b' has query 1 more than once"),
+    ({"a": GOOD, "b": evaluation({"RR": [1, 0, 1]})}, ValueError,
+     r"^'b' lacks the measure AP of 'a'; it has RR"),
+    ({"a": GOOD, "b": evaluation({"AP": [1, 0, 1], "RR": [1, 1, 1]})}, ValueError,
+     r"^'a' lacks the measure RR of 'b'; it has AP"),
+    ({"a": GOOD, "b": evaluation([1, 0, 1], weights=[1, 1, 2])}, ValueError,
+     r"^'b' has other weights than 'a' for 1 queries: query 2 has 2, there 1"),
+])
 def test_systems_that_cannot_be_compared_are_refused(systems, error, message):
     with pytest.raises(error, match=message):
         sg.compare(systems)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"baseline": "bm24"}, ValueError,
-         r"baseline must be one of the systems \['bm25', 'lgbm'\]; got 'bm24'. Did you mean 'bm25"),
-        ({"baseline": 3}, ValueError, r"baseline must be one of .*; got 3\.$"),
-        ({"test": "anova"}, ValueError, r"test must be one of \['randomization', 't', .*'anova'"),
-        ({"correction": "sidak"}, ValueError, r"correction must be one of \['holm', .*'sidak'"),
-        ({"test": ["t"]}, ValueError, r"test must be one of"),
-        ({"test": "t", "correction": "hsd"}, ValueError,
-         "correction='hsd' is a randomization test; test is 't'"),
-        ({"level": 95}, ValueError, r"level must be .*95"),
-        ({"level": "high"}, ValueError, r"level must be .*'high'"),
-        ({"n_resamples": 0}, ValueError, r"n_resamples must be at least 100"),
-        ({"n_resamples": 9.5}, ValueError, r"n_resamples must be a whole number"),
-        ({"rng": 1.5}, TypeError, r"rng must be .*1.5"),
-    ],
-)
+@pytest.mark.parametrize("arguments, error, message", [
+    ({"baseline": "bm24"}, ValueError,
+     r"baseline must be one of the systems \['bm25', 'lgbm'\]; got 'bm24'. Did you mean 'bm25"),
+    ({"baseline": 3}, ValueError, r"baseline must be one of .*; got 3\.$"),
+    ({"test": "anova"}, ValueError, r"test must be one of \['randomization', 't', .*'anova'"),
+    ({"correction": "sidak"}, ValueError, r"correction must be one of \['holm', .*'sidak'"),
+    ({"test": ["t"]}, ValueError, r"test must be one of"),
+    ({"test": "t", "correction": "hsd"}, ValueError,
+     "correction='hsd' is a randomization test; test is 't'"),
+    ({"level": 95}, ValueError, r"level must be .*95"),
+    ({"level": "high"}, ValueError, r"level must be .*'high'"),
+    ({"n_resamples": 0}, ValueError, r"n_resamples must be at least 100"),
+    ({"n_resamples": 9.5}, ValueError, r"n_resamples must be a whole number"),
+    ({"rng": 1.5}, TypeError, r"rng must be .*1.5"),
+])
 def test_bad_settings_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         sg.compare({"bm25": GOOD, "lgbm": GOOD}, **arguments)

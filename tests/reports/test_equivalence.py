@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from small_reports import evaluation, of_values, systems
+from small_reports import compared, evaluation, of_values, systems
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
 import skgraded as sg
-
-
-def compared(*values, **settings):
-    return sg.compare(of_values(*values), **settings)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 60])
@@ -19,7 +15,7 @@ def test_p_is_that_of_statsmodels(n, margin):
     values = np.random.default_rng(n).beta(2, 2, (2, n))
     values[1] = values[0] + (values[1] - 0.5) / 10
     p, (_, p_low, _), _ = ttost_paired(values[1], values[0], -margin, margin)
-    found = compared(*values, rng=0)
+    found = compared(*values)
     assert found.equivalence(margin).table["p_value"] == pytest.approx([p], abs=1e-12)
     assert found.noninferiority(margin).table["p_value"] == pytest.approx([p_low], abs=1e-12)
 
@@ -55,9 +51,8 @@ def test_no_interval_within_the_margins_is_left_unshown(correction, question):
 
 def test_the_interval_of_one_test_has_the_level_of_90_percent():
     values = np.random.default_rng(0).beta(2, 2, (2, 30))
-    low, high = sg.Summary.of(
-        evaluation({"AP": values[1] - values[0]})
-    ).confidence_interval(0.9)["AP"]
+    differences = evaluation({"AP": values[1] - values[0]})
+    low, high = differences.confidence_interval(0.9, method="t")["AP"]
     table = compared(*values).equivalence(0.01).table
     assert (table["ci_low"][0], table["ci_high"][0]) == pytest.approx((low, high))
 
@@ -73,7 +68,7 @@ def test_the_sentences():
         "0.0003 to 0.0017), p < 0.0001, of 40 queries."
     )
     assert not_worse.startswith("b is not worse than a by AP by more than 0.01: ")
-    found = compared(np.full(40, 0.5), 0.48 + 10 * d, np.full(40, 0.5))
+    found = compared(np.full(40, 0.5), 0.48 + 10 * d, np.full(40, 0.5), baseline=None)
     said = found.equivalence(0.01).sentences()
     assert said[0].startswith("b may differ from a by AP by more than 0.01: 0.4900 against 0.5000")
     assert "after Holm's correction over 3 tests, of 40 queries." in said[0]
@@ -106,14 +101,6 @@ def test_equal_differences_and_single_queries(values, margin, p):
     table = compared(np.zeros(len(values)), values).equivalence(margin).table
     assert table["p_value"] == pytest.approx([p], nan_ok=True)
     assert compared(np.zeros(len(values)), values).equivalence(margin).sentences()
-
-
-def test_queries_that_do_not_count_are_left_out():
-    with_nan = compared([0, 0, 0, 0.5], [0.1, 0.2, 0.15, np.nan]).equivalence(0.3).table
-    assert with_nan["n_queries"] == [3]
-    assert with_nan["p_value"] == compared(
-        [0, 0, 0], [0.1, 0.2, 0.15]
-    ).equivalence(0.3).table["p_value"]
 
 
 def test_tables():
@@ -154,7 +141,10 @@ def test_weights_and_low_levels_are_refused():
         sg.compare(systems(["a", "b"], 20), level=0.5).equivalence(0.1)
 
 
-def test_queries_undefined_in_both_are_counted():
+def test_queries_without_a_value_are_left_out_and_those_undefined_in_both_counted():
+    with_nan = compared([0, 0, 0, 0.5], [0.1, 0.2, 0.15, np.nan]).equivalence(0.3).table
+    without = compared([0, 0, 0], [0.1, 0.2, 0.15]).equivalence(0.3).table
+    assert with_nan["n_queries"] == [3] and with_nan["p_value"] == without["p_value"]
     values = np.random.default_rng(0).beta(2, 2, (2, 8))
     values[:, 5] = 0
     flags = {"AP": np.arange(8) == 5}

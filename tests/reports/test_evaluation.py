@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from queries import random_queries
+from small_reports import assert_same_report, evaluation, ids_of
 
 import skgraded as sg
 from skgraded.reports.write.tables import cell_text
@@ -39,6 +40,9 @@ def test_weights_count_in_means_only():
     np.testing.assert_array_equal(ev.per_query["AP"], [1, 0, 1 / 2])
     assert ev.mean()["AP"] == pytest.approx((4 * 1 + 1 * 1 / 2) / 5)
     assert ev.to_frame()["weight"].tolist() == [4, 0, 1]
+    weight = [0.1, 0.1, 0.1, 3, 3, 3, 7e300]  # that of a query does not depend on the others
+    ev = sg.evaluate([1] * 7, [1] * 7, qid=[1, 1, 1, 2, 2, 2, 3], sample_weight=weight)
+    np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
 
 
 def test_groups_and_judgments_serve_as_queries():
@@ -61,12 +65,6 @@ def test_default_measures_are_ndcng_and_mu_map_and_none_may_be_twice():
     assert list(sg.evaluate(Y_TRUE, Y_SCORE, qid=QID).mean()) == ["NDCNG@10", "MuAP"]
     with pytest.raises(ValueError, match="AP twice"):
         sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "map"])
-
-
-def test_the_weight_of_a_query_does_not_depend_on_the_others():
-    weight = [0.1, 0.1, 0.1, 3, 3, 3, 7e300]
-    ev = sg.evaluate([1] * 7, [1] * 7, qid=[1, 1, 1, 2, 2, 2, 3], sample_weight=weight)
-    np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
 
 
 # Segments, best and worst ------------------------------------------------------------------------
@@ -102,7 +100,9 @@ def test_what_is_taken_unasked():
     assert unasked.to_json() == asked.to_json()
 
 
-def test_a_summary_has_a_row_a_measure(five):
+def test_a_summary_has_a_row_a_measure_and_is_the_same_each_time(five):
+    assert five.summary(method="bootstrap").equals(five.summary(method="bootstrap"))
+    assert not five.summary(method="bootstrap").equals(five.summary(method="bootstrap", rng=1))
     frame = five.summary(0.9, method="t")
     assert frame.columns.tolist() == [
         "measure", "mean", "ci_low", "ci_high", "method", "n_queries", "n_undefined",
@@ -126,28 +126,17 @@ def test_a_summary_counts_the_queries_that_are_in_the_mean():
     np.testing.assert_allclose(found["mean"], [(1 * 1 + 3 * 1 / 2) / 4])
 
 
-def test_a_summary_is_the_same_each_time(five):
-    assert five.summary(method="bootstrap").equals(five.summary(method="bootstrap"))
-    assert not five.summary(method="bootstrap").equals(five.summary(method="bootstrap", rng=1))
+IN_ORDER = list(SEGMENT.values())
 
 
-def segments_given(kind):
-    pl = pytest.importorskip("polars")
-    in_order = list(SEGMENT.values())
-    by_id = pd.Series(SEGMENT)
-    return {
-        "list": in_order,
-        "array": np.array(in_order),
-        "polars": pl.Series(in_order),
-        "categories": pd.Categorical(in_order),
-        "mapping": SEGMENT | {"q9": "elsewhere"},
-        "series": by_id.iloc[::-1],
-    }[kind]
-
-
-@pytest.mark.parametrize("kind", ["list", "array", "polars", "categories", "mapping", "series"])
-def test_a_segment_is_summed_up_as_its_queries_alone(five, kind):
-    frame = five.summary(by=segments_given(kind), method="t")
+@pytest.mark.parametrize("by", [
+    IN_ORDER, np.array(IN_ORDER), pd.Categorical(IN_ORDER), "polars",
+    SEGMENT | {"q9": "elsewhere"}, pd.Series(SEGMENT).iloc[::-1],
+], ids=["list", "array", "categories", "polars", "mapping", "series"])
+def test_a_segment_is_summed_up_as_its_queries_alone(five, by):
+    if isinstance(by, str):
+        by = pytest.importorskip(by).Series(IN_ORDER)
+    frame = five.summary(by=by, method="t")
     assert frame["segment"].tolist() == ["head", "head", "tail", "tail"]
     rr = frame[frame["measure"] == "RR"].set_index("segment")
     np.testing.assert_allclose(rr["mean"], [(1 + 3 / 3) / 4, (2 / 2 + 0 + 5) / 11])
@@ -160,29 +149,23 @@ def test_a_segment_is_summed_up_as_its_queries_alone(five, kind):
     assert (rr.loc["head", "ci_low"], rr.loc["head", "ci_high"]) == (low, high)
 
 
-@pytest.mark.parametrize(
-    ("by", "error", "message"),
-    [
-        ({"q1": "a", "q2": "b"}, ValueError, "by has no segment for query 'q3'"),
-        (["a", "b"], ValueError, "by has 2 segments, but there are 5 queries"),
-        (["a", None, "b", "b", "b"], ValueError, "no segment for query 'q2': it is None"),
-        ({**SEGMENT, "q4": np.nan}, ValueError, "no segment for query 'q4': it is nan"),
-        ("topic", TypeError, "by must be an array .* or a mapping .*; got 'topic'"),
-        (set(SEGMENT), TypeError, "by must be an array"),
-    ],
-)
+@pytest.mark.parametrize("by, error, message", [
+    ({"q1": "a", "q2": "b"}, ValueError, "by has no segment for query 'q3'"),
+    (["a", "b"], ValueError, "by has 2 segments, but there are 5 queries"),
+    (["a", None, "b", "b", "b"], ValueError, "no segment for query 'q2': it is None"),
+    ({**SEGMENT, "q4": np.nan}, ValueError, "no segment for query 'q4': it is nan"),
+    ("topic", TypeError, "by must be an array .* or a mapping .*; got 'topic'"),
+    (set(SEGMENT), TypeError, "by must be an array"),
+    (pd.Series(IN_ORDER), ValueError, "no segment for query 'q1'"),  # by query, not by position
+    (pd.Series("all", index=["q1", *IDS]), ValueError, "its index has 'q1' twice"),
+    (pd.DataFrame(SEGMENT, index=[0]).T, TypeError, "by is a frame"),
+])
 def test_segments_that_do_not_fit_are_refused(five, by, error, message):
     with pytest.raises(error, match=message):
         five.summary(by=by)
 
 
-def test_a_series_of_segments_is_looked_up_by_query_never_by_position(five):
-    with pytest.raises(ValueError, match="no segment for query 'q1'"):
-        five.summary(by=pd.Series(list(SEGMENT.values())))
-    with pytest.raises(ValueError, match="its index has 'q1' twice"):
-        five.summary(by=pd.Series("all", index=["q1", *IDS]))
-    with pytest.raises(TypeError, match="by is a frame"):
-        five.summary(by=pd.DataFrame(SEGMENT, index=[0]).T)
+def test_a_series_of_segments_is_looked_up_by_query():
     pairs = [("de", 1), ("de", 1), ("fr", 1), ("fr", 1)]
     ev = sg.evaluate([1, 0, 1, 0], [1, 2, 2, 1], qid=pairs, measures="rr")
     by = pd.Series([7, 8], index=pd.MultiIndex.from_tuples([("fr", 1), ("de", 1)]))
@@ -203,23 +186,6 @@ def test_the_worst_come_lowest_first_and_the_best_highest_first(five):
 
 
 # Parts -------------------------------------------------------------------------------------------
-
-def assert_same(found, expected):
-    assert type(found) is type(expected)
-    assert found.query_ids.dtype == expected.query_ids.dtype
-    ids, expected_ids = found.query_ids.tolist(), expected.query_ids.tolist()
-    assert list(map(type, ids)) == list(map(type, expected_ids)) and ids == expected_ids
-    for name in ("per_query", "undefined"):
-        values, expected_values = getattr(found, name), getattr(expected, name)
-        assert list(values) == list(expected_values)
-        for measure in values:
-            assert values[measure].dtype == expected_values[measure].dtype
-            np.testing.assert_array_equal(values[measure], expected_values[measure], strict=True)
-    assert (found.weights is None) == (expected.weights is None)
-    if found.weights is not None:
-        np.testing.assert_array_equal(found.weights, expected.weights, strict=True)
-    np.testing.assert_equal(found.mean(), expected.mean())
-
 
 ID_KINDS = {
     "int": lambda i: i,
@@ -249,8 +215,8 @@ def test_the_whole_is_the_concat_of_its_parts(kind, weighted):
         )
 
     parts = [of((number >= low) & (number < high)) for low, high in ((0, 4), (4, 5), (5, 30))]
-    assert_same(sg.Evaluation.concat(parts), of(slice(None)))
-    assert_same(sg.Evaluation.concat(iter(parts[:1])), parts[0])
+    assert_same_report(sg.Evaluation.concat(parts), of(slice(None)))
+    assert_same_report(sg.Evaluation.concat(iter(parts[:1])), parts[0])
 
 
 def one_query(query, measures="ap", **kwargs):
@@ -264,20 +230,23 @@ def test_ids_of_several_types_stay_and_measures_may_come_in_another_order():
     assert list(found.per_query) == ["AP", "Precision@1"]
 
 
-@pytest.mark.parametrize(
-    ("parts", "error", "message"),
-    [
-        (lambda: [], ValueError, "concat got no part"),
-        (lambda: [one_query(1), 3], TypeError, "concat takes Evaluations; part 1 is a int"),
-        (lambda: [one_query("a"), one_query("b"), one_query("a")], ValueError,
-         "1 are in more than one: 'a'"),
-        (lambda: [one_query(1), one_query(1.0)], ValueError, "in more than one: 1.0"),
-        (lambda: [one_query(1), one_query(2, ["ap", "rr"])], ValueError,
-         r"RR is in only one of part 0 \(AP\) and part 1 \(AP, RR\)"),
-        (lambda: [one_query(1), one_query(2, sample_weight=[1, 1])], ValueError,
-         "Part 1 of concat has weights, unlike part 0"),
-    ],
-)
+@pytest.mark.parametrize("parts, error, message", [
+    (lambda: [], ValueError, "concat got no part"),
+    (lambda: [one_query(1), 3], TypeError, "concat takes Evaluations; part 1 is a int"),
+    (lambda: [one_query("a"), one_query("b"), one_query("a")], ValueError,
+     "1 are in more than one: 'a'"),
+    (lambda: [one_query(1), one_query(1.0)], ValueError, "in more than one: 1.0"),
+    (lambda: [one_query(1), one_query(2, ["ap", "rr"])], ValueError,
+     r"RR is in only one of part 0 \(AP\) and part 1 \(AP, RR\)"),
+    (lambda: [one_query(1), one_query(2, sample_weight=[1, 1])], ValueError,
+     "Part 1 of concat has weights, unlike part 0"),
+    (lambda: [evaluation({"RR": [1] * 7}, "abcdefg")] * 2, ValueError,
+     "; 7 are in more than one: 'a', 'b', 'c', 'd', 'e', …"),
+    (lambda: [evaluation({"RR": [1] * 5}, "abcde")] * 2, ValueError,
+     "; 5 are in more than one: 'a', 'b', 'c', 'd', 'e'[.]"),
+    (lambda: [sg.evaluate([1] * 8, [1] * 8, group=[1] * 8, measures="ap")] * 2, ValueError,
+     r"8 are in more than one: 0, 1, 2, 3, 4, …\. .* use qid"),
+])
 def test_parts_that_do_not_fit_are_refused(parts, error, message):
     with pytest.raises(error, match=message):
         sg.Evaluation.concat(parts())
@@ -298,7 +267,7 @@ def test_json_gives_back_the_same(kind):
             q.y_true, q.y_score, qid=ID_KINDS[kind](q.qid), sample_weight=sample_weight,
             measures=["ap(undefined=nan)", "mu_map", "kendalltau(undefined=nan)"],
         )
-        assert_same(through_json(ev), ev)
+        assert_same_report(through_json(ev), ev)
 
 
 def test_json_gives_back_ids_of_any_plain_type():
@@ -309,7 +278,7 @@ def test_json_gives_back_ids_of_any_plain_type():
     assert list(map(type, found)) == [str, int, float, tuple, float, int, str, int, bool]
     assert list(map(type, found[3][1])) == [bool, float]
     two = sg.evaluate([1, 1], [1, 1], qid=np.array([True, False]), measures="ap")
-    assert_same(through_json(two), two)
+    assert_same_report(through_json(two), two)
 
 
 def test_json_is_of_the_standard_and_a_file_of_it_is_read(tmp_path):
@@ -321,10 +290,12 @@ def test_json_is_of_the_standard_and_a_file_of_it_is_read(tmp_path):
     assert json.loads(ev.to_json(), parse_constant=refuse)["kind"] == "Evaluation"
     for path in (tmp_path / "ev.json", str(tmp_path / "other.json")):
         assert ev.to_json(path) is None
-        assert_same(sg.Evaluation.from_json(path), ev)
+        assert_same_report(sg.Evaluation.from_json(path), ev)
 
 
-def test_json_says_which_id_it_cannot_write():
+def test_json_says_what_it_cannot_write(five):
+    with pytest.raises(ValueError, match="Out of range float values"):
+        replace(five, per_query={"RR": np.full(5, np.inf)}).to_json()
     ev = sg.evaluate([1], [1], qid=[frozenset("ab")], measures="ap")
     with pytest.raises(TypeError, match=r"no form of the query id frozenset\(.*of type frozenset"):
         ev.to_json()
@@ -339,12 +310,7 @@ def test_json_names_its_format_and_the_versions_it_was_made_with(five):
     with pytest.raises(ValueError, match="has the format 4, but .* install the newest"):
         sg.Evaluation.from_json(json.dumps(written | {"format": 4}))
     del written["format"], written["versions"]  # as in the first format
-    assert_same(sg.Evaluation.from_json(json.dumps(written)), five)
-
-
-def test_json_has_no_infinite_values(five):
-    with pytest.raises(ValueError, match="Out of range float values"):
-        replace(five, per_query={"RR": np.full(5, np.inf)}).to_json()
+    assert_same_report(sg.Evaluation.from_json(json.dumps(written)), five)
 
 
 def test_csv_has_all_digits(tmp_path, five):
@@ -364,15 +330,14 @@ def cells_of(line, by=r"\|"):
     return [cell.strip() for cell in re.split(rf"(?<!\\){by}", line.strip("| "))]
 
 
-AWKWARD = ["a|b", "50%", "x_1", "R&D <b>", "{$#~^}\\", "007", "two\nlines", "_x_",
-           "[3mm]"]
+AWKWARD = ["a|b", "50%", "x_1", "R&D <b>", "{$#~^}\\", "007", "two\nlines", "_x_", "[3mm]"]
 
 
 @pytest.fixture
 def awkward():
     values = np.array([1, 0.5, 1 / 3, np.nan, 1e-9, 0, 0.25, 1, 0.5])
     none = np.isnan(values)
-    return sg.Evaluation(np.array(AWKWARD, dtype=object), {"AP": values}, {"AP": none})
+    return sg.Evaluation(ids_of(AWKWARD), {"AP": values}, {"AP": none})
 
 
 def test_markdown_is_a_table_whatever_the_ids_are(awkward):
@@ -409,6 +374,8 @@ def test_tables_are_summaries_unless_by_query(five):
     ]
     of_rr = [line for line in five.to_latex().splitlines() if line.startswith("RR &")]
     assert [cells_of(line, "&")[:2] for line in of_rr] == [["RR", f"{8 / 15:.4f}"]]
+    found = one_query(0.123456).to_markdown(per_query=True)  # ids are never rounded
+    assert cells_of(found.splitlines()[2]) == ["0.123456", "1.0000"]
 
 
 @pytest.mark.parametrize("value, text", [
@@ -418,11 +385,6 @@ def test_tables_are_summaries_unless_by_query(five):
 ])
 def test_what_is_small_is_not_written_as_zero(value, text):
     assert cell_text(value, 4) == text
-
-
-def test_ids_are_never_rounded_in_tables():
-    found = one_query(0.123456).to_markdown(per_query=True)
-    assert cells_of(found.splitlines()[2]) == ["0.123456", "1.0000"]
 
 
 # Dates, which tolist makes numbers of ------------------------------------------------------------
@@ -435,15 +397,10 @@ def dated():
     return sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=np.repeat(DAYS, 2), measures="rr")
 
 
-def test_dates_stay_dates_in_json_and_pages(dated):
-    assert_same(through_json(dated), dated)
+def test_dates_stay_dates_in_json_and_pages_and_those_in_tuples_are_no_numbers(dated):
+    assert_same_report(through_json(dated), dated)
     assert '"ids":["2026-01-02T00:00:00.000000000"' in dated.to_html()
-
-
-def test_tuples_of_dates_are_no_numbers(dated):
-    ids = np.empty(2, dtype=object)
-    ids[:] = [("a", day) for day in DAYS]
-    pairs = replace(dated, query_ids=ids)
+    pairs = replace(dated, query_ids=ids_of([("a", day) for day in DAYS]))
     with pytest.raises(TypeError, match="no form of the query id .*2026-01-02"):
         pairs.to_json()
     assert "2026-01-02" in pairs.to_html()
@@ -456,15 +413,3 @@ def test_segments_are_found_by_dates(dated):
         dated.summary(by={DAYS[0]: "a"})
     with pytest.raises(ValueError, match="2 are in more than one: .*2026-01-02.*2026-01-01"):
         sg.Evaluation.concat([dated, dated])
-
-
-def test_of_many_queries_in_two_parts_five_are_named():
-    part = sg.evaluate(np.ones(7), np.ones(7), qid=list("abcdefg"), measures="rr")
-    with pytest.raises(ValueError, match="; 7 are in more than one: 'a', 'b', 'c', 'd', 'e', …"):
-        sg.Evaluation.concat([part, part])
-    numbered = sg.evaluate(np.ones(8), np.ones(8), group=np.ones(8, int), measures="ap")
-    with pytest.raises(ValueError, match=r"8 are in more than one: 0, 1, 2, 3, 4, …\. .* use qid"):
-        sg.Evaluation.concat([numbered, numbered])
-    few = sg.evaluate(np.ones(5), np.ones(5), qid=list("abcde"), measures="rr")
-    with pytest.raises(ValueError, match="; 5 are in more than one: 'a', 'b', 'c', 'd', 'e'[.]"):
-        sg.Evaluation.concat([few, few])

@@ -9,17 +9,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from small_reports import HOSTILE, cross_evaluation, evaluation, systems
+from small_reports import HOSTILE, cross_evaluation, evaluation, rows_of, systems
 
 import skgraded as sg
-from skgraded.reports.write.charts import (
-    charted,
-    difference_charts,
-    forest,
-    heat_map,
-    interval_mark,
-    level_chart,
-)
+from skgraded.reports.write import charts
 from skgraded.reports.write.comparison_html import comparison_fragment
 
 VOID = {"meta", "link", "br", "input"}
@@ -87,10 +80,20 @@ def twenty():
     return cmp, Page(cmp.to_html())
 
 
+def minus(value):
+    return f"{value:.4f}".replace("-", "−")
+
+
+def minus_plus(value):
+    return minus(value) if value <= 0 else f"+{value:.4f}"
+
+
 # Every page --------------------------------------------------------------------------------------
 
-def test_a_page_asks_the_network_for_nothing(reports):
-    for _, html in reports:
+def test_a_page_asks_the_network_for_nothing_and_is_the_same_each_time(reports):
+    for report, html in reports:
+        assert report.to_html() == html
+        assert report._repr_html_() == report._repr_html_()
         page = Page(html)
         for _, attributes in page.elements:
             for name in ("src", "srcset", "action", "data", "poster"):
@@ -123,12 +126,6 @@ def test_a_page_can_be_walked_by_a_screen_reader(reports):
             assert svg["aria-hidden"] == "true"  # each stands beside its numbers
 
 
-def test_the_same_report_gives_the_same_page(reports):
-    for report, page in reports:
-        assert report.to_html() == page
-        assert report._repr_html_() == report._repr_html_()
-
-
 # Evaluation --------------------------------------------------------------------------------------
 
 def test_the_summary_stands_in_the_page_without_the_script():
@@ -144,10 +141,7 @@ def test_the_summary_stands_in_the_page_without_the_script():
     assert "95 % intervals by Student's t" in page.text("caption")
     assert "5 queries, 2 measures" in page.text("header")
     assert "−1 0 1" in page.text("thead")
-
-
-def minus(value):
-    return f"{value:.4f}".replace("-", "−")
+    assert "0 0.5 1" in Page(evaluation({"AP": [1, 1]}).to_html()).text("thead")
 
 
 def test_the_data_are_the_values_of_the_queries():
@@ -166,7 +160,7 @@ def test_the_data_are_the_values_of_the_queries():
     }
 
 
-def test_of_very_many_queries_the_worst_and_the_best_are_kept_and_the_page_says_so():
+def test_of_more_than_2000_queries_the_worst_and_the_best_are_kept_and_the_page_says_so():
     values = np.random.default_rng(0).random(3_000)
     page = Page(evaluation({"AP": values}).to_html())
     ranked = np.argsort(values)
@@ -177,9 +171,6 @@ def test_of_very_many_queries_the_worst_and_the_best_are_kept_and_the_page_says_
         "There are 3,000 queries; the table holds 2,000 of them: the 1,000 lowest and the 1,000 "
         "highest by AP." in page.text("p")
     )
-
-
-def test_up_to_2000_queries_are_all_in_the_table():
     for n in (2_000, 2_001):
         page = Page(evaluation({"AP": np.linspace(0, 1, n)}).to_html())
         assert len(page.data["ids"]) == 2_000
@@ -198,9 +189,7 @@ def test_tables_are_sorted_by_all_digits_and_what_is_nan_comes_last():
     ev = evaluation({"AP": [0.25, 0.5]})
     low = ev.summary()["ci_low"][0]
     assert sort_keys(ev.to_html()) == ["0.375", repr(float(low)), "2.0", "0.0", "0.375"]
-
-
-def test_an_interval_of_one_query_and_values_that_are_all_missing_are_unknown():
+    # intervals of one query and of none are unknown
     assert "AP 0.5000 unknown 1 0" in Page(evaluation({"AP": [0.5]}).to_html()).text("tr")
     ev = evaluation({"AP": [math.nan, math.nan]}, undefined={"AP": np.array([True, True])})
     page = Page(ev.to_html())
@@ -245,10 +234,6 @@ def test_the_comparison_stands_in_the_page_without_the_script():
     )
 
 
-def minus_plus(value):
-    return minus(value) if value <= 0 else f"+{value:.4f}"
-
-
 def test_the_data_are_the_values_of_two_systems_which_have_no_matrix_of_pairs():
     cmp = compared(["new", "old"], n_queries=4)
     page = Page(cmp.to_html())
@@ -260,29 +245,24 @@ def test_the_data_are_the_values_of_two_systems_which_have_no_matrix_of_pairs():
     np.testing.assert_allclose(data["values"][1], cmp.per_query["MuAP"], rtol=1e-5)
 
 
-def test_columns_that_a_comparison_has_not_are_left_out():
-    def headings(**kwargs):
-        page = Page(compared(measures=["AP"], **kwargs).to_html())
-        return page.text("thead")
-
-    everything = headings()
-    assert "p p corrected" in everything and "System Measure" in everything
-    assert "p Wins" in headings(correction=None)
-    assert "Interval Wins" in headings(test=None)
-    assert "System Baseline Measure" in headings(baseline=None)
-
-
-@pytest.mark.parametrize("settings, text", [
-    ({"test": None}, "30 queries; no test."),
-    ({"test": "t", "correction": None}, "30 queries; paired t-test, 2 tests, not corrected."),
+@pytest.mark.parametrize("settings, method, columns", [
+    ({}, "30 queries; randomization test", ["System Measure", "p p corrected"]),
+    ({"test": None}, "30 queries; no test.", ["Interval Wins"]),
+    ({"test": "t", "correction": None}, "30 queries; paired t-test, 2 tests, not corrected.",
+     ["p Wins"]),
     ({"correction": "fdr_bh", "test": "wilcoxon"},
-     "Wilcoxon signed-rank test, false discovery rate (Benjamini-Hochberg) over 2 tests."),
-    ({"test": "bootstrap", "correction": "bonferroni", "measures": ["AP"]}, "bootstrap test."),
-    ({"baseline": None}, "All pairs. 30 queries"),
-    ({"test": None, "weights": np.arange(30.0)}, "30 queries, weighted; no test."),
+     "Wilcoxon signed-rank test, false discovery rate (Benjamini-Hochberg) over 2 tests.", []),
+    ({"test": "bootstrap", "correction": "bonferroni", "measures": ["AP"]}, "bootstrap test.", []),
+    ({"baseline": None}, "All pairs. 30 queries", ["System Baseline Measure"]),
+    ({"test": None, "weights": np.arange(30.0)}, "30 queries, weighted; no test.", []),
 ])
-def test_the_page_names_its_method(settings, text):
-    assert text in Page(compared(**settings).to_html()).text("header")
+def test_the_page_names_its_method_and_leaves_out_columns_that_a_comparison_has_not(
+    settings, method, columns
+):
+    page = Page(compared(**settings).to_html())
+    assert method in page.text("header")
+    for headings in columns:
+        assert headings in page.text("thead")
 
 
 def test_of_very_many_queries_the_largest_losses_and_wins_are_kept():
@@ -331,7 +311,7 @@ def test_a_pair_that_is_turned_says_the_same():
         }
         for i in range(8) for j in range(8) if i < j
     ]
-    found, note = charted(rows)
+    found, note = charts.charted(rows)
     assert [one["baseline"] for one in found] == [f"s{i}" for i in range(6, -1, -1)]
     turned = found[-1]
     assert (turned["system"], turned["baseline"], turned["wins"], turned["losses"]) == (
@@ -340,13 +320,13 @@ def test_a_pair_that_is_turned_says_the_same():
     assert (turned["difference"], turned["ci_low"], turned["ci_high"]) == (0, -0.02, 0.05)
     assert turned["mean"] == 7 / 30 and turned["baseline_mean"] == 0
     assert note == "Of 28 pairs 7 of the best system by this measure, s7, are drawn."
-    assert charted(rows[:24]) == (rows[:24], "")
+    assert charts.charted(rows[:24]) == (rows[:24], "")
 
 
 def test_pairs_are_shaded_and_marked_where_they_are_told_apart():
     differences = np.array([[0, 0.1, 0.5], [-0.1, 0, np.nan], [-0.5, np.nan, 0]])
     told_apart = np.array([[np.nan, 0, 1], [0, np.nan, np.nan], [1, np.nan, np.nan]])
-    found = heat_map("AP", ["a", "b", "c"], differences, told_apart)
+    found = charts.heat_map("AP", ["a", "b", "c"], differences, told_apart)
     cells = {(name, j): cell for name, of_row in found["rows"] for j, cell in enumerate(of_row)}
     assert [cells["a", j]["text"] for j in range(3)] == ["", "+.100", "+.500"]
     assert [cells["a", j]["shade"] for j in range(3)] == ["", "win-1", "win-5"]
@@ -361,15 +341,16 @@ def test_the_page_shows_the_mean_differences_of_all_pairs(baseline):
     cmp = compared(names, 40, baseline=baseline, measures=["AP"], test="t")
     page = Page(cmp.to_html())
     order = cmp.leaderboard().systems
+    assert "System 1 2 3 4 1 s" in page.text("tr")
     means = {name: cmp.per_query["AP"][names.index(name)].mean() for name in names}
-    apart = {
-        frozenset((row["system"], row["baseline"]))
-        for row in cmp.to_frame().to_dict("records") if row["p_adjusted"] <= 0.05
-    }
+    apart = [
+        {system, other} for (system, other, _), row in rows_of(cmp).items()
+        if row["p_adjusted"] <= 0.05
+    ]
     for i, one in enumerate(order):
         cells = [
             f"{means[one] - means[other]:+.3f}".replace("-", "−").replace("0.", ".", 1)
-            + "*" * (frozenset((one, other)) in apart)
+            + "*" * ({one, other} in apart)
             for other in order if other != one
         ]
         assert f"{i + 1} {one} {' '.join(cells)}" in page.text("tr")
@@ -387,7 +368,7 @@ def test_many_sentences_are_counted_and_folded_away(twenty):
     assert within and all("details" in open_ for open_ in within)
 
 
-def test_long_names_are_shortened_and_listed_in_full():
+def test_long_names_are_shortened_and_listed_in_full_and_no_mark_in_them_is_obeyed():
     names = ["prefix-" * 20 + end for end in ("first", "second")]
     page = Page(compared(names, baseline=None, measures=["AP"]).to_html())
     short = [name[:31] + "…" + name[-16:] for name in names]
@@ -396,9 +377,7 @@ def test_long_names_are_shortened_and_listed_in_full():
         assert name in page.text("dd") and shown in page.text("dt")
     assert {cell.get("title") for cell in page.all("bdi")} >= set(names)
     assert page.data["systems"] == names
-
-
-def test_marks_of_control_and_direction_are_shown_and_never_obeyed():
+    # marks of control and direction are shown and never obeyed
     page = Page(compared(["\u202eabc", "\x1b[31mred"], baseline=None, measures=["AP"]).to_html())
     assert page.data["systems"] == [r"\u202eabc", r"\u001b[31mred"]
     assert not {"\u202e", "\x1b"} & set(" ".join(text for _, text in page.texts))
@@ -480,18 +459,26 @@ def test_no_query_id_breaks_a_page_or_a_fragment():
 
 # Charts ------------------------------------------------------------------------------------------
 
-def test_bars_stand_for_the_values_the_highest_first():
-    chart = level_chart("AP", np.array([0.5, math.nan, 1, 0, 0.25]), 0.4375)
-    assert (chart["width"], chart["zero"], chart["down"]) == (4, 100, "")
-    assert chart["up"] == "M0,100V0h1V50h1V75h1V100Z"
-    assert chart["mean"] == round(100 * (1 - 0.4375), 1)
-
-
-def test_bars_of_correlations_hang_below_zero():
-    chart = level_chart("KendallTau", np.array([-1, 0.5, 0]), -0.5 / 3)
-    assert (chart["zero"], chart["scale"]) == (50, [(0, "1"), (50, "0"), (100, "−1")])
-    assert chart["up"] == "M0,50V25h1V50Z"
-    assert chart["down"] == "M2,50V100h1V50Z"
+@pytest.mark.parametrize("measure, values, mean, expected", [
+    ("AP", [0.5, math.nan, 1, 0, 0.25], 0.4375, {
+        "width": 4, "zero": 100, "up": "M0,100V0h1V50h1V75h1V100Z", "down": "",
+        "mean": round(100 * (1 - 0.4375), 1),
+    }),
+    ("KendallTau", [-1, 0.5, 0], -0.5 / 3, {  # negative bars hang below zero
+        "zero": 50, "scale": [(0, "1"), (50, "0"), (100, "−1")], "up": "M0,50V25h1V50Z",
+        "down": "M2,50V100h1V50Z",
+    }),
+    ("AP", [1, 1], 1.0, {
+        "zero": 100, "scale": [(0, "1"), (50, "0.5"), (100, "0")], "up": "M0,100V0h1V0h1V100Z",
+        "ends": ["1, highest", "2, lowest"],
+    }),
+    ("AP", [math.nan], math.nan, {
+        "width": 1, "up": "", "down": "", "mean": None, "text": "mean nan",
+    }),
+], ids=["values", "correlations", "ones", "none"])
+def test_bars_stand_for_the_values_the_highest_first(measure, values, mean, expected):
+    chart = charts.level_chart(measure, np.array(values), mean)
+    assert {name: chart[name] for name in expected} == expected
 
 
 def test_wins_stand_above_the_line_and_losses_hang_below():
@@ -499,7 +486,7 @@ def test_wins_stand_above_the_line_and_losses_hang_below():
     new = evaluation({"AP": [0.5, 0.25, 0.75, 1]})
     cmp = sg.compare({"old": old, "new": new}, baseline="old", test=None)
     record = cmp.to_frame().to_dict("records")[0]
-    (chart,) = difference_charts([record], [cmp.differences("new", "old", "AP")])
+    (chart,) = charts.difference_charts([record], [cmp.differences("new", "old", "AP")])
     assert chart["text"] == "2 wins, 1 tie, 1 loss"
     assert chart["up"] == "M0,50V0h1V25h1V50Z"
     assert chart["down"] == "M3,50V75h1V50Z"
@@ -507,8 +494,19 @@ def test_wins_stand_above_the_line_and_losses_hang_below():
     assert chart["ends"] == ["1, largest win", "4, largest loss"]
 
 
+def test_all_charts_of_a_measure_have_one_scale_and_those_of_no_differences_that_of_one():
+    record = {"system": "a", "baseline": "b", "measure": "AP", "wins": 1, "ties": 0, "losses": 0}
+    small, large = charts.difference_charts([record] * 2, [np.array([0.05]), np.array([0.45])])
+    assert small["scale"] == large["scale"]
+    assert [text for _, text in small["scale"]] == ["+0.4", "+0.2", "0.0", "−0.2", "−0.4"]
+    assert large["up"] == "M0,50V0h1V50Z"  # 0.45 of 0.45
+    assert small["up"] == f"M0,50V{round(50 - 50 * 0.05 / 0.45, 1)}h1V50Z"
+    (chart,) = charts.difference_charts([record | {"wins": 0, "ties": 3}], [np.zeros(3)])
+    assert chart["scale"] == [(0, "+1"), (50, "0"), (100, "−1")] and chart["zero"] == 50
+
+
 def test_of_many_values_some_stand_for_all_both_ends_among_them():
-    chart = level_chart("AP", np.linspace(0, 1, 10_001), 0.5)
+    chart = charts.level_chart("AP", np.linspace(0, 1, 10_001), 0.5)
     heights = [float(height) for height in re.findall(r"V([\d.]+)h", chart["up"])]
     assert chart["width"] == 300
     assert len(heights) == 299  # the lowest is 0 and has no bar
@@ -534,7 +532,7 @@ def row(difference, low, high):
     (0.0, 0.4, ["0.0", "+0.1", "+0.2", "+0.3", "+0.4"]),
 ])
 def test_the_axis_has_round_numbers_that_span_the_intervals_and_zero(low, high, ticks):
-    chart = forest("AP", [row((low + high) / 2, low, high)])
+    chart = charts.forest("AP", [row((low + high) / 2, low, high)])
     assert [text for _, text in chart["ticks"]] == ticks
     at = {float(text.replace("−", "-")): at for at, text in chart["ticks"]}
     mark = chart["rows"][0]["mark"]
@@ -543,8 +541,8 @@ def test_the_axis_has_round_numbers_that_span_the_intervals_and_zero(low, high, 
     assert 0 < first <= mark["low"] <= mark["at"] <= mark["high"] <= last < 100
 
 
-def test_marks_lie_in_percent_of_a_line_with_a_margin_on_both_sides():
-    chart = forest("AP", [row(0.5, -1, 1)])
+def test_marks_lie_in_percent_of_a_line_with_margins_and_those_of_zero_are_hollow():
+    chart = charts.forest("AP", [row(0.5, -1, 1)])
     width = 2 + 2 * 0.08 * 2
     mark = chart["rows"][0]["mark"]
     assert mark["zero"] == 50 and mark["at"] == round(50 + 100 * 0.5 / width, 2)
@@ -553,40 +551,20 @@ def test_marks_lie_in_percent_of_a_line_with_a_margin_on_both_sides():
     assert [at for at, _ in chart["ticks"]] == [
         round(50 + 100 * tick / width, 2) for tick in (-1, -0.5, 0, 0.5, 1)
     ]
+    chart = charts.forest("AP", [row(0.1, 0.05, 0.2), row(0.1, -0.05, 0.2), row(0, 0, 0)])
+    assert [shown["mark"]["open"] for shown in chart["rows"]] == [False, True, True]
 
 
-def test_values_of_one_stand_on_a_line_from_0_to_1():
-    chart = level_chart("AP", np.ones(2), 1.0)
-    assert chart["scale"] == [(0, "1"), (50, "0.5"), (100, "0")]
-    assert (chart["zero"], chart["up"]) == (100, "M0,100V0h1V0h1V100Z")
-    assert chart["ends"] == ["1, highest", "2, lowest"]
-    assert "0 0.5 1" in Page(evaluation({"AP": [1, 1]}).to_html()).text("thead")
-
-
-def test_a_chart_of_no_values_is_empty():
-    chart = level_chart("AP", np.array([math.nan]), math.nan)
-    assert (chart["width"], chart["up"], chart["down"], chart["mean"]) == (1, "", "", None)
-    assert chart["text"] == "mean nan"
-
-
-def test_a_mark_is_cut_at_the_ends_of_its_line():
-    mark = interval_mark(0.5, (-0.25, 1.5), 0, 1)
+def test_a_mark_is_cut_at_the_ends_of_its_line_and_an_interval_without_an_end_is_not_drawn():
+    mark = charts.interval_mark(0.5, (-0.25, 1.5), 0, 1)
     assert mark == {
         "at": 50, "low": 0, "high": 100, "zero": None, "open": False, "value": 0.5,
     }
-    assert interval_mark(0.5, (0, 1), -1, 1)["zero"] == 50
-
-
-def test_an_interval_without_an_end_is_not_drawn():
+    assert charts.interval_mark(0.5, (0, 1), -1, 1)["zero"] == 50
     for ends in ((math.nan, 0.5), (0.5, math.nan), (math.nan, math.nan)):
-        mark = interval_mark(0.5, ends, 0, 1)
+        mark = charts.interval_mark(0.5, ends, 0, 1)
         assert mark["at"] == 50 and mark["low"] is mark["high"] is None
-    assert interval_mark(math.nan, (0, 1), 0, 1)["at"] is None
-
-
-def test_a_hollow_point_is_an_interval_that_holds_zero():
-    chart = forest("AP", [row(0.1, 0.05, 0.2), row(0.1, -0.05, 0.2), row(0, 0, 0)])
-    assert [shown["mark"]["open"] for shown in chart["rows"]] == [False, True, True]
+    assert charts.interval_mark(math.nan, (0, 1), 0, 1)["at"] is None
 
 
 def test_a_p_value_is_shown_as_a_bound_only_where_it_would_round_to_zero():
@@ -644,18 +622,3 @@ def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
         with pytest.raises(ImportError, match=message):
             call()
     assert ev._repr_html_() is None  # a notebook then shows the text
-
-
-def test_a_chart_of_no_differences_has_a_scale_of_one():
-    record = {"system": "a", "baseline": "b", "measure": "AP", "wins": 0, "ties": 3, "losses": 0}
-    (chart,) = difference_charts([record], [np.zeros(3)])
-    assert chart["scale"] == [(0, "+1"), (50, "0"), (100, "−1")] and chart["zero"] == 50
-
-
-def test_all_charts_of_a_measure_have_one_scale():
-    record = {"system": "a", "baseline": "b", "wins": 1, "ties": 0, "losses": 0}
-    small, large = difference_charts([record] * 2, [np.array([0.05]), np.array([0.45])])
-    assert small["scale"] == large["scale"]
-    assert [text for _, text in small["scale"]] == ["+0.4", "+0.2", "0.0", "−0.2", "−0.4"]
-    assert large["up"] == "M0,50V0h1V50Z"  # 0.45 of 0.45
-    assert small["up"] == f"M0,50V{round(50 - 50 * 0.05 / 0.45, 1)}h1V50Z"

@@ -159,9 +159,9 @@ def overlaps(driver):
 
 # Looks -------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(
-    "name", ["evaluation", "cross", "comparison", "pairs", "hostile", "twenty"]
-)
+@pytest.mark.parametrize("name", [
+    "evaluation", "cross", "comparison", "pairs", "hostile", "twenty",
+])
 def test_no_text_overlaps_and_the_page_does_not_scroll_sideways(visit, name):
     for width in (400, 1400):
         driver = visit(name, width)
@@ -257,33 +257,27 @@ def test_motion_is_left_out_where_it_is_not_wanted(visit):
 
 # Sorting and finding -----------------------------------------------------------------------------
 
-def test_queries_are_sorted_by_number_and_those_without_a_value_come_last(visit):
-    driver = visit("evaluation")
-    assert column(driver, 0) == ["100", "10", "-2", "9", "1"]  # by AP; 9 and 1 are undefined
-    assert numbers(driver, 1) == [0.25, 0.5, 1, 0, 0]
-    button(driver, "KendallTau").click()
-    assert column(driver, 2) == ["-0.5000", "0.0000", "0.0000", "0.9091", "nan"]
-    button(driver, "KendallTau").click()
-    assert column(driver, 2) == ["0.9091", "0.0000", "0.0000", "-0.5000", "nan"]
-    assert column(driver, 0)[1:3] == ["1", "100"]  # 1e-9 before 0
-    button(driver, "Query").click()
-    assert column(driver, 0) == ["-2", "1", "9", "10", "100"]
-
-
-def test_keys_sort_and_the_page_says_what_was_done(visit):
+def test_keys_sort_queries_by_number_and_the_page_says_what_was_done(visit):
     driver = visit("evaluation")
     head = button(driver, "KendallTau")
     cell = head.find_element(By.XPATH, "..")
     status = driver.find_element(By.ID, "query-status")
     assert status.text == "5 queries, sorted by AP, lowest first."
+    assert column(driver, 0) == ["100", "10", "-2", "9", "1"]  # 9 and 1 are undefined
+    assert numbers(driver, 1) == [0.25, 0.5, 1, 0, 0]
     head.send_keys(Keys.ENTER)
     assert cell.get_attribute("aria-sort") == "ascending"
     assert status.text == "5 queries, sorted by KendallTau, lowest first."
+    assert column(driver, 2) == ["-0.5000", "0.0000", "0.0000", "0.9091", "nan"]
     head.send_keys(Keys.SPACE)
     assert cell.get_attribute("aria-sort") == "descending"
     assert status.text == "5 queries, sorted by KendallTau, highest first."
+    assert column(driver, 2) == ["0.9091", "0.0000", "0.0000", "-0.5000", "nan"]
+    assert column(driver, 0)[1:3] == ["1", "100"]  # 1e-9 before 0
     assert status.aria_role == "status"
     assert len(driver.find_elements(By.CSS_SELECTOR, "#query-table [aria-sort]")) == 1
+    button(driver, "Query").click()
+    assert column(driver, 0) == ["-2", "1", "9", "10", "100"]
 
 
 def test_the_tables_of_the_summary_are_sorted_too(visit):
@@ -350,45 +344,34 @@ def test_bars_show_wins_to_the_right_of_the_middle_and_losses_to_the_left(visit)
 
 # The scatter ------------------------------------------------------------------------------------
 
-POINTS = (
-    "return [...document.querySelectorAll('#cloud .dot')]"
-    ".map(dot => ['cx', 'cy'].map(name => Number(dot.getAttribute(name))))"
-)
-
-
-@pytest.fixture(scope="module")
-def lgbm_and_bm25():
-    """Values of the two by query, those of the largest win first."""
+def test_every_query_is_a_point_of_the_scatter_that_tells_its_values(visit):
     values = {name: ev.per_query["NDCNG@10"] for name, ev in systems(NAMES, 60).items()}
-    pairs = zip(values["lgbm"], values["bm25"], strict=True)
-    return dict(sorted(
-        ((f"q{i}", pair) for i, pair in enumerate(pairs)), key=lambda one: one[1][1] - one[1][0]
-    ))
-
-
-def test_every_query_is_a_point_of_the_scatter_that_tells_its_values(visit, lgbm_and_bm25):
+    pairs = {f"q{i}": (values["lgbm"][i], values["bm25"][i]) for i in range(60)}
+    ranked = sorted(pairs, key=lambda query: pairs[query][1] - pairs[query][0])  # by the wins
     driver = visit("comparison")
-    points = driver.execute_script(POINTS)
+    points = driver.execute_script(
+        "return [...document.querySelectorAll('#cloud .dot')]"
+        ".map(dot => ['cx', 'cy'].map(name => Number(dot.getAttribute(name))))"
+    )
     assert len(points) == 60
     # The axis reaches from the first to the last of its numbers.
     low, high = (float(driver.execute_script(
         f"return document.querySelector('#cloud-ticks :{end}-child').textContent"
     )) for end in ("first", "last"))
     places = [[100 * (b - low) / (high - low), 100 * (high - a) / (high - low)]
-              for a, b in lgbm_and_bm25.values()]
+              for a, b in map(pairs.get, ranked)]
     np.testing.assert_allclose(points, places, atol=0.02)
     assert driver.find_element(By.ID, "cloud-name").text == "bm25 →"
     assert driver.find_element(By.ID, "cloud-caption").text.startswith(
         "lgbm (upwards) against bm25 by NDCNG@10"
     )
-    # by pointer and by keys
-    ranked = list(lgbm_and_bm25)
 
     def text(query):
-        a, b = lgbm_and_bm25[query]
+        a, b = pairs[query]
         sign = "+" if a > b else "−"
         return f"{query}: lgbm {a:.4f}, bm25 {b:.4f}, difference {sign}{abs(a - b):.4f}"
 
+    # by keys and by pointer
     cloud, said = (driver.find_element(By.ID, name) for name in ("cloud", "cloud-query"))
     cloud.send_keys(Keys.HOME)
     assert said.text == cloud.get_attribute("aria-valuetext") == text(ranked[0])
@@ -422,9 +405,7 @@ def test_the_scatter_follows_the_choice_and_two_systems_are_never_the_same(visit
     assert caption.text.startswith("bm25 (upwards) against lgbm-tuned by MuAP")
     driver.find_element(By.ID, "find").send_keys("q12")
     assert driver.execute_script("return document.querySelectorAll('.dot:not(.pale)').length") == 1
-
-
-def test_of_many_systems_the_table_of_queries_shows_the_chosen_two(visit):
+    # of many systems the table of queries shows the chosen two
     driver = visit("twenty")
     heads = driver.find_elements(By.CSS_SELECTOR, "#query-table th[scope=colgroup]")
     assert [head.text for head in heads] == ["lgbm"]

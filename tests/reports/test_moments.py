@@ -61,21 +61,15 @@ def test_the_interval_is_that_of_the_values(scale, spread):
     for given in (None, weights, np.full(500, scale)):
         found = Moments.of(values, given).interval(0.95)
         assert found == pytest.approx(mean_interval(values, given, 0.95, "t"), abs=1e-13)
-
-
-def test_the_interval_of_identical_values_is_that_value():
+    # the interval of identical values is their value
     assert Moments.of(np.full(3, 0.7)).interval(0.95) == (0.7, 0.7)
     assert np.isnan(Moments.of(np.array([0.7])).interval(0.95)).all()
 
 
-def test_the_deviation_is_that_of_weighted_values():
-    values, weights = RNG.random(20), RNG.random(20)
+def test_the_deviation_is_that_of_weighted_values_and_signs_can_be_turned():
+    values, weights = RNG.normal(size=20), RNG.random(20)
     mean = np.average(values, weights=weights)
     expected = np.sqrt(np.average((values - mean) ** 2, weights=weights) * 20 / 19)
     assert Moments.of(values, weights).deviation() == pytest.approx(expected, rel=1e-13)
     assert Moments.of(values).deviation() == pytest.approx(np.std(values, ddof=1), rel=1e-13)
-
-
-def test_the_other_sign_of_all_values():
-    values, weights = RNG.normal(size=20), RNG.random(20)
     assert -Moments.of(values, weights) == Moments.of(-values, weights)

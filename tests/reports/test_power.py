@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
-from small_reports import of_values
+from small_reports import compared
 from statsmodels.stats.power import TTestPower
 
 import skgraded as sg
@@ -44,10 +44,6 @@ def test_bad_settings_are_refused(arguments, message):
 
 # What a comparison could have shown --------------------------------------------------------------
 
-def compared(*values, **settings):
-    return sg.compare(of_values(*values), **{"baseline": "a", "rng": 0} | settings)
-
-
 @pytest.mark.parametrize("n", [3, 10, 60, 1000, 100_000])
 @pytest.mark.parametrize("level", [0.9, 0.95, 1 - 0.05 / 276])
 def test_the_smallest_effect_is_that_of_statsmodels(n, level):
@@ -55,12 +51,6 @@ def test_the_smallest_effect_is_that_of_statsmodels(n, level):
         nobs=n, alpha=(1 - level) / 2, power=0.8, alternative="larger"
     )
     assert detectable_effect(n, t_reach(n, level)) == pytest.approx(expected, rel=1e-4)
-
-
-@pytest.mark.parametrize("n", [5, 30, 400])
-def test_it_is_the_inverse_of_required_queries(n):
-    effect = detectable_effect(n, t_reach(n, 0.95))
-    assert sg.required_queries(effect * 1.0001) <= n < sg.required_queries(effect * 0.999)
 
 
 @pytest.mark.parametrize("correction, m", [(None, 1), ("holm", 3), ("bonferroni", 3)])
@@ -123,16 +113,6 @@ def test_there_is_none_where_nothing_could_have_been_shown(values, settings):
     found = compared(np.zeros(len(values)), values, **settings)
     assert np.isnan(found.table["min_detectable"][0])
     assert "with a power" not in found.sentences()[0]
-
-
-def test_that_of_summaries_is_that_of_the_values():
-    values = np.random.default_rng(0).beta(2, 2, (3, 40))
-    systems = of_values(*values)
-    found, expected = (
-        sg.compare(one, test="t").to_frame()["min_detectable"]
-        for one in (sg.Summaries.of(systems), systems)
-    )
-    assert found.to_numpy() == pytest.approx(expected.to_numpy()) and (found > 0).all()
 
 
 def test_wilcoxons_smallest_difference_is_that_of_t_over_its_efficiency():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from small_reports import HOSTILE, evaluation, ids_of, of_values, systems
+from small_reports import HOSTILE, ids_of, of_values, systems, taken
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
@@ -14,17 +14,6 @@ import skgraded as sg
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 IDS = [f"q{i}" for i in range(60)]
 BY = np.array(["head", "tail", "tail"] * 20)
-
-
-def taken(evaluations, kept):
-    """The evaluations of some of the queries."""
-    return {
-        name: evaluation(
-            {measure: values[kept] for measure, values in one.per_query.items()},
-            one.query_ids[kept],
-        )
-        for name, one in evaluations.items()
-    }
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +27,8 @@ def test_a_segment_is_compared_as_its_queries_alone(three, test):
     found = sg.compare(three, by=BY, **settings).to_frame()
     for segment in ("head", "tail"):
         own = found[found["segment"] == segment].drop(columns="segment").reset_index(drop=True)
-        alone = sg.compare(taken(three, BY == segment), **settings).to_frame()
-        pd.testing.assert_frame_equal(own, alone, rtol=1e-12)
+        alone = {name: taken(one, BY == segment) for name, one in three.items()}
+        pd.testing.assert_frame_equal(own, sg.compare(alone, **settings).to_frame(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
@@ -55,7 +44,8 @@ def test_hsd_is_that_of_each_segment_times_their_number(three):
     found = sg.compare(three, by=BY, correction="hsd", rng=0).to_frame()
     for segment in ("head", "tail"):
         own = found[found["segment"] == segment]["p_adjusted"].to_numpy()
-        alone = sg.compare(taken(three, BY == segment), correction="hsd", rng=0).to_frame()
+        alone = {name: taken(one, BY == segment) for name, one in three.items()}
+        alone = sg.compare(alone, correction="hsd", rng=0).to_frame()
         np.testing.assert_allclose(own, np.minimum(2 * alone["p_adjusted"], 1))
 
 
@@ -186,9 +176,11 @@ def test_hostile_segments_and_names():
     assert again.segments == found.segments
 
 
-def test_segments_of_the_same_text_are_told_apart(three):
+def test_segments_may_be_many_and_those_of_the_same_text_are_told_apart(three):
     found = sg.compare(three, by=[1] * 30 + ["1"] * 30, rng=0)
     assert found.leaderboard().measures[:2] == ["NDCNG@10 in 1", "NDCNG@10 in '1'"]
+    both = systems(["a", "b"], 101)
+    assert len(sg.compare(both, by=[i // 2 for i in range(101)], test="t").segments) == 51
 
 
 def test_the_scale_of_weights_changes_nothing_between_segments():
@@ -218,27 +210,19 @@ def test_weights_count_and_no_test_is_made_of_them():
     assert "not tested" in found.sentences()[-1]
 
 
-@pytest.mark.parametrize("by, message", [
-    (BY[:-1], "by has 59 segments, but there are 60 queries"),
-    ({"q0": "head"}, "by has no segment for query 'q1'"),
-    ([None] * 60, "by has no segment for query 'q0': it is None"),
-    ("head", "by must be an array with the segment of each query"),
-])
-def test_bad_segments_are_refused(three, by, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        sg.compare(three, by=by)
+TWO = systems(["a", "b"], 60)
 
 
-@pytest.mark.parametrize("evaluations, by, message", [
-    (sg.Summaries.of(systems(["a", "b"], 60)), BY, "Summaries hold no values by query: by must be"),
-    (systems(["a", "b"], 101), range(101), "by has 101 segments, such as 0 and 1; each is comp"),
-    (of_values([], []), [], "by has no segment, for there is no qu"),
+@pytest.mark.parametrize("evaluations, by, error, message", [
+    (TWO, BY[:-1], ValueError, "by has 59 segments, but there are 60 queries"),
+    (TWO, {"q0": "head"}, ValueError, "by has no segment for query 'q1'"),
+    (TWO, [None] * 60, ValueError, "by has no segment for query 'q0': it is None"),
+    (TWO, "head", TypeError, "by must be an array with the segment of each query"),
+    (sg.Summaries.of(TWO), BY, ValueError, "Summaries hold no values by query: by must be"),
+    (systems(["a", "b"], 101), range(101), ValueError,
+     "by has 101 segments, such as 0 and 1; each is comp"),
+    (of_values([], []), [], ValueError, "by has no segment, for there is no qu"),
 ])
-def test_what_has_no_segments_is_refused(evaluations, by, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_segments_are_refused(evaluations, by, error, message):
+    with pytest.raises(error, match=message):
         sg.compare(evaluations, by=by, test="t")
-
-
-def test_segments_may_be_many():
-    both = systems(["a", "b"], 101)
-    assert len(sg.compare(both, by=[i // 2 for i in range(101)], test="t").segments) == 51

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
-from small_reports import evaluation, of_values, systems
+from small_reports import evaluation, of_values, systems, taken
 from statsmodels.distributions.empirical_distribution import ECDF
 
 import skgraded as sg
@@ -55,11 +55,7 @@ def test_queries_are_paired_by_id_and_weights_stay():
     weights = np.arange(5.0)
     plain = sg.standardize(of_values(*values, weights=weights))
     shuffled = of_values(*values, weights=weights)
-    order = np.array([3, 1, 0, 4, 2])
-    b = shuffled["b"]
-    shuffled["b"] = evaluation(
-        {"AP": b.per_query["AP"][order]}, b.query_ids[order], weights=weights[order]
-    )
+    shuffled["b"] = taken(shuffled["b"], [3, 1, 0, 4, 2])
     found = sg.standardize(shuffled)
     for name in "abc":
         assert found[name].mean() == plain[name].mean()
@@ -68,10 +64,7 @@ def test_queries_are_paired_by_id_and_weights_stay():
 
 def test_a_system_may_be_called_as_messages_call_the_reference():
     reference = of_values([0.1, 0.9], [0.3, 0.7])
-    one = of_values([0.2, 0.8])["a"]
-    turned = sg.Evaluation(one.query_ids[::-1], {"AP": one.per_query["AP"][::-1]}, {
-        "AP": one.undefined["AP"][::-1]
-    })
+    turned = taken(of_values([0.2, 0.8])["a"], [1, 0])
     expected = sg.standardize({"x": turned}, reference)["x"].to_frame()
     found = sg.standardize({"a of reference": turned}, reference)["a of reference"].to_frame()
     assert found.equals(expected)

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from small_reports import evaluation, ids_of
+from small_reports import evaluation, ids_of, taken
 
 import skgraded as sg
 
@@ -28,15 +28,7 @@ def make(n_queries=300, weighted=False, seed=0, text=False):
 
 def parts_of(ev, n_parts):
     which = np.random.default_rng(1).integers(0, n_parts, len(ev.query_ids))
-    return [
-        sg.Summary.of(sg.Evaluation(
-            ev.query_ids[own],
-            {name: values[own] for name, values in ev.per_query.items()},
-            {name: flags[own] for name, flags in ev.undefined.items()},
-            weights=None if ev.weights is None else ev.weights[own],
-        ))
-        for own in (np.flatnonzero(which == i) for i in range(n_parts))
-    ]
+    return [sg.Summary.of(taken(ev, np.flatnonzero(which == i))) for i in range(n_parts)]
 
 
 @pytest.mark.parametrize("n_parts, weighted, text", [
@@ -81,9 +73,6 @@ def test_quantiles_are_those_of_the_values_to_a_thousandth():
             assert quantiles[name] == pytest.approx(np.nanquantile(values, q), abs=0.001)
     assert found.quantile(0) == {name: np.nanmin(v) for name, v in ev.per_query.items()}
     assert found.quantile(1) == {name: np.nanmax(v) for name, v in ev.per_query.items()}
-
-
-def test_a_quantile_between_two_values_is_between_them():
     found = sg.Summary.of(evaluation({"AP": [0.0, 0.0, 1.0, 1.0]}))
     assert found.quantile(0.5)["AP"] == 0.5
     assert found.quantile(0.25)["AP"] == 0
@@ -96,6 +85,9 @@ def test_queries_without_weight_or_value_do_not_count():
     assert found.quantile(1)["AP"] == 0.75
     assert found.to_frame()["n_queries"].tolist() == [2]
     assert found.n_queries == 4
+    found = sg.Summary.of(evaluation({"AP": [0.0, 0.5]}, undefined={"AP": [True, False]}))
+    assert found.worst()["query_id"].tolist() == ["q1"]
+    assert found.mean()["AP"] == 0.25
 
 
 def test_the_lowest_queries_are_those_of_the_evaluation():
@@ -126,12 +118,6 @@ def test_equal_values_are_kept_in_the_order_of_the_ids(ids):
         i for i in ids if isinstance(i, str)
     ]
     assert kept == (sorted(numbers) + sorted(others))[:100]
-
-
-def test_queries_without_a_value_of_their_own_are_not_the_worst():
-    found = sg.Summary.of(evaluation({"AP": [0.0, 0.5]}, undefined={"AP": [True, False]}))
-    assert found.worst()["query_id"].tolist() == ["q1"]
-    assert found.mean()["AP"] == 0.25
 
 
 @pytest.mark.parametrize("weighted", [False, True])
