@@ -8,7 +8,6 @@ Of each pair with one document in the first ranks, the swap's change of the sum 
 two are pushed apart (LambdaRank, Burges 2010).
 """
 
-cimport numpy as cnp
 from libc.math cimport INFINITY, exp, log1p
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
@@ -17,8 +16,6 @@ import numpy as np
 
 from skgraded._kernels.sort cimport exact_run, position_mask, sort_in_place
 from skgraded._kernels.sums import PAIR
-
-cnp.import_array()
 
 cdef extern from "swaps.h" nogil:
     enum: LANES
