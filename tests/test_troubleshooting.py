@@ -139,6 +139,7 @@ def test_every_message_of_others_is_provoked():
     assert sorted(map(quote_of, starts)) == sorted(quoted(OTHERS))
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")  # of trainings that fail
 @pytest.mark.parametrize(
     ("start", "routing"),
@@ -151,6 +152,7 @@ def test_a_message_of_others_is_as_quoted(start, routing):
             provoke()
 
 
+@pytest.mark.nightly
 def test_warnings_of_others_are_as_quoted():
     pandas = pytest.importorskip("pandas")
     ranker = plain().fit(pandas.DataFrame(X).add_prefix("f"), y, group=SIZES)

@@ -142,6 +142,7 @@ def test_refit_goes_by_the_names_of_the_scores():
             search(by_list, refit)
 
 
+@pytest.mark.nightly
 def test_refit_is_checked_before_the_fits_with_a_dict_of_scorers():
     X, y, _ = toy_data()
     one = {"ndcng10": sg.make_ranking_scorer("ndcng@10", qid=-1)}

@@ -152,6 +152,7 @@ def test_more_levels_than_16_bits_can_count():
     assert ranker.score(X, y, group=[1000] * 70) > 0.1
 
 
+@pytest.mark.nightly
 def test_rankers_of_other_libraries_refuse_callables_themselves(data):
     X, y, qid = data
     with pytest.raises(ValueError, match="custom objective function not supported by XGBRanker"):

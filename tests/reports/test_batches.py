@@ -54,7 +54,7 @@ def test_batches_of_any_kind_give_the_summary_of_all_rows(kind, text):
     assert measured(map(KINDS[kind], pieces(mixed(frame), 7))) == expected
 
 
-def test_ids_that_are_fractions_are_told_apart():
+def test_ids_that_are_fractions_are_distinct():
     frame = table(30)
     frame["query"] /= 4
     assert measured(pieces(frame, 4), "clustered") == sg.Summary.of(in_memory(frame))
