@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-import registry
+from registry import REGISTRY
 from scripts import PNG, run
 
 from skgraded.datasets import read_letor
@@ -92,11 +92,9 @@ def ohsumed(data_dir, tmp_path_factory):
 
 def expected(grades, scores):
     """MAP, μMAP, mean NDCG and mean NDCNG of one query, 0 where there is nothing relevant."""
+    settings = {"AP": {}, "MuAP": {}, "NDCG": {"k": "mean"}, "NDCNG": {"k": "mean"}}
     values = [
-        registry.average_average_precision(grades, scores),
-        registry.average_mu_average_precision(grades, scores),
-        registry.average_ndcg(grades, scores, "mean"),
-        registry.average_ndcng(grades, scores, "mean"),
+        REGISTRY[name].on_average(grades, scores, **setting) for name, setting in settings.items()
     ]
     return [0 if value is None else value for value in values]
 

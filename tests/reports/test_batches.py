@@ -17,6 +17,7 @@ import pytest
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
 
 import skgraded as sg
+from skgraded._input.arrow import marks
 from skgraded.reports import batches as module
 
 KINDS = {
@@ -54,10 +55,9 @@ def test_batches_of_any_kind_give_the_summary_of_all_rows(kind, text):
     assert measured(map(KINDS[kind], pieces(mixed(frame), 7))) == expected
 
 
-def test_ids_that_are_fractions_are_distinct():
-    frame = table(30)
-    frame["query"] /= 4
-    assert measured(pieces(frame, 4), "clustered") == sg.Summary.of(in_memory(frame))
+def test_marks_of_fractions_are_distinct_and_those_of_whole_floats_are_the_integers():
+    found = marks(np.array([0.25, 0.5, 7.0])).tolist()
+    assert len(set(found)) == 3 and found[2] == marks(np.array([7]))[0]
 
 
 @pytest.mark.parametrize("n, text", [(2, True), (9, False), (100, True)])

@@ -150,7 +150,7 @@ def margin_sentence(row: dict[str, Any], question: str, level: float, corrected:
         ("noninferiority", True): f"is not worse than {baseline} by {measure} by more than ",
         ("noninferiority", False): f"may be worse than {baseline} by {measure} by more than ",
     }[question, row["shown"]]
-    same = row["n_queries"] > 1 and row["ci_low"] == row["ci_high"]
+    same = row["ci_low"] == row["ci_high"]  # nan for a single query
     few = " All differences are the same: their spread and the interval say nothing." * same
     return (
         f"{system} {verdict}{row['margin']:g}: {row['mean']:.4f} against "
