@@ -55,6 +55,11 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_sessionfinish():
+    """Show the frozen objects again: plugins may look for them in their summaries."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def data_dir():
     """Folder of the real data; the test is skipped where there is none."""
