@@ -116,6 +116,7 @@ def recorder(estimator):
                 noted.append(table[:, 0].astype(int))
             return super().fit(X, y, **kwargs)
 
+    Recorder.__name__ = type(estimator).__name__  # the ignored warning of LightGBM 4.6 names it
     return Recorder(**estimator.get_params())
 
 

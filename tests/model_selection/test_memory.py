@@ -320,13 +320,13 @@ def test_other_estimators_take_a_memory_and_leave_it(rows, folder):
     assert n_kept(folder) == 0
 
 
-class WithoutCallbacks(LGBMRanker):
+class LGBMWithoutCallbacks(LGBMRanker):
     def fit(self, X, y, group=None):
         return super().fit(X, y, group=group)
 
 
 def test_a_ranker_without_callbacks_is_left_alone(rows, folder):
-    assert_same(WithoutCallbacks(**SETTINGS), rows, folder, n=0)
+    assert_same(LGBMWithoutCallbacks(**SETTINGS), rows, folder, n=0)
 
 
 def test_all_names_of_the_parameters_are_known():

@@ -300,6 +300,7 @@ def hiding(estimator):
         def fit(self, X, y=None, **kwargs):
             return super().fit(X, y, **kwargs)
 
+    Hiding.__name__ = type(estimator).__name__  # the ignored warning of LightGBM 4.6 names it
     return Hiding(**estimator.get_params())
 
 
