@@ -125,3 +125,8 @@ def test_a_discount_that_rises_or_is_0_at_rank_1_is_refused(discount):
 def test_a_discount_may_be_0_from_rank_2_on():
     first_alone = sg.NDCG(discount=lambda ranks: (ranks == 1) * 1.0, gain="linear")
     assert first_alone([1, 4], [2, 1]) == 1 / 4
+
+
+def test_q_measure_with_beta_0_is_ap_even_where_a_gain_overflows():
+    grades, scores = [0, 2000, 3], [3, 2, 1]
+    assert sg.QMeasure(beta=0, gain="exp2")(grades, scores) == sg.AP()(grades, scores)
