@@ -8,7 +8,6 @@ are sorted and nothing is carried along. Merges take their smaller head without 
 mispredicted branches are what a sort of some hundred scores spends its time on.
 """
 
-cimport numpy as cnp
 from libc.math cimport sqrt
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
@@ -21,6 +20,10 @@ import numpy as np
 cdef extern from *:
     """
     #include <numpy/arrayobject.h>
+    static int load_numpy(void) {
+        import_array1(-1);
+        return 0;
+    }
     typedef int (*numpy_sort)(void*, npy_intp, void*);
     static numpy_sort numpy_sort_of_keys() {
         PyArray_Descr* descr = PyArray_DescrFromType(NPY_UINT64);
@@ -31,8 +34,9 @@ cdef extern from *:
     """
     ctypedef int (*numpy_sort)(void*, Py_ssize_t, void*) noexcept nogil
     numpy_sort numpy_sort_of_keys()
+    int load_numpy() except -1
 
-cnp.import_array()
+load_numpy()
 cdef numpy_sort by_numpy = NULL  # or NumPy's sort, where that is the faster
 
 OWN, VECTORS = "own", "numpy"

@@ -24,20 +24,16 @@ holds position by position, so that a cut-off inside a tie needs nothing more.
 A new sum is a name in the list of kinds, a function, and its call in `sum_kind`.
 """
 
-cimport numpy as cnp
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from libc.math cimport INFINITY, ceil, exp, fabs, log, log1p
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport reverse, sort
 from libcpp.vector cimport vector
 
-import numpy as np
-
 from skgraded._kernels.sort cimport (
     ascending_bits, exact_run, position_mask, sort_top
 )
-
-cnp.import_array()
 
 cdef extern from "loops.h" nogil:
     void gather(
@@ -880,8 +876,8 @@ def sum_queries(
     # The spare keys are done with when the keys are sorted, and the keys when the codes are
     # ranked: their room serves again, so that a call adds little memory also to a long query.
     size += 1  # the trees need a number a code, code 0 included
-    cdef cnp.ndarray room = np.empty(2 * size, dtype=np.uint64)
-    cdef uint64_t* keys = <uint64_t*>cnp.PyArray_DATA(room)
+    cdef bytearray room = PyByteArray_FromStringAndSize(NULL, 2 * size * sizeof(uint64_t))
+    cdef uint64_t* keys = <uint64_t*>PyByteArray_AS_STRING(room)
     cdef vector[double] numbers
     cdef vector[double] gathered
     cdef Ranking ranking
