@@ -11,7 +11,7 @@ from memory import added_peak
 
 import skgraded as sg
 from skgraded.model_selection.scorer import means_of
-from skgraded.reports.intervals import mean_interval
+from skgraded.stats.intervals import mean_interval
 
 MEASURES = ["ndcng@10", "mu_map", "rr"]
 

@@ -31,7 +31,7 @@ TESTS = {
         "tests/input", "tests/test_judgments.py",
     ],
     "reports": [
-        "skgraded/reports", "tests/reports", "tests/display",
+        "skgraded/reports", "tests/reports", "tests/writing", "tests/stats", "tests/large/test_batches.py", "tests/display",
         "tests/model_selection/test_cross_evaluate.py", "tests/test_import.py",
     ],
     "_input": [
@@ -39,7 +39,7 @@ TESTS = {
         "tests/model_selection/test_ranker.py", "tests/model_selection/test_torn_queries.py",
         "tests/datasets", "tests/measures/test_common.py", "tests/measures/test_texts.py",
         "tests/test_inspection.py", "tests/test_docs.py", "tests/cli",
-        "tests/reports/test_batches.py",  # for arrow.py
+        "tests/large/test_batches.py",  # for arrow.py
     ],
 }
 HARMLESS = (b"# speed only", b"# memory only", b"# any numbers do")

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from skgraded.reports.paired_tests import TESTS, p_values
+from skgraded.stats.paired_tests import TESTS, p_values
 
 
 def rejection_rates(n_sets, n_queries, n_resamples, seed=0):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from skgraded import datasets, reports
 from skgraded._input.versions import show_versions
 from skgraded.judgments import Judgments
+from skgraded.large import evaluate_batches
 from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure
 
 # The classes that @measure has registered, family by family, as type checkers can follow them.
@@ -19,6 +20,7 @@ from skgraded.measures.gain import *
 from skgraded.measures.precision import *
 from skgraded.measures.user_models import *
 from skgraded.reports import *
+from skgraded.stats.power import required_queries
 
 if TYPE_CHECKING:
     from skgraded import display, model_selection
@@ -51,7 +53,9 @@ __all__ = sorted([
     "datasets",
     "edrc_per_query",
     "edrc_score",
+    "evaluate_batches",
     "measure",
+    "required_queries",
     "show_versions",
     *MEASURES,
     *(name for names in LATER.values() for name in names),

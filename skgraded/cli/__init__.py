@@ -27,10 +27,11 @@ from skgraded.cli._systems import (
     system_names,
 )
 from skgraded.datasets._files import MAX_LINE
+from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparison import compare
-from skgraded.reports.paired_tests import CORRECTIONS, TESTS
-from skgraded.reports.partitions import PARTITIONINGS
 from skgraded.reports.summary import Summary
+from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.paired_tests import TESTS
 
 FILES = """\
 files:

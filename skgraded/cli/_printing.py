@@ -7,8 +7,8 @@ from skgraded._input.words import plain, plain_list, plural
 from skgraded.cli._verdicts import MOST_ROWS, of_pairs
 from skgraded.measures.base import ALIASES, MEASURES, fields_of
 from skgraded.reports.comparison import compare
-from skgraded.reports.write import tables
-from skgraded.reports.write.text import percent_text
+from skgraded.writing import tables
+from skgraded.writing.text import percent_text
 
 OF_TREC_EVAL = """\
 A cut-off: ndcg@10. Parameters: "AP(threshold=2)@20".

@@ -17,8 +17,8 @@ from skgraded.datasets._join import Judged, trec_scores
 from skgraded.datasets._letor import read_rows, read_scores
 from skgraded.datasets._tables import Names, read_columns
 from skgraded.datasets._trec import RUN, read_judgments, read_table
+from skgraded.large.batches import evaluate_batches
 from skgraded.measures import as_measures
-from skgraded.reports.batches import evaluate_batches
 from skgraded.reports.evaluation import Evaluation, evaluate
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary

@@ -1,7 +1,7 @@
 """What the command says below a leaderboard: a sentence a pair, or of many who beats whom."""
 
 from skgraded._input.words import counted
-from skgraded.reports.paired_tests import is_significant
+from skgraded.stats.corrections import is_significant
 
 MOST_SENTENCES = 8  # more are a wall that nobody reads
 MOST_ROWS = 30  # of the table of pairs on a terminal

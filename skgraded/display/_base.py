@@ -16,7 +16,7 @@ from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.model_selection.torn import warn_if_torn
-from skgraded.reports.write.text import percent_text, shortened
+from skgraded.writing.text import percent_text, shortened
 
 BLUE = "#0072B2"  # with the orange of losses told apart in all kinds of colour blindness
 LABEL = 28  # letters that a line of a system's name has

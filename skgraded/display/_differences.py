@@ -20,7 +20,7 @@ from skgraded.reports.comparison import Comparison, compare, differences_of_all
 from skgraded.reports.differences import outcomes
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import check_system
-from skgraded.reports.write.tables import rows_of
+from skgraded.writing.tables import rows_of
 
 ORANGE, PALE_ORANGE = "#D55E00", "#F7D4B8"
 MOST_NAMED = 20  # queries that are named below their differences

@@ -15,7 +15,7 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_table import matrices_of
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.summaries import SummaryComparison
-from skgraded.reports.write.text import signed
+from skgraded.writing.text import signed
 
 MOST = 40  # systems that are drawn
 WRITTEN = 25  # systems up to which the numbers stand in the cells

@@ -21,8 +21,8 @@ from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.write.charts import charted, turned
-from skgraded.reports.write.text import percent_text, shortened
+from skgraded.writing.charts import charted, turned
+from skgraded.writing.text import percent_text, shortened
 
 MARKERS = "os^Dv*Pph8"
 LINE = 0.18  # inches that a line of letters takes

@@ -1,11 +1,9 @@
 """Reports: values by query, their means and intervals, and comparisons of systems."""
 
-from skgraded.reports.batches import evaluate_batches
 from skgraded.reports.comparison import Comparison, compare
 from skgraded.reports.cross_evaluation import CrossEvaluation
-from skgraded.reports.equivalence import MarginTests
 from skgraded.reports.evaluation import Evaluation, evaluate
-from skgraded.reports.power import required_queries
+from skgraded.reports.margin_tests import MarginTests
 from skgraded.reports.segment_comparison import SegmentComparison
 from skgraded.reports.standardize import standardize
 from skgraded.reports.summaries import Summaries, SummaryComparison
@@ -13,6 +11,6 @@ from skgraded.reports.summary import Summary
 
 __all__ = [
     "Comparison", "CrossEvaluation", "Evaluation", "MarginTests", "SegmentComparison",
-    "Summaries", "Summary", "SummaryComparison", "compare", "evaluate", "evaluate_batches",
-    "required_queries", "standardize",
+    "Summaries", "Summary", "SummaryComparison", "compare", "evaluate",
+    "standardize",
 ]

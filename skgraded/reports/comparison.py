@@ -11,19 +11,10 @@ import numpy as np
 from skgraded._input.progress import counting_bar
 from skgraded.reports.comparison_table import COLUMNS, pairs_of
 from skgraded.reports.differences import cases_of, table_of
-from skgraded.reports.equivalence import MarginTests, margin_tests
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.interactions import between_of
-from skgraded.reports.intervals import check_settings
 from skgraded.reports.kept import COMPARISON, check_comparison, filled
-from skgraded.reports.paired_tests import (
-    CORRECTIONS,
-    DRAWS,
-    FEWEST,
-    TESTS,
-    enough_resamples,
-    ranks_contradict,
-)
+from skgraded.reports.margin_tests import MarginTests, margin_tests
 from skgraded.reports.pairing import (
     check_evaluations,
     check_system,
@@ -37,8 +28,11 @@ from skgraded.reports.query_comparison import QueryComparison, differences_of_al
 from skgraded.reports.report import titled
 from skgraded.reports.segment_comparison import SEGMENT_COLUMNS, SegmentComparison
 from skgraded.reports.segments import few_segments_of
-from skgraded.reports.shapes import check_shape
 from skgraded.reports.summaries import Summaries, SummaryComparison, compare_summaries
+from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.intervals import check_settings
+from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples, ranks_contradict
+from skgraded.writing.json_shapes import check_shape
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -182,9 +176,9 @@ class Comparison(QueryComparison):
 
     def _page(self, title=None):
         # Only whoever wants a page needs it.
-        from skgraded.reports.write import comparison_html
+        from skgraded.writing import comparison_page
 
-        return comparison_html.comparison_page(
+        return comparison_page.comparison_page(
             **titled(self._page_parts(), title),
             systems=self.systems,
             measures=self.measures,

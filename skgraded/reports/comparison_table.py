@@ -10,20 +10,13 @@ import numpy as np
 
 from skgraded._input.words import counted
 from skgraded.reports.leaderboard import Leaderboard, leaderboard_of
-from skgraded.reports.paired_tests import (
-    DRAWS,
-    adjust,
-    assumed,
-    corrected,
-    is_bound,
-    is_significant,
-    procedure,
-)
 from skgraded.reports.pairs import pairwise
 from skgraded.reports.report import Report
-from skgraded.reports.write import tables
-from skgraded.reports.write.sentences import sentence
-from skgraded.reports.write.text import Bound
+from skgraded.stats.corrections import adjust, is_significant
+from skgraded.stats.paired_tests import DRAWS, assumed, is_bound
+from skgraded.writing import tables
+from skgraded.writing.sentences import corrected, procedure, sentence
+from skgraded.writing.text import Bound
 
 if TYPE_CHECKING:
     import pandas
@@ -194,9 +187,9 @@ class ComparisonTable(Report):
         return tables.latex(shown[[name for name in names if name in shown]])
 
     def _fragment(self):
-        from skgraded.reports.write import comparison_html
+        from skgraded.writing import comparison_page
 
-        return comparison_html.comparison_fragment(**self._parts())
+        return comparison_page.comparison_fragment(**self._parts())
 
     def _page_parts(self):
         """What a page shows besides."""

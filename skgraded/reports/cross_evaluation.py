@@ -11,8 +11,8 @@ from skgraded._input.words import counted
 from skgraded.measures import mean_over_queries
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.kept import CROSS_EVALUATION, check_evaluation
-from skgraded.reports.shapes import check_shape
-from skgraded.reports.write import json_text
+from skgraded.writing import json_text
+from skgraded.writing.json_shapes import check_shape
 
 if TYPE_CHECKING:
     import pandas

@@ -8,19 +8,10 @@ import numpy as np
 
 from skgraded._input.progress import unseen
 from skgraded.measures import mean_over_queries
-from skgraded.reports.intervals import mean_interval, t_reach
-from skgraded.reports.paired_tests import (
-    FEWEST,
-    TESTS,
-    TIE,
-    adjust,
-    by_hsd,
-    is_significant,
-    level_of_each,
-    p_values,
-    smallest_p,
-)
-from skgraded.reports.power import detectable_effect
+from skgraded.stats.corrections import adjust, is_significant, level_of_each
+from skgraded.stats.intervals import mean_interval, t_reach
+from skgraded.stats.paired_tests import FEWEST, TESTS, TIE, by_hsd, p_values, smallest_p
+from skgraded.stats.power import detectable_effect
 
 
 def differences_by_query(

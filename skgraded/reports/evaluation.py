@@ -15,16 +15,16 @@ from skgraded._input.words import counted
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
 from skgraded.measures import measure as as_measure
-from skgraded.reports.intervals import (
+from skgraded.reports.kept import EVALUATION, check_evaluation
+from skgraded.reports.report import Report, titled, written_page
+from skgraded.reports.segments import joined, segments_of
+from skgraded.stats.intervals import (
     ConfidenceInterval,
     check_settings,
     mean_interval,
 )
-from skgraded.reports.kept import EVALUATION, check_evaluation
-from skgraded.reports.report import Report, titled, written_page
-from skgraded.reports.segments import joined, segments_of
-from skgraded.reports.shapes import check_shape
-from skgraded.reports.write import json_text, tables
+from skgraded.writing import json_text, tables
+from skgraded.writing.json_shapes import check_shape
 
 if TYPE_CHECKING:
     import pandas
@@ -427,15 +427,17 @@ class Evaluation(Report):
         return written_page(self._page(title, segments), path)
 
     def _page(self, title=None, segments=None):
-        from skgraded.reports.write import html  # only whoever wants a page needs it
+        from skgraded.writing import evaluation_page  # only whoever wants a page needs it
 
-        return html.evaluation_page(**titled(self._page_parts(), title), segments=segments)
+        return evaluation_page.evaluation_page(
+            **titled(self._page_parts(), title), segments=segments
+        )
 
     def _fragment(self):
-        from skgraded.reports.write import html
+        from skgraded.writing import evaluation_page
 
         worst = self._ranked(next(iter(self.per_query)), best_first=False)[:N_WORST]
-        return html.evaluation_fragment(**self._parts(), worst=worst)
+        return evaluation_page.evaluation_fragment(**self._parts(), worst=worst)
 
     def _to_json(self):
         weights = self.weights

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skgraded.reports.differences import differences_of, reaching_0
-from skgraded.reports.paired_tests import TIE, adjust, level_of_each, without_hsd
+from skgraded.stats.corrections import adjust, level_of_each, without_hsd
+from skgraded.stats.paired_tests import TIE
 
 COLUMNS = (
     "system", "measure", "segment", "other_segment", "difference", "other_difference",

@@ -10,8 +10,9 @@ from skgraded._input.columns import number, whole_number
 from skgraded._input.words import plain_list
 from skgraded.reports.comparison_table import COLUMNS, pairs_of
 from skgraded.reports.interactions import COLUMNS as BETWEEN
-from skgraded.reports.paired_tests import CORRECTIONS, TESTS
-from skgraded.reports.shapes import Maybe
+from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.paired_tests import TESTS
+from skgraded.writing.json_shapes import Maybe
 
 IDS: dict[str, Any] = {"dtype": str, "values": list}  # what the values are `ids_of_json` checks
 BY_MEASURE = {str: [Maybe(float)]}

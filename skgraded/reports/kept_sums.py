@@ -5,8 +5,8 @@ import re
 from fractions import Fraction
 from itertools import combinations, pairwise
 
-from skgraded.reports.moments import Moments
-from skgraded.reports.shapes import Maybe, check_shape
+from skgraded.stats.exact_sums import Moments
+from skgraded.writing.json_shapes import Maybe, check_shape
 
 FRACTION = re.compile(r"-?\d{1,2500}(/\d{1,2500})?")  # of floats and their squares: 1,300 digits
 SUMS = ("w", "wv", "ww", "wwv", "wwvv", "wvv")

@@ -8,8 +8,8 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from skgraded.reports.report import Table
-from skgraded.reports.write import tables
-from skgraded.reports.write.tables import Marked
+from skgraded.writing import tables
+from skgraded.writing.tables import Marked
 
 if TYPE_CHECKING:
     import pandas

@@ -9,8 +9,8 @@ import numpy as np
 
 from skgraded.reports.comparison_table import ComparisonTable
 from skgraded.reports.differences import differences_by_query
-from skgraded.reports.paired_tests import smallest_p
-from skgraded.reports.write import json_text
+from skgraded.stats.paired_tests import smallest_p
+from skgraded.writing import json_text
 
 
 @dataclass(frozen=True, repr=False, eq=False)

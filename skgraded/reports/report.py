@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from skgraded._input.versions import versions
 from skgraded._input.writing import write_text
-from skgraded.reports.write import json_text, tables
+from skgraded.writing import json_text, tables
 
 if TYPE_CHECKING:
     import pandas

@@ -12,14 +12,15 @@ from skgraded._input.words import counted, object_array
 from skgraded.reports.comparison_table import COLUMNS, pairs_of
 from skgraded.reports.interactions import COLUMNS as BETWEEN
 from skgraded.reports.kept import SEGMENTS, check_comparison, check_segments, filled
-from skgraded.reports.paired_tests import corrected, ranks_contradict, without_hsd
 from skgraded.reports.pairs import fill_pairs
 from skgraded.reports.query_comparison import QueryComparison, differences_of_all
 from skgraded.reports.report import titled
-from skgraded.reports.shapes import check_shape
-from skgraded.reports.write import json_text, tables
-from skgraded.reports.write.sentences import between_sentence, sentence
-from skgraded.reports.write.text import label, labels
+from skgraded.stats.corrections import without_hsd
+from skgraded.stats.paired_tests import ranks_contradict
+from skgraded.writing import json_text, tables
+from skgraded.writing.json_shapes import check_shape
+from skgraded.writing.sentences import between_sentence, corrected, sentence
+from skgraded.writing.text import label, labels
 
 if TYPE_CHECKING:
     import pandas
@@ -149,10 +150,10 @@ n_resamples, seed
         return ranks_contradict(test, self.differences(*names), row["difference"])
 
     def _page(self, title=None):
-        from skgraded.reports.write import comparison_html
+        from skgraded.writing import comparison_page
 
         parts = self._page_parts() | {"sentences": self._sentences_with_between()}
-        return comparison_html.summary_comparison_page(**titled(parts, title))
+        return comparison_page.summary_comparison_page(**titled(parts, title))
 
     def _fill_pairs(self, differences, measure, systems):
         name, i = self._of_shown()[measure]

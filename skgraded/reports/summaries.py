@@ -22,13 +22,14 @@ from skgraded.reports.kept_sums import (
     checked_fraction,
     checked_moments,
 )
-from skgraded.reports.moments import Moments, exact_sum
-from skgraded.reports.paired_tests import FEWEST, TIE, adjust, level_of_each
 from skgraded.reports.pairing import check_evaluations, paired
 from skgraded.reports.report import Report, titled
-from skgraded.reports.shapes import check_shape
 from skgraded.reports.summary import Summary, merged, moments_to_json
-from skgraded.reports.write import json_text
+from skgraded.stats.corrections import adjust, level_of_each
+from skgraded.stats.exact_sums import Moments, exact_sum
+from skgraded.stats.paired_tests import FEWEST, TIE
+from skgraded.writing import json_text
+from skgraded.writing.json_shapes import check_shape
 
 if TYPE_CHECKING:
     import pandas
@@ -366,9 +367,9 @@ class SummaryComparison(ComparisonTable):
         return (0.0 if row["n_queries"] > 1 else 1.0), False
 
     def _page(self, title=None):
-        from skgraded.reports.write import comparison_html
+        from skgraded.writing import comparison_page
 
-        return comparison_html.summary_comparison_page(**titled(self._page_parts(), title))
+        return comparison_page.summary_comparison_page(**titled(self._page_parts(), title))
 
     def _to_json(self):
         plain = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -24,14 +24,14 @@ from skgraded.reports.evaluation import (
     Evaluation,
     evaluated_name,
 )
-from skgraded.reports.intervals import check_settings
 from skgraded.reports.kept import refuse_length
 from skgraded.reports.kept_sums import SUMMARY, check_counts, check_summary, checked_moments
-from skgraded.reports.moments import Moments
 from skgraded.reports.report import Report, titled
-from skgraded.reports.shapes import check_shape
-from skgraded.reports.write import json_text
-from skgraded.reports.write.charts import MAX_BARS
+from skgraded.stats.exact_sums import Moments
+from skgraded.stats.intervals import check_settings
+from skgraded.writing import json_text
+from skgraded.writing.charts import MAX_BARS
+from skgraded.writing.json_shapes import check_shape
 
 if TYPE_CHECKING:
     import pandas
@@ -383,12 +383,12 @@ class Summary(Report):
         }
 
     def _page(self, title=None):
-        from skgraded.reports.write import html  # only whoever wants a page needs it
+        from skgraded.writing import evaluation_page  # only whoever wants a page needs it
 
         kept = {query: row for tally in self.tallies.values() for query, row in tally.worst}
         ids, columns = self._columns(kept)
         spread = np.linspace(0, 1, MAX_BARS)
-        return html.summary_page(
+        return evaluation_page.summary_page(
             **titled(self._parts(), title),
             profiles={
                 name: np.array([tally.quantile(q) for q in spread])
@@ -400,11 +400,11 @@ class Summary(Report):
         )
 
     def _fragment(self):
-        from skgraded.reports.write import html
+        from skgraded.writing import evaluation_page
 
         worst = next(iter(self.tallies.values())).worst[:N_WORST]
         ids, columns = self._columns(dict(worst))
-        return html.summary_fragment(**self._parts(), query_ids=ids, per_query=columns)
+        return evaluation_page.summary_fragment(**self._parts(), query_ids=ids, per_query=columns)
 
     def _to_json(self):
         return {

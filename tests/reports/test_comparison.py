@@ -15,8 +15,9 @@ from small_reports import assert_same_report, compared, ids_of, taken
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
-from skgraded.reports.intervals import BLOCK
-from skgraded.reports.paired_tests import adjust, enough_resamples, p_values
+from skgraded.stats.corrections import adjust
+from skgraded.stats.intervals import BLOCK
+from skgraded.stats.paired_tests import enough_resamples, p_values
 
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 

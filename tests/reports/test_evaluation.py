@@ -12,7 +12,7 @@ from queries import random_queries
 from small_reports import assert_same_report, evaluation, ids_of
 
 import skgraded as sg
-from skgraded.reports.write.tables import cell_text
+from skgraded.writing.tables import cell_text
 
 Y_TRUE = [2, 0, 1, 0, 0, 1, 0]
 Y_SCORE = [3, 1, 2, 7, 6, 4, 5]

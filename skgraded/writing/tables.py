@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skgraded._input.writing import written_whole
-from skgraded.reports.write.text import Bound
+from skgraded.writing.text import Bound
 
 if TYPE_CHECKING:
     import pandas

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skgraded._kernels.layout import order_by_hash
-from skgraded.reports.partitions import (
+from skgraded.large.parts import (
     GRADE,
     QUERY,
     id_types_of,

@@ -15,7 +15,7 @@ from pyspark import TaskContext
 
 from skgraded._input.arrow import buffers, marks
 from skgraded._kernels.layout import order_by_hash
-from skgraded.reports.partitions import (
+from skgraded.large.parts import (
     EDGES,
     clean,
     gathered,
@@ -26,7 +26,7 @@ from skgraded.reports.partitions import (
     measure_together,
     refuse_torn,
 )
-from skgraded.reports.pieces import packed, unpacked
+from skgraded.large.shuffle import packed, unpacked
 
 PIECES = "piece int, rows binary, error binary"  # what `cut` gives: a row a piece
 # What `inside` gives: pieces of what was found, and of rows of the queries at the ends.

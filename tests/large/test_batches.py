@@ -18,7 +18,7 @@ from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, tor
 
 import skgraded as sg
 from skgraded._input.arrow import marks
-from skgraded.reports import batches as module
+from skgraded.large import batches as module
 
 KINDS = {
     "pandas": lambda frame: frame,
@@ -389,7 +389,7 @@ def test_columns_of_batches_must_stay_of_one_type(small_steps):
 FULL = """
 import resource, signal
 from large_tables import *
-from skgraded.reports import batches
+from skgraded.large import batches
 batches.ROWS, batches.IN_MEMORY = 200, 900
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 frame = table(3000)

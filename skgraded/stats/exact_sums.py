@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from skgraded._kernels.exact import whole_dot, whole_sum
-from skgraded.reports.intervals import ROUNDING, ConfidenceInterval, t_reach
+from skgraded.stats.intervals import ROUNDING, ConfidenceInterval, t_reach
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import numpy as np
 from skgraded._input.docs import with_parameters
 from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
-from skgraded.measures import Measure
-from skgraded.reports.partitions import (
+from skgraded.large.parts import (
     PARAMETERS,
     QUERY,
     check_job,
@@ -33,7 +32,8 @@ from skgraded.reports.partitions import (
     refuse_nothing,
     refuse_torn,
 )
-from skgraded.reports.pieces import cut
+from skgraded.large.shuffle import cut
+from skgraded.measures import Measure
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 

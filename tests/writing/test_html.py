@@ -12,8 +12,8 @@ import pytest
 from small_reports import HOSTILE, cross_evaluation, evaluation, rows_of, systems
 
 import skgraded as sg
-from skgraded.reports.write import charts
-from skgraded.reports.write.comparison_html import comparison_fragment
+from skgraded.writing import charts
+from skgraded.writing.comparison_page import comparison_fragment
 
 VOID = {"meta", "link", "br", "input"}
 SVG = {"line", "circle", "path"}

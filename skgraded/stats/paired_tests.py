@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.progress import unseen
-from skgraded.reports.intervals import BLOCK
+from skgraded.stats.intervals import BLOCK
 
 FEWEST, MOST = 9_999, 9_999_999  # resamples that are taken unless the user says how many
 DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
@@ -31,14 +31,6 @@ class PairedTest(NamedTuple):
     compares_ranks: bool = False  # which may favour the system that is worse in the mean
     # of normal differences so large a share of the queries would do for the t-test (Pitman)
     efficiency: float = 1.0
-
-
-class Correction(NamedTuple):
-    """A correction of p-values for their number, with its words."""
-
-    words: str  # in a sentence
-    title: str  # after the words of a test
-    adjusted: Callable  # p-values → corrected, which may be above 1
 
 
 # Tests -------------------------------------------------------------------------------------------
@@ -290,90 +282,3 @@ def by_hsd(
     most_reached = math.floor(p_wanted * (1 + n_resamples) + 1e-9) - 1
     critical = found[-1 - most_reached] / len(values) if most_reached >= 0 else math.nan
     return (1 + n_reached) / (1 + n_resamples), float(critical)
-
-
-# Corrections -------------------------------------------------------------------------------------
-
-def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
-    """Correct p-values for their number, nan for what is no test; None: no correction."""
-    adjusted = np.array(p_values, dtype=float)
-    tested = ~np.isnan(adjusted)
-    if correction is not None and tested.any():
-        adjusted[tested] = np.minimum(CORRECTIONS[correction].adjusted(adjusted[tested]), 1.0)
-    return adjusted
-
-
-def is_significant(p: float, level: float) -> bool:
-    """Whether a p-value, corrected or not, tells two systems apart."""
-    return bool(p <= 1 - level + 1e-12)  # 1 - 0.95 is a little above 0.05 or below
-
-
-def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
-    """Level of each interval at which all intervals beside such p-values hold together.
-
-    With Holm's and Bonferroni's correction all of them hold at once with `level` (Bonferroni);
-    with the false discovery rate those of the systems that are told apart hold in that share
-    (Benjamini and Yekutieli 2005).
-    """
-    n_tests = np.count_nonzero(~np.isnan(adjusted))
-    if correction is None or not n_tests:
-        return level
-    n_chosen = 1
-    if correction == "fdr_bh":
-        n_chosen = max(1, sum(is_significant(p, level) for p in adjusted))
-    return 1 - (1 - level) * n_chosen / n_tests
-
-
-def without_hsd(correction: str | None) -> str | None:
-    """The correction of tests that are none of all pairs of systems: for HSD Holm's."""
-    return "holm" if correction == "hsd" else correction
-
-
-def _holm(p):
-    order = np.argsort(p)
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return adjusted
-
-
-def _bonferroni(p):
-    return p * len(p)
-
-
-def _fdr_bh(p):
-    from scipy import stats
-
-    return stats.false_discovery_control(p, method="bh")
-
-
-CORRECTIONS = {
-    "holm": Correction("Holm's correction", "Holm's correction", _holm),
-    "bonferroni": Correction("Bonferroni's correction", "Bonferroni's correction", _bonferroni),
-    "fdr_bh": Correction(
-        "Benjamini and Hochberg's correction", "false discovery rate (Benjamini-Hochberg)", _fdr_bh
-    ),
-    "hsd": Correction("randomized Tukey HSD", "randomized Tukey HSD", lambda p: p),
-}
-
-
-# Words -------------------------------------------------------------------------------------------
-
-def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
-    """Name the test and, if there are more than one, how p-values are corrected."""
-    if test is None:
-        return "no test"
-    words = TESTS[test].words
-    if n_tests <= 1:
-        return words
-    if correction is None:
-        return f"{words}, {n_tests} tests, not corrected"
-    return f"{words}, {CORRECTIONS[correction].title} over {n_tests} tests"
-
-
-def corrected(correction: str | None, n_tests: int) -> str:
-    """Say behind a p-value what it is corrected for; nothing of a single test."""
-    if n_tests <= 1:
-        return ""
-    if correction is None:
-        return f" not corrected for {n_tests} tests"
-    return f" after {CORRECTIONS[correction].words} over {n_tests} tests"

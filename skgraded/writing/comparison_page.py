@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skgraded._input.words import plural, printable
-from skgraded.reports.write.charts import (
+from skgraded.writing.charts import (
     MAX_CHARTS,
     MAX_SHADED,
     charted,
@@ -13,8 +13,8 @@ from skgraded.reports.write.charts import (
     forest,
     heat_map,
 )
-from skgraded.reports.write.html import INTERVALS, MAX_QUERIES, render
-from skgraded.reports.write.text import json_numbers, label, labels, percent_text, shortened
+from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, render
+from skgraded.writing.text import json_numbers, label, labels, percent_text, shortened
 
 MAX_VALUES = 150_000  # of queries in a page: some 1.5 MB
 MAX_ROWS = 40  # of the table in a notebook

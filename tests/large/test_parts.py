@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from skgraded._input import arrow
-from skgraded.reports.partitions import check_job, clean, measure_part
-from skgraded.reports.pieces import packed, unpacked
+from skgraded.large.parts import check_job, clean, measure_part
+from skgraded.large.shuffle import packed, unpacked
 
 JOB = check_job("grade", "score", "query", "ndcng")
 

@@ -306,7 +306,7 @@ def test_a_stream_is_refused(spark):
 
 def test_workers_load_nothing_of_pyspark_ml():
     """Which they would compile anew out of Spark's zip file."""
-    code = "import sys, skgraded.reports.spark_tasks; sys.exit('pyspark.ml' in sys.modules)"
+    code = "import sys, skgraded.large.spark_tasks; sys.exit('pyspark.ml' in sys.modules)"
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", code]).returncode == 0
 
 

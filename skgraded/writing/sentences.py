@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from skgraded._input.words import plural
-from skgraded.reports.write.text import Bound, percent_text
+from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.paired_tests import TESTS
+from skgraded.writing.text import Bound, percent_text
 
 
 def sentence(row: dict[str, Any], n_queries: int, level: float, corrected: str) -> str:
@@ -174,3 +176,26 @@ def _queries(n):
 
 def _all_queries(n):
     return "the one query" if n == 1 else f"all {n} queries"
+
+
+# Tests and corrections --------------------------------------------------------------------------
+
+def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
+    """Name the test and, if there are more than one, how p-values are corrected."""
+    if test is None:
+        return "no test"
+    words = TESTS[test].words
+    if n_tests <= 1:
+        return words
+    if correction is None:
+        return f"{words}, {n_tests} tests, not corrected"
+    return f"{words}, {CORRECTIONS[correction].title} over {n_tests} tests"
+
+
+def corrected(correction: str | None, n_tests: int) -> str:
+    """Say behind a p-value what it is corrected for; nothing of a single test."""
+    if n_tests <= 1:
+        return ""
+    if correction is None:
+        return f" not corrected for {n_tests} tests"
+    return f" after {CORRECTIONS[correction].words} over {n_tests} tests"

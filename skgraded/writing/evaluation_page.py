@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from skgraded._input.versions import versions
-from skgraded.reports.write.charts import interval_axis, interval_mark, level_chart
-from skgraded.reports.write.text import (
+from skgraded.writing.charts import interval_axis, interval_mark, level_chart
+from skgraded.writing.text import (
     exact,
     interval_text,
     json_numbers,
@@ -227,7 +227,7 @@ def render(template, **parts):
     from skgraded import __version__
 
     environment = Environment(
-        loader=PackageLoader("skgraded.reports.write"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("skgraded.writing"), autoescape=True, undefined=StrictUndefined
     )
     environment.filters.update(
         shown=shown, exact=exact, interval=interval_text, count=lambda n: f"{n:,}",

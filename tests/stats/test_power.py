@@ -7,9 +7,9 @@ from small_reports import compared
 from statsmodels.stats.power import TTestPower
 
 import skgraded as sg
-from skgraded.reports.intervals import t_reach
-from skgraded.reports.paired_tests import p_values
-from skgraded.reports.power import detectable_effect
+from skgraded.stats.intervals import t_reach
+from skgraded.stats.paired_tests import p_values
+from skgraded.stats.power import detectable_effect
 
 
 @pytest.mark.parametrize("effect", [0.08, 0.2, 0.5, 1, 3])

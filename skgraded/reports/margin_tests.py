@@ -12,18 +12,12 @@ import numpy as np
 from skgraded._input.columns import number
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import evaluated_name
-from skgraded.reports.intervals import mean_interval
-from skgraded.reports.paired_tests import (
-    TIE,
-    adjust,
-    corrected,
-    is_significant,
-    level_of_each,
-    without_hsd,
-)
 from skgraded.reports.report import Table
-from skgraded.reports.write import tables
-from skgraded.reports.write.sentences import margin_sentence
+from skgraded.stats.corrections import adjust, is_significant, level_of_each, without_hsd
+from skgraded.stats.intervals import mean_interval
+from skgraded.stats.paired_tests import TIE
+from skgraded.writing import tables
+from skgraded.writing.sentences import corrected, margin_sentence
 
 if TYPE_CHECKING:
     import pandas

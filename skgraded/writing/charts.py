@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import counted
-from skgraded.reports.write.text import interval_text, number, shortened, signed
+from skgraded.writing.text import interval_text, number, shortened, signed
 
 MAX_BARS = 300  # of a chart: more than a narrow screen has pixels for
 MAX_CHARTS = 12  # of a measure

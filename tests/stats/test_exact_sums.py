@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skgraded.reports.intervals import mean_interval
-from skgraded.reports.moments import Moments, exact_dot, exact_sum
+from skgraded.stats.exact_sums import Moments, exact_dot, exact_sum
+from skgraded.stats.intervals import mean_interval
 
 RNG = np.random.default_rng(0)
 NUMBERS = {

@@ -1,0 +1,459 @@
+"""Measures of Spark frames, on the executors where these are, and pyspark.ml's form of them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import warnings
+from collections.abc import Iterable
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skgraded._input.columns import whole_number
+from skgraded._input.docs import with_parameters
+from skgraded._input.needs import needs
+from skgraded.large.parts import (
+    EDGES,
+    PARAMETERS,
+    check_job,
+    check_partitioning,
+    marks_of,
+    measure_edges,
+    nothing,
+    query_ids_of,
+    refuse_nothing,
+    refuse_order_of_rows,
+    refuse_several,
+    refuse_torn,
+    torn,
+)
+from skgraded.measures import Measure
+from skgraded.measures import measure as as_measure
+from skgraded.reports.summaries import Summaries
+from skgraded.reports.summary import Summary
+
+with needs("skgraded.spark", "spark"):
+    import pyarrow as pa
+    from pyspark import StorageLevel, keyword_only
+    from pyspark.ml.evaluation import Evaluator
+    from pyspark.ml.param import Param, Params, TypeConverters
+    from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
+    from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    from skgraded._input.arrow import marks, refuse_unknown
+    from skgraded.large import spark_tasks as tasks
+
+__all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
+
+IN_BATCH = 4000  # rows of our columns, or pieces, which take 262 MB or so at most
+USUAL_IN_BATCH = 10_000  # where nobody says another number
+MOST_IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BY_PYTHON = re.compile("Python|InPandas|InArrow")  # in the names of such steps of a plan
+NAMES = [
+    "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
+]
+AT_ENDS = -1  # in place of the number of a partition
+MOST_NAMED = 10
+
+
+# Measuring ---------------------------------------------------------------------------------------
+
+def evaluate(
+    df: DataFrame,
+    y_true: str,
+    y_score: str | list[str],
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    n_partitions: int | None = None,
+) -> Summary | Summaries:
+    """See below."""
+    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    frame = _partitioned(df, job, check_partitioning(partitioning), n_partitions)
+    with _batches_by_rows(df):
+        found, at_ends = _collected(frame, job, partitioning)
+    return refuse_nothing(job.merged([found, job.summed(at_ends)]), job)
+
+
+def evaluate_per_query(
+    df: DataFrame,
+    y_true: str,
+    y_score: str,
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    n_partitions: int | None = None,
+) -> DataFrame:
+    """See below."""
+    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    refuse_several(job)
+    frame = _partitioned(df, job, check_partitioning(partitioning), n_partitions)
+    names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)
+    schema = StructType([
+        StructField("query_id", df.schema[qid].dataType, nullable=False),
+        *(StructField(name, DoubleType()) for name in names),
+    ])
+    id_type = _arrow_type(df.sparkSession, df.schema[qid].dataType)
+    if partitioning == "shuffle":
+        return _mapped(frame, partial(tasks.values, job=job, id_type=id_type), schema)
+    labels = _labels(df.sparkSession, n_partitions)
+    inside = partial(tasks.inside, job=job, partitioning=partitioning, labels=labels)
+    together = _mapped(frame, inside, tasks.FOUND).repartition(len(labels), F.col("piece"))
+    return _mapped(together, partial(tasks.brought_together, job=job, id_type=id_type), schema)
+
+
+def _arrow_type(spark, kind):
+    """What a type of Spark is in Arrow in this session; of no rows, which takes no job."""
+    return spark.range(0).select(F.lit(None).cast(kind).alias("id")).toArrow().schema.types[0]
+
+
+def _frame_of(table, spark, schema):
+    """A small Arrow table as a frame, for which Spark starts no Python workers, as for a list.
+
+    Where batches have no limit of rows PySpark cannot do so.
+    """
+    if int(spark.conf.get(MOST_IN_BATCH)) > 0:
+        return spark.createDataFrame(table, schema)
+    return spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema)
+
+
+def _partitioned(df, job, partitioning, n_partitions):
+    """The columns that are needed; with "shuffle" whole queries in each partition."""
+    _check_frame(df)
+    if df.isStreaming:
+        raise ValueError("df is a stream, which has no end: give a frame of rows that are there.")
+    refuse_unknown(job.columns, df.columns)
+    frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
+    if partitioning != "whole":
+        refuse_order_of_rows(job)
+    if partitioning != "shuffle":
+        return frame
+    labels = _labels(df.sparkSession, n_partitions)
+    pieces = _mapped(frame, partial(tasks.cut, job=job, labels=labels), tasks.PIECES)
+    # Without a number adaptive execution would make one partition of many.
+    return pieces.repartition(len(labels), F.col("piece"))
+
+
+def _labels(spark, n_partitions):
+    """Numbers that Spark's hash sends to partitions 0, 1, …, of those to which it shuffles.
+
+    Were its hash another, pieces would share partitions, and nothing else would change.
+    """
+    if n_partitions is None:
+        n_partitions = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
+    n = whole_number(n_partitions, "n_partitions", 1)
+    numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
+    hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
+    label_of = {row.part: row.id for row in reversed(hashed)}
+    return np.array([label_of.get(part, part) for part in range(n)])
+
+
+def _check_frame(df):
+    if not isinstance(df, DataFrame):
+        raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
+
+
+def _quoted(name):
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _mapped(frame, function, schema):
+    """The frame that a function makes of the Arrow batches of each partition."""
+    with warnings.catch_warnings():
+        # Of pandas 3, which has no part in this.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+        return frame.mapInArrow(partial(tasks.run, function=function), schema)
+
+
+def _collected(frame, job, partitioning):
+    """The Summary of what is inside the partitions, and the Evaluation of what is at their ends."""
+    summarized = partial(tasks.summarized, job=job, partitioning=partitioning)
+    results = _mapped(frame, summarized, tasks.RESULT)
+    if partitioning == "shuffle":
+        found, _ = _of_parts(results, job)
+        return found, nothing(job)
+    results = results.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        found, edges = _of_parts(results, job)
+        at_ends = measure_edges(edges, job, tasks.IN_ORDER)
+        _refuse_torn(results, frame, at_ends, job)
+    finally:
+        results.unpersist()
+    return found, at_ends
+
+
+@contextmanager
+def _batches_by_rows(df):
+    """Let Arrow's batches of a frame end by their number of rows, and not also by their bytes.
+
+    Spark adds up the bytes of a batch after each row, which takes it twice as long as all else on
+    the way to Python; without a limit it does not. Local properties hold for the jobs of this
+    thread, where the session's settings say nothing.
+    """
+    wanted = {
+        "spark.sql.execution.arrow.maxBytesPerBatch": 2**31 - 1,
+        MOST_IN_BATCH: IN_BATCH,
+    }
+    if not _has_small_rows(df):
+        yield
+        return
+    context = df.sparkSession.sparkContext
+    before = {name: context.getLocalProperty(name) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            context.setLocalProperty(name, str(value))
+        yield
+    finally:
+        for name, value in before.items():
+            context.setLocalProperty(name, value)
+
+
+def _has_small_rows(df):
+    """Whether all that jobs on a frame send to Python are rows of our columns, or pieces.
+
+    Not so if Python makes the frame itself, of rows that may be of any size.
+    """
+    if getattr(df, "_jdf", None) is None:  # on Spark Connect
+        return False
+    if os.environ.get("PYSPARK_PIN_THREAD", "true").lower() != "true":
+        return False  # where jobs are begun by other threads than properties are set
+    in_batch = int(df.sparkSession.conf.get(MOST_IN_BATCH))
+    plan = df._jdf.queryExecution().optimizedPlan().toString()
+    return 0 < in_batch <= USUAL_IN_BATCH and not BY_PYTHON.search(plan)
+
+
+def _of_parts(results, job):
+    """The Summary of all partitions, and their edges in order."""
+    rows = results.where("found is not null").select("part", "found").collect()
+    found, edges = job.summed(nothing(job)), []
+    for row in sorted(rows, key=lambda row: row.part):
+        result = pickle.loads(row.found)
+        if isinstance(result, Exception):
+            raise result
+        found = job.merged([found, result[0]])
+        edges.append(result[1])
+    return found, edges
+
+
+def _refuse_torn(results, frame, at_ends, job):
+    """Compare the ids of all partitions, which the engine does; names of some that are torn."""
+    queries = results.where("mark is not null").select("part", "mark")
+    own = tasks.signed(marks_of(at_ends))
+    if len(own):
+        known = pa.table({"part": pa.array(np.full(len(own), AT_ENDS), pa.int32()), "mark": own})
+        queries = queries.union(_frame_of(known, frame.sparkSession, queries.schema))
+    counted = queries.groupBy("mark").count()
+    twice = counted.where(F.col("count") > 1).orderBy("mark").limit(MOST_NAMED).collect()
+    if not twice:
+        return
+    wanted = [row.mark for row in twice]
+    with_marks = partial(tasks.ids_with_marks, job=job, wanted=wanted)
+    named = _mapped(frame, with_marks, tasks.RESULT).collect()
+    ids = {row.part: pickle.loads(row.found) for row in named}
+    ids[AT_ENDS] = query_ids_of(at_ends)
+    parts = sorted(ids)
+    refuse_torn(
+        [marks(ids[part]) for part in parts], lambda i: ids[parts[i]],
+        lambda i: EDGES if parts[i] == AT_ENDS else f"partition {parts[i]}",
+    )
+    for mark in wanted:  # of several ids, or its query is no more torn in this run of the plan
+        named = {query for own in ids.values() for query in own[tasks.signed(marks(own)) == mark]}
+        if len(named) < 2:
+            raise torn(next(iter(named), None), "one partition", "another")
+
+
+# pyspark.ml --------------------------------------------------------------------------------------
+
+def _checked_text(value):
+    """The text of a measure, as it is."""
+    as_measure(value)
+    as_measure(str(value))  # which a measure with a function has no way from
+    return str(value)
+
+
+class RankingEvaluator(
+    Evaluator, HasLabelCol, HasPredictionCol, DefaultParamsReadable, DefaultParamsWritable
+):
+    """An evaluator for CrossValidator and TrainValidationSplit of ``pyspark.ml``.
+
+    Both split rows, which tears queries: give CrossValidator the `foldCol` that `with_folds` adds.
+
+    Parameters
+    ----------
+    labelCol : str, default="label"
+        The column of grades ≥ 0.
+    predictionCol : str, default="prediction"
+        The column of scores.
+    queryCol : str, default="query"
+        The column of the query of each row.
+    metricName : str, default="ndcg@10"
+        The text of a measure.
+
+    Examples
+    --------
+    >>> from skgraded.spark import RankingEvaluator
+    >>> evaluator = RankingEvaluator(labelCol="grade", queryCol="session", metricName="mu_map")
+    >>> evaluator.getMetricName(), evaluator.isLargerBetter()
+    ('mu_map', True)
+    """
+
+    queryCol = Param(
+        Params._dummy(), "queryCol", "the query of each row", TypeConverters.toString
+    )
+    metricName = Param(Params._dummy(), "metricName", "the text of a measure", _checked_text)
+    _input_kwargs: dict[str, Any]
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        queryCol: str = "query",
+        metricName: str = "ndcg@10",
+    ):
+        super().__init__()
+        self._setDefault(queryCol="query", metricName="ndcg@10")
+        self._set(**self._input_kwargs)
+
+    @keyword_only
+    def setParams(
+        self,
+        *,
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        queryCol: str = "query",
+        metricName: str = "ndcg@10",
+    ) -> RankingEvaluator:
+        """Set parameters by name."""
+        return self._set(**self._input_kwargs)
+
+    def setLabelCol(self, value: str) -> RankingEvaluator:
+        """Set the column of grades."""
+        return self._set(labelCol=value)
+
+    def setPredictionCol(self, value: str) -> RankingEvaluator:
+        """Set the column of scores."""
+        return self._set(predictionCol=value)
+
+    def setQueryCol(self, value: str) -> RankingEvaluator:
+        """Set the column of the query of each row."""
+        return self._set(queryCol=value)
+
+    def getQueryCol(self) -> str:
+        """Name the column of the query of each row."""
+        return self.getOrDefault(self.queryCol)
+
+    def setMetricName(self, value: str) -> RankingEvaluator:
+        """Set the measure."""
+        return self._set(metricName=value)
+
+    def getMetricName(self) -> str:
+        """Name the measure."""
+        return self.getOrDefault(self.metricName)
+
+    def isLargerBetter(self) -> bool:
+        """Say that every measure is better the higher."""
+        return True
+
+    def _evaluate(self, dataset):
+        found = evaluate(
+            dataset, self.getLabelCol(), self.getPredictionCol(), self.getQueryCol(),
+            self.getMetricName(),
+        )
+        assert isinstance(found, Summary)
+        return next(iter(found.mean().values()))
+
+
+def with_folds(
+    df: DataFrame, queryCol: str, numFolds: int = 3, foldCol: str = "fold", seed: int = 0
+) -> DataFrame:
+    """Add a column of folds that hold whole queries, for CrossValidator's `foldCol`.
+
+    Without it CrossValidator splits rows: models are then scored on queries that they were fitted
+    on, and the one is chosen that remembers them best.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    queryCol : str
+        The column of the query of each row.
+    numFolds : int, default=3
+        As that of CrossValidator, at least 2.
+    foldCol : str, default="fold"
+        Name of the new column, of whole numbers from 0 to numFolds - 1.
+    seed : int, default=0
+        Another number gives other folds.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        A query's fold is a hash of its id, so that folds have about as many queries each.
+    """
+    _check_frame(df)
+    refuse_unknown([queryCol], df.columns)
+    if foldCol.lower() == queryCol.lower():
+        raise ValueError(f"foldCol must not be queryCol; both are {queryCol!r}.")
+    numFolds = whole_number(numFolds, "numFolds", 2)
+    hashed = F.xxhash64(F.col(_quoted(queryCol)), F.lit(seed))
+    return df.withColumn(foldCol, F.pmod(hashed, F.lit(numFolds)).cast("int"))
+
+
+evaluate.__doc__ = with_parameters(
+    """Measure a Spark frame on the executors.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    n_partitions : int, optional
+        Partitions to shuffle to; by default ``spark.sql.shuffle.partitions``. Each is measured
+        whole, in the memory of one Python worker. Without a shuffle it changes nothing.
+
+    Returns
+    -------
+    skgraded.Summary
+        Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many partitions; of
+        several systems `Summaries`, which `compare` takes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input; the message says in which partition, and at which row of it. With
+        "clustered" and "whole" also if a query is torn, and the message names it.
+
+    Notes
+    -----
+    With "clustered" and "whole" Spark compares the ids of all partitions, and keeps 8 bytes a query
+    meanwhile.
+    """,
+    NAMES, PARAMETERS,
+)
+
+evaluate_per_query.__doc__ = with_parameters(
+    """Measure a Spark frame query by query.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    n_partitions : int, optional
+        Partitions of the result; by default ``spark.sql.shuffle.partitions``. With "shuffle" those
+        to which rows are brought, as for `evaluate`.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        A row a query: the columns ``query_id``, those of the measures and, with `sample_weight`,
+        ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
+        job that asks for them, and ends in the message.
+    """,
+    NAMES, PARAMETERS,
+)

@@ -1,1 +1,0 @@
-"""How reports are written: tables, JSON, plain sentences, pages of HTML."""

@@ -1,0 +1,1 @@
+"""Arrays in, numbers out: intervals, paired tests, corrections, power, margins, exact sums."""

@@ -1,0 +1,78 @@
+"""Corrections of p-values for their number, and the levels of the intervals beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Correction(NamedTuple):
+    """A correction of p-values for their number, with its words."""
+
+    words: str  # in a sentence
+    title: str  # after the words of a test
+    adjusted: Callable  # p-values → corrected, which may be above 1
+
+
+def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
+    """Correct p-values for their number, nan for what is no test; None: no correction."""
+    adjusted = np.array(p_values, dtype=float)
+    tested = ~np.isnan(adjusted)
+    if correction is not None and tested.any():
+        adjusted[tested] = np.minimum(CORRECTIONS[correction].adjusted(adjusted[tested]), 1.0)
+    return adjusted
+
+
+def is_significant(p: float, level: float) -> bool:
+    """Whether a p-value, corrected or not, tells two systems apart."""
+    return bool(p <= 1 - level + 1e-12)  # 1 - 0.95 is a little above 0.05 or below
+
+
+def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
+    """Level of each interval at which all intervals beside such p-values hold together.
+
+    With Holm's and Bonferroni's correction all of them hold at once with `level` (Bonferroni);
+    with the false discovery rate those of the systems that are told apart hold in that share
+    (Benjamini and Yekutieli 2005).
+    """
+    n_tests = np.count_nonzero(~np.isnan(adjusted))
+    if correction is None or not n_tests:
+        return level
+    n_chosen = 1
+    if correction == "fdr_bh":
+        n_chosen = max(1, sum(is_significant(p, level) for p in adjusted))
+    return 1 - (1 - level) * n_chosen / n_tests
+
+
+def without_hsd(correction: str | None) -> str | None:
+    """The correction of tests that are none of all pairs of systems: for HSD Holm's."""
+    return "holm" if correction == "hsd" else correction
+
+
+def _holm(p):
+    order = np.argsort(p)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return adjusted
+
+
+def _bonferroni(p):
+    return p * len(p)
+
+
+def _fdr_bh(p):
+    from scipy import stats
+
+    return stats.false_discovery_control(p, method="bh")
+
+
+CORRECTIONS = {
+    "holm": Correction("Holm's correction", "Holm's correction", _holm),
+    "bonferroni": Correction("Bonferroni's correction", "Bonferroni's correction", _bonferroni),
+    "fdr_bh": Correction(
+        "Benjamini and Hochberg's correction", "false discovery rate (Benjamini-Hochberg)", _fdr_bh
+    ),
+    "hsd": Correction("randomized Tukey HSD", "randomized Tukey HSD", lambda p: p),
+}
