@@ -31,9 +31,12 @@ TESTS = {
         "tests/input", "tests/test_judgments.py",
     ],
     "reports": [
-        "skgraded/reports", "tests/reports", "tests/writing", "tests/stats", "tests/large/test_batches.py", "tests/display",
+        "skgraded/reports", "tests/reports", "tests/writing", "tests/display",
         "tests/model_selection/test_cross_evaluate.py", "tests/test_import.py",
     ],
+    "stats": ["skgraded/stats", "tests/stats", "tests/reports"],
+    "writing": ["skgraded/writing", "tests/writing", "tests/reports"],
+    "large": ["tests/large/test_batches.py", "tests/large/test_parts.py", "tests/reports"],
     "_input": [
         "tests/input", "tests/test_judgments.py", "tests/model_selection/test_scorer.py",
         "tests/model_selection/test_ranker.py", "tests/model_selection/test_torn_queries.py",
