@@ -28,7 +28,7 @@ from skgraded.cli._systems import (
 )
 from skgraded.datasets._files import MAX_LINE
 from skgraded.large.parts import PARTITIONINGS
-from skgraded.reports.comparison import compare
+from skgraded.reports.comparing import compare
 from skgraded.reports.summary import Summary
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS

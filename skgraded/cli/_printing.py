@@ -6,7 +6,7 @@ import math
 from skgraded._input.words import plain, plain_list, plural
 from skgraded.cli._verdicts import MOST_ROWS, of_pairs
 from skgraded.measures.base import ALIASES, MEASURES, fields_of
-from skgraded.reports.comparison import compare
+from skgraded.reports.comparing import compare
 from skgraded.writing import tables
 from skgraded.writing.text import percent_text
 
@@ -135,7 +135,7 @@ def _side_by_side(comparison):
 
 def _n_queries(report):
     """How many queries an Evaluation, a Summary or a comparison is of."""
-    return len(report.query_ids) if hasattr(report, "query_ids") else report.n_queries
+    return report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
 
 
 def _ids(report):

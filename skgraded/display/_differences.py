@@ -16,7 +16,8 @@ from skgraded.display._systems import check_made_by, evaluate_systems, systems_o
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
-from skgraded.reports.comparison import Comparison, compare, differences_of_all
+from skgraded.reports.comparing import compare
+from skgraded.reports.comparison import Comparison
 from skgraded.reports.differences import outcomes
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import check_system
@@ -160,7 +161,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
             if all(row[key] == wanted[key] for key in wanted)
         )
         display = cls(
-            differences_of_all(comparison, **wanted), **wanted, query_ids=comparison.query_ids,
+            comparison.all_differences(**wanted), **wanted, query_ids=comparison.query_ids,
             mean=row["difference"], interval=(row["ci_low"], row["ci_high"]),
             level=comparison.level,
         )

@@ -12,9 +12,7 @@ from skgraded.display._docs import documented
 from skgraded.display._systems import as_names, check_made_by
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_table import matrices_of
 from skgraded.reports.evaluation import evaluated_name
-from skgraded.reports.summaries import SummaryComparison
 from skgraded.writing.text import signed
 
 MOST = 40  # systems that are drawn
@@ -98,7 +96,7 @@ class DifferenceHeatmapDisplay(Display):
     @documented
     def from_comparison(
         cls,
-        comparison: Comparison | SummaryComparison,
+        comparison: Comparison,
         *,
         measure: str | Measure | None = None,
         ax: Any = None,
@@ -110,14 +108,13 @@ class DifferenceHeatmapDisplay(Display):
 
         Parameters
         ----------
-        comparison : Comparison or SummaryComparison
+        comparison : Comparison
             As `compare` makes it.
         """
         need_matplotlib(f"{cls.__name__}.from_comparison")
-        if not isinstance(comparison, SummaryComparison):
-            check_made_by("compare", comparison, Comparison, "comparison")
+        check_made_by("compare", comparison, Comparison, "comparison")
         shown = evaluated_name(measure, comparison.measures)
-        systems, differences, told_apart = matrices_of(comparison, shown)
+        systems, differences, told_apart = comparison.matrices(shown)
         display = cls(differences, told_apart, name=systems, measure=shown)
         return display.plot(ax=ax, **kwargs)
 

@@ -31,15 +31,15 @@ LINE = 0.18  # inches that a line of letters takes
 def _rows_shown(comparison, measures):
     """Rows of a comparison that are drawn, by measure, and a note unless they are all."""
     by_measure = [
-        [row for row in comparison._told_rows() if row["measure"] == measure]
+        [row for row in comparison.shown_rows() if row.measure == measure]
         for measure in measures
     ]
     first, _ = charted(by_measure[0])
     if len(first) == len(by_measure[0]):
         return by_measure, ""
-    pairs = [(row["system"], row["baseline"]) for row in first]
+    pairs = [(row.system, row.baseline) for row in first]
     found = [
-        [{(one["system"], one["baseline"]): one for row in rows for one in (row, turned(row))}[pair]
+        [{(one.system, one.baseline): one for row in rows for one in (row, turned(row))}[pair]
          for pair in pairs]
         for rows in by_measure
     ]
@@ -221,16 +221,16 @@ class IntervalDisplay(NamedDisplay):
         shown = measure_names(measures, comparison.measures)
         by_measure, note = _rows_shown(comparison, shown)
         means, low, high, n_queries, told_apart = (
-            np.array([[row[key] for row in rows] for rows in by_measure]).T
-            for key in ("difference", "ci_low", "ci_high", "n_queries", "told_apart")
+            np.array([[getattr(row, key) for row in rows] for rows in by_measure]).T
+            for key in ("difference", "ci_low", "ci_high", "n_queries", "is_significant")
         )
         baseline = comparison.baseline
         display = cls(
             means, low, high, measures=shown, zero_line=True, level=comparison.level,
             n_queries=n_queries, told_apart=None if comparison.test is None else told_apart,
             name=[
-                row["system"] if baseline is not None
-                else f"{shortened(row['system'])} − {shortened(row['baseline'])}"
+                row.system if baseline is not None
+                else f"{shortened(row.system)} − {shortened(row.baseline)}"
                 for row in by_measure[0]
             ],
             quantity="mean difference"

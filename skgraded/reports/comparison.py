@@ -3,66 +3,152 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, overload
+from dataclasses import dataclass, field, fields
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded._input.progress import counting_bar
-from skgraded.reports.comparison_table import COLUMNS, pairs_of
-from skgraded.reports.differences import cases_of, table_of
-from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.interactions import between_of
-from skgraded.reports.kept import COMPARISON, check_comparison, filled
+from skgraded._input.columns import number, whole_number
+from skgraded._input.words import counted
+from skgraded.reports.comparison_rows import (
+    ComparisonRow,
+    SegmentGap,
+    cases_of,
+)
+from skgraded.reports.kept import refuse_twice
+from skgraded.reports.leaderboard import Leaderboard, leaderboard_of
 from skgraded.reports.margin_tests import MarginTests, margin_tests
 from skgraded.reports.pairing import (
-    check_evaluations,
-    check_system,
-    paired,
+    QueryValues,
     refuse_unequal,
-    undefined_of_all,
-    warn_of_folds,
 )
-from skgraded.reports.pairs import fill_pairs
-from skgraded.reports.query_comparison import QueryComparison, differences_of_all
-from skgraded.reports.report import titled
-from skgraded.reports.segment_comparison import SEGMENT_COLUMNS, SegmentComparison
-from skgraded.reports.segments import few_segments_of
-from skgraded.reports.summaries import Summaries, SummaryComparison, compare_summaries
-from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.intervals import check_settings
-from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples, ranks_contradict
-from skgraded.writing.json_shapes import check_shape
+from skgraded.reports.report import Report
+from skgraded.stats.corrections import CORRECTIONS, adjust, is_significant, without_hsd
+from skgraded.stats.paired_tests import (
+    DRAWS,
+    TESTS,
+    assumption,
+    is_bound,
+    ranks_contradict,
+    smallest_p,
+)
+from skgraded.writing import json_text, tables
+from skgraded.writing.json_shapes import Maybe, check_shape
+from skgraded.writing.sentences import (
+    Findings,
+    Unreachable,
+    corrected,
+    gap_sentence,
+    procedure,
+    sentence,
+)
+from skgraded.writing.text import Bound, label, labels
+
+if TYPE_CHECKING:
+    import pandas
+
+COLUMNS = [column.name for column in fields(ComparisonRow)]
+GAP_COLUMNS = [column.name for column in fields(SegmentGap)]
+OF_SEGMENTS = ("segment", "other_segment")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Comparison(QueryComparison):
+@dataclass(frozen=True)
+class ShownRow(ComparisonRow):
+    """A row as texts show it: p-values that are only upper bounds are marked."""
+
+    heading: str = ""  # the measure, and the segment if there are any
+    is_significant: bool | None = None  # None without a test
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Comparison(Report):
     """Systems compared query by query, made by `compare`.
 
     Attributes
     ----------
     systems : list of str
     measures : list of str
-    query_ids : ndarray of shape (n_queries,)
-        As in the first system.
-    per_query : dict of str to ndarray of shape (n_systems, n_queries)
-        Values by measure.
-    weights : ndarray of shape (n_queries,) or None
-        Weights of the queries in means and intervals.
+    rows : list of ComparisonRow
+        One per pair of systems, measure and, with `by`, segment.
     baseline : str or None
-        The system that the others are compared to; None: all pairs.
+        The system that all others are compared with; None: all pairs.
     test, correction : str or None
     level : float
-        Of all intervals together; a difference is told apart where p_adjusted ≤ 1 - level.
+        The level of all intervals together; a difference is significant if
+        p_adjusted ≤ 1 - level.
     n_resamples : int
-    table : dict of str to list
-        The columns of `to_frame`, an element a pair and measure.
     seed : int or None
-        The `rng` of `compare` if that was a whole number.
+        The `rng` of `compare` if it was a whole number.
+    n_queries : int
+        All queries, also those that do not count.
+    is_weighted : bool
+        Whether queries have weights; in a comparison of Summaries, unequal ones.
+    values : QueryValues or None
+        Per-query values; None in a comparison of Summaries.
+    gaps : list of SegmentGap
+        How differences differ between segments, with `by`.
     """
 
-    def differences(self, system: str, baseline: str, measure: str) -> np.ndarray:
-        """Value of `system` less that of `baseline`, of the queries that count.
+    systems: list[str]
+    measures: list[str]
+    rows: list[ComparisonRow]
+    baseline: str | None
+    test: str | None
+    correction: str | None
+    level: float
+    n_resamples: int
+    seed: int | None
+    n_queries: int
+    is_weighted: bool
+    values: QueryValues | None = None
+    gaps: list[SegmentGap] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        check_comparison(self)
+
+    # Attributes of the per-query values ----------------------------------------------------------
+
+    def _query_values(self) -> QueryValues:
+        if self.values is None:
+            raise ValueError("A comparison of Summaries holds sums and no per-query values.")
+        return self.values
+
+    @property
+    def query_ids(self) -> np.ndarray:
+        """Query ids in the order of the first system, of shape (n_queries,)."""
+        return self._query_values().query_ids
+
+    @property
+    def per_query(self) -> dict[str, np.ndarray]:
+        """Values by measure name, of shape (n_systems, n_queries)."""
+        return self._query_values().per_query
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """Weights of the queries in means and intervals, of shape (n_queries,)."""
+        return self._query_values().weights
+
+    @property
+    def segments(self) -> list[Any] | None:
+        """Segments in order of first appearance; None without `by`."""
+        return None if self.values is None else self.values.segments
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """The columns of `to_frame`."""
+        names = COLUMNS if self.segments is not None else COLUMNS[1:]
+        return columns_of(self.rows, names)
+
+    @property
+    def between(self) -> dict[str, list[Any]]:
+        """The columns of `between_segments`."""
+        return columns_of(self.gaps, GAP_COLUMNS)
+
+    def differences(
+        self, system: str, baseline: str, measure: str, segment: Any = None
+    ) -> np.ndarray:
+        """Values of `system` less those of `baseline`, for the queries that count.
 
         Parameters
         ----------
@@ -70,14 +156,367 @@ class Comparison(QueryComparison):
             Names of two systems.
         measure : str
             Name of a measure.
+        segment : object, optional
+            One of `segments`; None: all queries.
 
         Returns
         -------
         ndarray of shape (n,)
-            Of the queries that have a value in both and, if queries are weighted, a weight.
+            For the queries that have a value in both and, if queries are weighted, a weight.
         """
-        differences = differences_of_all(self, system, baseline, measure)
+        differences = self.all_differences(system, baseline, measure, segment)
         return differences[~np.isnan(differences)]
+
+    def all_differences(
+        self, system: str, baseline: str, measure: str, segment: Any = None
+    ) -> np.ndarray:
+        """As `differences`, for all queries in their order: nan for those that do not count."""
+        values = self._query_values()
+        first, second = (self.systems.index(name) for name in (system, baseline))
+        queries = slice(None) if segment is None else values.queries_of(segment)
+        return values.differences(first, second, measure, queries)
+
+    def _differences_of(self, row):
+        return self.differences(row.system, row.baseline, row.measure, row.segment)
+
+    # Tables --------------------------------------------------------------------------------------
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the comparison, one row per pair of systems and measure (and segment).
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns as `compare` describes them.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.table)
+
+    def between_segments(self) -> pandas.DataFrame:
+        """Tabulate how the differences of two systems differ between segments.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per pair of systems, measure and two segments, the later one first. Columns
+            ``system``, ``measure``, ``segment``, ``other_segment``; ``difference`` and
+            ``other_difference`` of the systems in each; ``interaction``, the first less the
+            second; ``ci_low``, ``ci_high`` by Welch's t; ``p_value`` of Welch's t-test, as
+            ``scipy.stats.ttest_ind(…, equal_var=False)``, and ``p_adjusted``, over all rows of
+            this table; ``n_queries``, ``other_n_queries``; ``baseline``. p is no less than
+            2^(1 - n) where the n differences of a segment are all the same, whatever the other's;
+            nan where a segment has fewer than two queries. Empty without `by`.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.between)
+
+    def leaderboard(self) -> Leaderboard:
+        """Show systems × measures: means, the best of each, and what is told apart.
+
+        Returns
+        -------
+        Leaderboard
+            The best system by the first measure first, the baseline among the others. A mark says
+            which are better or worse than the baseline, or than which systems each is better.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, random_state=0)
+        >>> one, two = (
+        ...     sg.evaluate(y, scores, qid=qid, measures=["ndcng@10", "rr"])
+        ...     for scores in (X[:, 0], X[:, 0] + X[:, 8]))
+        >>> print(sg.compare({"one": one, "two": two}, baseline="one", rng=0).leaderboard())
+        system   NDCNG@10         RR
+        two     *0.6112 ▲  *0.7910 ▲
+        one        0.5674     0.7052
+        * the best; ▲ better and ▼ worse than the baseline one, told apart by the test.
+        """
+        headings = list(self.headings().values())
+        return leaderboard_of(self.shown_rows(), self.systems, headings, self.baseline)
+
+    def headings(self) -> dict[tuple[str, Any], str]:
+        """Name each measure, in each segment if there are any: by (measure, segment)."""
+        if self.segments is None:
+            return {(measure, None): measure for measure in self.measures}
+        return {
+            (measure, segment): f"{measure} in {self._label(segment)}"
+            for measure in self.measures for segment in self.segments
+        }
+
+    def _label(self, segment):
+        texts = labels(self.segments or [])
+        return label(repr(segment) if texts.count(label(segment)) > 1 else segment)
+
+    def shown_rows(self) -> list[ShownRow]:
+        """Rows as texts and plots show them: with headings, significance and marked bounds."""
+        headings = self.headings()
+        return [
+            ShownRow(
+                **vars(row) | self._bounds(row), heading=headings[row.measure, row.segment],
+                is_significant=self._significant(row.p_adjusted),
+            )
+            for row in self.rows
+        ]
+
+    def _significant(self, p):
+        return None if self.test is None else is_significant(p, self.level)
+
+    def _bounds(self, row):
+        """P-values that are only upper bounds, marked."""
+        if self.test is None or not is_bound(row.p_value, *self._smallest_p(row)):
+            return {}
+        bounds = {"p_value": Bound(row.p_value)}
+        return bounds if self.correction == "hsd" else bounds | {
+            "p_adjusted": Bound(row.p_adjusted)
+        }
+
+    def _smallest_p(self, row):
+        return smallest_p(str(self.test), row.n_queries, row.ties, self.n_resamples)
+
+    def _hidden_columns(self):
+        """Columns that say nothing about this comparison."""
+        hidden = ["ci_method"]
+        if self.baseline is not None:
+            hidden.append("baseline")
+        if self.test is None:
+            hidden += ["p_value", "p_adjusted", "min_detectable"]
+        if not any(row.n_undefined > 0 for row in self.rows):
+            hidden.append("n_undefined")
+        return hidden
+
+    def _shown(self):
+        import pandas as pd
+
+        columns = columns_of(self.shown_rows(), list(self.table))
+        return pd.DataFrame(columns, dtype=object).drop(columns=self._hidden_columns())
+
+    def to_markdown(self) -> str:
+        """Tabulate the comparison as Markdown.
+
+        Returns
+        -------
+        str
+            The frame's columns that say something of this comparison: without `ci_method`, and
+            without the baseline if there is one, or p-values if there is no test.
+
+        Raises
+        ------
+        ImportError
+            Without tabulate.
+        """
+        return super().to_markdown()
+
+    def to_latex(self) -> str:
+        r"""Tabulate the comparison in LaTeX.
+
+        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
+        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
+
+        Returns
+        -------
+        str
+            Of the columns of `to_markdown` those that fit the width of a page.
+
+        Raises
+        ------
+        ImportError
+            Without Jinja2.
+        """
+        shown = self._shown()
+        shown.insert(
+            shown.columns.get_loc("ci_low"), "interval",
+            ["unknown" if low != low else f"[{low:.4f}, {high:.4f}]" for low, high in zip(
+                shown["ci_low"], shown["ci_high"], strict=True
+            )],
+        )
+        names = ["segment", "system", "baseline", "measure", "mean", "difference", "interval"]
+        names.append("p_adjusted")
+        return tables.latex(shown[[name for name in names if name in shown]])
+
+    # Sentences -----------------------------------------------------------------------------------
+
+    def sentences(self) -> list[str]:
+        """Say in a plain sentence what each row shows, and then what differs between segments.
+
+        Two systems are told apart where the adjusted p-value is at most 1 - level. Where they are
+        not, and could not have been however the differences had turned out (five queries have no
+        more than 2^5 sign flips), the sentence says so.
+
+        Returns
+        -------
+        list of str
+        """
+        return self._row_sentences() + self._gap_sentences()
+
+    def _row_sentences(self):
+        said = corrected(self.correction, sum(row.p_value == row.p_value for row in self.rows))
+        sizes = {None: self.n_queries}
+        if self.values is not None and self.values.segment is not None:
+            counts = np.bincount(self.values.segment, minlength=len(self.segments or []))
+            sizes |= dict(zip(self.segments or [], counts.tolist(), strict=True))
+        return [
+            sentence(row, self._findings(i, row), sizes[row.segment], self.level, said)
+            for i, row in enumerate(self.shown_rows())
+        ]
+
+    def _gap_sentences(self):
+        n_tests = sum(gap.p_value == gap.p_value for gap in self.gaps)
+        said = corrected(without_hsd(self.correction), n_tests)
+        return [
+            gap_sentence(
+                gap, self._label(gap.segment), self._label(gap.other_segment),
+                self._significant(gap.p_adjusted), self.level, said,
+            )
+            for gap in self.gaps
+        ]
+
+    def _findings(self, i, row):
+        """What the test tells about row i besides its p-value."""
+        if self.test is None or row.ties == row.n_queries:
+            return Findings()
+        if row.is_significant:
+            return Findings(
+                ranks_contradict=TESTS[self.test].compares_ranks and ranks_contradict(
+                    self._differences_of(row), row.difference
+                ),
+                assumes=assumption(self.test, row.n_queries - row.ties, self.level),
+            )
+        unreachable = self._unreachable(i, *self._smallest_p(row))
+        return Findings(unreachable=unreachable, is_fine=unreachable is None)
+
+    def _unreachable(self, i, p, by_resamples):
+        """The smallest p of row i, if even that would not be significant."""
+        p_values = np.array([row.p_value for row in self.rows], dtype=float)
+        p_values[i] = p
+        adjusted = adjust(p_values, self.correction)[i]
+        if is_significant(adjusted, self.level):
+            return None
+        return Unreachable(p, adjusted, self.n_resamples if by_resamples else None)
+
+    def __repr__(self) -> str:
+        if self.segments is not None:
+            return (
+                f"Comparison({self._n_shown()}: {', '.join(self.systems)} by "
+                f"{', '.join(self.measures)})"
+            )
+        rows = "; ".join(
+            f"{row.system} - {row.baseline}, {row.measure}: {row.difference:+.4f}, "
+            f"p={row.p_adjusted:.3g}"
+            for row in self.rows
+        )
+        return f"Comparison({self.n_queries} queries: {rows})"
+
+    # Pages ---------------------------------------------------------------------------------------
+
+    def _n_shown(self):
+        shown = counted(self.n_queries, "query", "queries")
+        if self.segments is not None:
+            shown += f" in {counted(len(self.segments), 'segment', 'segments')}"
+        return shown
+
+    def _lead(self):
+        """What was compared and how, below the title of a page."""
+        against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
+        weighted = ", weighted" if self.is_weighted else ""
+        lead = f"{against}. {self._n_shown()}{weighted}; "
+        lead += f"{procedure(self.test, self.correction, len(self.rows))}."
+        if self.test in DRAWS:
+            seed = "" if self.seed is None else f", seed {self.seed}"
+            lead += f" {self.n_resamples:,} resamples{seed}."
+        return lead
+
+    def _shown_table(self, title=None):
+        """What a notebook shows, and a page too, by name."""
+        hidden = self._hidden_columns() + ["p_adjusted"] * (self.correction is None)
+        return {
+            "title": f"Comparison of {len(self.systems)} systems" if title is None else title,
+            "lead": self._lead(),
+            "leaderboard": self.leaderboard(), "rows": self.shown_rows(), "hidden": hidden,
+            "level": self.level,
+        }
+
+    def _fragment(self):
+        from skgraded.writing.comparison_page import ComparisonTable, comparison_fragment
+
+        return comparison_fragment(ComparisonTable(**self._shown_table()))
+
+    def _page(self, title=None):
+        # Only a page needs it.
+        from skgraded.writing.comparison_page import ComparisonPage, QueryTable, comparison_page
+
+        queries = None
+        if self.values is not None and self.segments is None:
+            baseline = 0 if self.baseline is None else self.systems.index(self.baseline)
+            queries = QueryTable(
+                self.query_ids, self.per_query, self.weights, self.systems, baseline,
+                self._differences_of,
+            )
+        return comparison_page(ComparisonPage(
+            **self._shown_table(title), sentences=self._sentences_with_gaps(),
+            matrices={
+                heading: self.matrices(*key)[1:] for key, heading in self.headings().items()
+            },
+            queries=queries,
+        ))
+
+    def _sentences_with_gaps(self):
+        """The sentence of each row, with those that compare its segment with earlier ones."""
+        said = {
+            (row.system, row.baseline, row.measure, row.segment): text
+            for row, text in zip(self.rows, self._row_sentences(), strict=True)
+        }
+        for gap, text in zip(self.gaps, self._gap_sentences(), strict=True):
+            said[gap.system, gap.baseline, gap.measure, gap.segment] += f" {text}"
+        return list(said.values())
+
+    def matrices(
+        self, measure: str, segment: Any = None
+    ) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Mean differences of all pairs of systems, and which are significant.
+
+        Parameters
+        ----------
+        measure : str
+            Name of a measure.
+        segment : object, optional
+            One of `segments`.
+
+        Returns
+        -------
+        systems : list of str
+            The best system by the first measure first.
+        differences : ndarray of shape (n_systems, n_systems)
+            Mean of the row's system less that of the column's; nan if it is unknown.
+        significant : ndarray of shape (n_systems, n_systems)
+            1 or 0; nan where there is no test.
+        """
+        systems = self.leaderboard().systems
+        places = {name: i for i, name in enumerate(systems)}
+        differences, significant = np.full((2, len(systems), len(systems)), np.nan)
+        np.fill_diagonal(differences, 0.0)
+        for row in self.rows:
+            if row.measure == measure and row.segment == segment:
+                i, j = places[row.system], places[row.baseline]
+                differences[i, j], differences[j, i] = row.difference, -row.difference
+                if self.test is not None:
+                    significant[i, j] = significant[j, i] = self._significant(row.p_adjusted)
+        if self.values is not None:
+            self._fill_pairs(differences, systems, measure, segment)
+        return systems, differences, significant
+
+    def _fill_pairs(self, differences, systems, measure, segment):
+        """Fill in the mean differences of the pairs that are not compared."""
+        values = self._query_values()
+        queries = slice(None) if segment is None else values.queries_of(segment)
+        order = [self.systems.index(name) for name in systems]
+        for i, j in np.argwhere(np.isnan(differences) & np.tri(len(systems), dtype=bool)):
+            mean = values.mean_difference(order[i], order[j], measure, queries)
+            differences[i, j], differences[j, i] = mean, -mean
+
+    # Margins -------------------------------------------------------------------------------------
 
     def equivalence(self, margin: float | Mapping[Any, float]) -> MarginTests:
         r"""Test whether systems are equivalent: whether their means differ by less than a margin.
@@ -159,304 +598,125 @@ class Comparison(QueryComparison):
 
     def _against_margins(self, margin, question):
         refuse_unequal(self.weights, self.query_ids)
-        return margin_tests(self, margin, question)
+        samples = [self._differences_of(row) for row in self.rows]
+        return margin_tests(self, samples, margin, question)
 
-    def _ranks_contradict(self, test, row):
-        differences = self.differences(row["system"], row["baseline"], row["measure"])
-        return ranks_contradict(test, differences, row["difference"])
+    # JSON ----------------------------------------------------------------------------------------
+
+    def _to_json(self):
+        places = {segment: i for i, segment in enumerate(self.segments or [])}
+
+        def to_json(rows, names):
+            columns = columns_of(rows, names)
+            for name in places and [name for name in names if name in OF_SEGMENTS]:
+                columns[name] = [places[segment] for segment in columns[name]]
+            return json_text.columns_to_json(columns)
+
+        return {
+            **{name: getattr(self, name) for name in PLAIN},
+            "rows": to_json(self.rows, COLUMNS),
+            "gaps": to_json(self.gaps, GAP_COLUMNS),
+            "values": None if self.values is None else self.values.to_json(),
+        }
 
     @staticmethod
     def _of_json(report):
-        report = filled(report)
-        check_shape(report, COMPARISON)
-        parts = QueryComparison._parts_of_json(report)
-        check_comparison(parts)
-        parts["table"] = {name: parts["table"][name] for name in COLUMNS}
-        return parts
+        check_shape(report, SHAPE)
+        values = report["values"] and QueryValues.of_json(report["values"])
+        segments = None if values is None else values.segments
 
-    def _page(self, title=None):
-        # Only whoever wants a page needs it.
-        from skgraded.writing import comparison_page
+        def of_json(name, row_type, names):
+            columns = json_text.columns_of_json(report[name])
+            for own in names if segments is not None else ():
+                json_text.check_positions(columns[own], len(segments), f"{name}[{own!r}]")
+                columns[own] = [segments[i] for i in columns[own]]
+            if segments is None:
+                columns |= {own: [None] * len(columns[own]) for own in names}
+            lengths = {name: len(cells) for name, cells in columns.items()}
+            if len(set(lengths.values())) > 1:
+                raise ValueError(f"{name} has columns of different lengths: {lengths}.")
+            return [row_type(**row) for row in tables.rows_of(columns)]
 
-        return comparison_page.comparison_page(
-            **titled(self._page_parts(), title),
-            systems=self.systems,
-            measures=self.measures,
-            baseline=0 if self.baseline is None else self.systems.index(self.baseline),
-            query_ids=self.query_ids,
-            per_query=self.per_query,
-            weights=self.weights,
-            differences=lambda row: self.differences(
-                row["system"], row["baseline"], row["measure"]
-            ),
-        )
-
-    def _fill_pairs(self, differences, measure, systems):
-        places = [self.systems.index(name) for name in systems]
-        return fill_pairs(differences, self.per_query[measure][places], self.weights)
+        return {
+            **{name: report[name] for name in PLAIN},
+            "rows": of_json("rows", ComparisonRow, OF_SEGMENTS[:1]),
+            "gaps": of_json("gaps", SegmentGap, OF_SEGMENTS),
+            "values": values,
+        }
 
 
-@overload
-def compare(
-    evaluations: Mapping[str, Evaluation],
-    *,
-    baseline: str | None = None,
-    test: str | None = "randomization",
-    correction: str | None = "holm",
-    level: float = 0.95,
-    n_resamples: int | None = None,
-    rng: int | np.random.Generator | None = None,
-    by: None = None,
-    progress: bool = False,
-) -> Comparison: ...
+def columns_of(rows: list[Any], names: list[str]) -> dict[str, list[Any]]:
+    """Fields of rows as columns."""
+    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
-@overload
-def compare(
-    evaluations: Mapping[str, Evaluation],
-    *,
-    baseline: str | None = None,
-    test: str | None = "randomization",
-    correction: str | None = "holm",
-    level: float = 0.95,
-    n_resamples: int | None = None,
-    rng: int | np.random.Generator | None = None,
-    by: Any,
-    progress: bool = False,
-) -> SegmentComparison: ...
+PLAIN = [
+    "systems", "measures", "baseline", "test", "correction", "level", "n_resamples", "seed",
+    "n_queries", "is_weighted",
+]
+TEXTS = ("system", "measure", "baseline", "ci_method")
+SHAPE: dict[str, Any] = {
+    "systems": [str], "measures": [str], "baseline": Maybe(str), "test": Maybe(str),
+    "correction": Maybe(str), "level": float, "n_resamples": int, "seed": Maybe(int),
+    "n_queries": int, "is_weighted": bool,
+    **{
+        name: {
+            column: [str] if column in TEXTS else [Maybe(float)] for column in columns
+        }
+        for name, columns in (("rows", COLUMNS), ("gaps", GAP_COLUMNS))
+    },
+    "values": Maybe(QueryValues.SHAPE),
+}
 
 
-@overload
-def compare(
-    evaluations: Summaries,
-    *,
-    baseline: str | None = None,
-    test: str | None,
-    correction: str | None = "holm",
-    level: float = 0.95,
-) -> SummaryComparison: ...
+# Invariants --------------------------------------------------------------------------------------
 
-
-def compare(
-    evaluations: Mapping[str, Evaluation] | Summaries,
-    *,
-    baseline: str | None = None,
-    test: str | None = "randomization",
-    correction: str | None = "holm",
-    level: float = 0.95,
-    n_resamples: int | None = None,
-    rng: int | np.random.Generator | None = None,
-    by: Any = None,
-    progress: bool = False,
-) -> Comparison | SegmentComparison | SummaryComparison:
-    r"""Compare systems query by query.
-
-    Systems are paired by query id, in whatever order each holds its queries. The query is the
-    unit of inference, also of a `CrossEvaluation`: folds share most of their training data and
-    are too few to test on.
-
-    Parameters
-    ----------
-    evaluations : mapping of str to Evaluation, or Summaries
-        At least two systems by name, evaluated on the same queries by the same measures. Summaries
-        hold sums only: of these `test` is "t" or None, and intervals are by t.
-    baseline : str, optional
-        The system that all others are compared to; None: every pair is compared, the later
-        system to the earlier.
-    test : {"randomization", "t", "wilcoxon", "bootstrap"} or None, default="randomization"
-        Two-sided test of the differences d of the queries, see Notes. None: no test.
-    correction : {"holm", "bonferroni", "fdr_bh", "hsd"} or None, default="holm"
-        For the number of tests in the whole table (pairs × measures): Holm (1979), Bonferroni,
-        the false discovery rate of Benjamini and Hochberg (1995), or randomized Tukey HSD [8]_,
-        which finds more between many systems: the values of each query are dealt out to the
-        systems at random, and a difference is compared with the largest of all pairs, over the
-        queries that count for all systems; times the number of measures.
-    level : float, default=0.95
-        Of the intervals, between 0 and 1: see Notes. Two systems are told apart where
-        ``p_adjusted`` ≤ 1 - level.
-    n_resamples : int, optional
-        Random sign flips, or resamples of the bootstrap test; at least 100. By default so many that
-        the smallest p is a tenth of what the first step of the correction asks for: 9,999 up to 25
-        tests, 110,399 for 276.
-    rng : int or numpy.random.Generator, optional
-        The same whole number gives the same p-values. Resamples are shared: with the same
-        `n_resamples` a pair's p does not depend on which other systems and measures there are.
-    by : array-like of shape (n_queries,), mapping or pandas Series, optional
-        The segment of each query: in the order of the first system's `query_ids`, or by query id.
-        Systems are then compared within each segment, corrected over all of them, and their
-        differences between segments.
-    progress : bool, default=False
-        Whether a bar shows the resamples that are done, on a terminal or in a notebook; needs
-        tqdm.
-
-    Returns
-    -------
-    Comparison; SegmentComparison with `by`; SummaryComparison if Summaries were given
-        Its frame has the columns
-
-        - ``segment``, with `by`,
-
-        - ``system``, ``measure``,
-        - ``mean``: of the system, over the queries that count,
-        - ``difference``: that mean less ``baseline_mean``,
-        - ``ci_low``, ``ci_high``: interval of the mean difference by Student's t, see Notes,
-        - ``p_value``, ``p_adjusted``: before and after the correction; nan without a test,
-        - ``n_queries``: how many count: both systems have a value, and the weight is above 0,
-        - ``wins``, ``ties``, ``losses``: queries for which the system is better, equal up to
-          rounding (1e-12), worse,
-        - ``n_undefined``: how many of the ties have no value of their own in both systems, and
-          count as the measure's ``undefined=``; nan of Summaries,
-        - ``effect_size``: Cohen's d_z, the mean of d by its standard deviation (with n - 1); 0 if
-          all d are 0, nan if they are all the same otherwise, or for one query,
-        - ``min_detectable``: the smallest difference that the test would have shown with a power
-          of 0.8, see Notes,
-        - ``baseline``, ``baseline_mean``,
-        - ``ci_method``: "t".
-
-    Raises
-    ------
-    ValueError, TypeError
-        On bad input, before any work: if a system lacks queries or measures of another, or has
-        other weights; if the weights are unequal and `test` is not None.
-
-    Warns
-    -----
-    UserWarning
-        If systems were cross-evaluated on different folds.
-
-    Notes
-    -----
-    Of n differences d with mean d̄,
-
-    - "randomization" flips their signs: p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1, over all
-      2^n flips where these are no more than `n_resamples` (a d of 0 is not flipped and does not
-      count in n), else over `n_resamples` random ones and what was observed: scipy's
-      ``permutation_test`` with ``permutation_type="samples"``. Fisher's test, see Smucker,
-      Allan, Carterette (2007).
-    - "t" is ``scipy.stats.ttest_1samp``.
-    - "wilcoxon" is ``scipy.stats.wilcoxon`` with its defaults: differences of 0 are left out
-      (``zero_method="wilcox"``). They are rounded to 12 decimals before, so that rounding makes
-      and breaks no ties.
-    - "bootstrap" draws n of d - d̄ with replacement, `n_resamples` times, and compares
-      t = d̄ / s, s the standard deviation: p = (1 + #{\|t*\| ≥ \|t\|}) / (1 + n_resamples)
-      (Efron and Tibshirani 1993, section 16.4; Sakai 2006, with the 1 of Davison and Hinkley
-      1997, eq. 4.11, so that p is never 0).
-
-    p is 1 if all differences are 0, or for a single query. Where n differences are all the same
-    there is no spread and no finite t: p by "t" and "bootstrap" is then 2^(1 - n), that of all sign
-    flips. Two equal differences show nothing. A p that no resample reached is written with "≤".
-
-    Beside Holm's and Bonferroni's correction for m tests each interval has the level
-    1 - (1 - level) / m, so that all of them hold at once with `level`; beside the false discovery
-    rate, of which R tests reject, 1 - (1 - level) · R / m (Benjamini and Yekutieli 2005); without
-    a correction or a test, `level`. Where the test does not tell two systems apart the interval is
-    stretched to 0 if it would leave 0 out, unless all differences are the same.
-
-    The smallest difference that n queries show is δ · s, where s is the standard deviation of d and
-    δ √n the noncentrality at which a t-test of the level of the interval beside it rejects in 80 of
-    100 cases [9]_: sign flips and the bootstrap have the power of t where they have enough
-    queries, and Wilcoxon's test 3/π of its queries' worth for normal d. HSD takes the difference
-    that it asks for. It says nothing of the difference that was found, only how fine a comparison
-    on such queries is; nan where no outcome would be significant, without spread or a test.
-
-    A mean of RR is a mean of 1, 1/2, 1/3, …, whose steps are not equal: whether such means may be
-    compared is disputed (Fuhr 2017, Sakai 2020). The effect size depends on how much the queries
-    differ, and so on the collection: it compares systems on the same queries only.
-
-    References
-    ----------
-    .. [1] Smucker, Allan, Carterette: A comparison of statistical significance tests for
-       information retrieval evaluation. CIKM 2007.
-    .. [2] Efron, Tibshirani: An introduction to the bootstrap. 1993.
-    .. [3] Sakai: Evaluating evaluation metrics based on the bootstrap. SIGIR 2006.
-    .. [4] Davison, Hinkley: Bootstrap methods and their application. 1997.
-    .. [5] Benjamini, Yekutieli: False discovery rate-adjusted multiple confidence intervals for
-       selected parameters. JASA 100, 2005.
-    .. [6] Fuhr: Some common mistakes in IR evaluation, and how they can be avoided. SIGIR Forum
-       51(3), 2017.
-    .. [7] Sakai: On Fuhr's guideline for IR evaluation. SIGIR Forum 54(1), 2020.
-    .. [8] Carterette: Multiple testing in statistical analysis of systems-based information
-       retrieval experiments. ACM TOIS 30(1), 2012.
-    .. [9] Sakai: Topic set size design. Information Retrieval Journal 19, 2016.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skgraded as sg
-    >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    >>> noise = np.random.default_rng(0).normal(size=len(y))
-    >>> noisy = sg.evaluate(y, y + 2 * noise, qid=qid, measures="ndcng@10")
-    >>> good = sg.evaluate(y, y + noise, qid=qid, measures="ndcng@10")
-    >>> found = sg.compare({"noisy": noisy, "good": good}, baseline="noisy", rng=0)
-    >>> frame = found.to_frame()
-    >>> frame[["system", "measure", "p_value", "n_queries"]].values.tolist()
-    [['good', 'NDCNG@10', 0.0002, 60]]
-    >>> found.sentences()[0].split(":")[0]
-    'good is better than noisy by NDCNG@10'
-    """
-    if isinstance(evaluations, Summaries):
-        systems = list(evaluations.systems)
-    else:
-        check_evaluations(evaluations)
-        systems = list(evaluations)
-    if baseline is not None:
-        check_system("baseline", baseline, systems)
-    test = _one_of_or_none("test", test, TESTS)
-    correction = _one_of_or_none("correction", correction, CORRECTIONS)
-    level, _, checked = check_settings(
-        level, "t", FEWEST if n_resamples is None else n_resamples, rng
+def check_comparison(comparison: Comparison) -> None:
+    """Refuse parts that do not belong together; the ValueError says which."""
+    systems, measures = comparison.systems, comparison.measures
+    refuse_twice("systems", systems)
+    refuse_twice("measures", measures)
+    if len(systems) < 2 or not measures:
+        raise ValueError(f"systems are {systems} and measures {measures}: too few to compare.")
+    number("level", 0, 1, above=True, below=True)(comparison.level)
+    whole_number(comparison.n_resamples, "n_resamples", 1)
+    whole_number(comparison.n_queries, "n_queries", 0)
+    if comparison.seed is not None:
+        whole_number(comparison.seed, "seed", 0)
+    for name, known in (("test", TESTS), ("correction", CORRECTIONS), ("baseline", systems)):
+        value = getattr(comparison, name)
+        if value is not None and value not in known:
+            raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
+    values = comparison.values
+    if values is not None and (
+        values.systems != systems or list(values.per_query) != measures
+        or len(values.query_ids) != comparison.n_queries
+    ):
+        raise ValueError(f"values has other systems, measures or queries than {comparison}.")
+    segments = comparison.segments
+    cases = cases_of(systems, measures, comparison.baseline, [(s, None) for s in segments or ()])
+    keys = [
+        (systems[case.baseline], systems[case.system], case.measure, case.segment)
+        for case in cases
+    ]
+    rows, gaps = comparison.rows, comparison.gaps
+    _check_keys("rows", [(r.baseline, r.system, r.measure, r.segment) for r in rows], keys)
+    _check_keys(
+        "gaps",
+        [(g.baseline, g.system, g.measure, g.other_segment, g.segment) for g in gaps],
+        [
+            (*first, second[-1]) for first, second in combinations(keys, 2)
+            if first[:-1] == second[:-1]
+        ] if segments else [],
     )
-    if correction == "hsd" and test != "randomization":
-        raise ValueError(f"correction='hsd' is a randomization test; test is {test!r}.")
-    if isinstance(evaluations, Summaries):
-        if by is not None:
-            raise ValueError("Summaries hold no values by query: by must be None.")
-        return compare_summaries(evaluations, baseline, test, correction, level)
-    warn_of_folds(evaluations)
-    settings = {"baseline": baseline, "test": test, "correction": correction, "level": level}
-    return _compared(
-        evaluations, by, settings, None if n_resamples is None else checked, rng, progress
-    )
+    for row in comparison.rows:
+        if max(row.n_queries, row.n_undefined) > comparison.n_queries:
+            raise ValueError(f"{row} counts more than all {comparison.n_queries} queries.")
 
 
-def _compared(evaluations, by, settings, n_resamples, rng, progress):
-    """Compare Evaluations; the parameters but `by` are checked."""
-    systems, test = list(evaluations), settings["test"]
-    query_ids, per_query, weights = paired(evaluations)
-    segments = [] if by is None else few_segments_of(query_ids, by)
-    if test is not None:
-        refuse_unequal(weights, query_ids)
-    pairs = pairs_of(systems, settings["baseline"])
-    cases = cases_of(pairs, systems, per_query, segments)
-    if n_resamples is None:
-        n_resamples = enough_resamples(len(cases), settings["level"], settings["correction"])
-    asked = {name: settings[name] for name in ("test", "correction", "level")}
-    work = len(cases) * (n_resamples + (asked["correction"] == "hsd") * min(n_resamples, FEWEST))
-    shown = progress and test in DRAWS
-    with counting_bar(shown, work, desc="resamples", unit=" rows", unit_scale=True) as done:
-        table = table_of(
-            cases, systems, per_query, undefined_of_all(evaluations), weights, **asked,
-            n_resamples=n_resamples, seed=int(np.random.default_rng(rng).integers(2**63)),
-            done=done,
-        )
-    parts = settings | {
-        "systems": systems, "measures": list(per_query), "query_ids": query_ids,
-        "per_query": per_query, "weights": weights, "n_resamples": n_resamples,
-        "seed": int(rng) if isinstance(rng, (int, np.integer)) else None,
-    }
-    if by is None:
-        return Comparison(**parts, table={name: table[name] for name in COLUMNS})
-    segment = np.empty(len(query_ids), dtype=np.intp)
-    for i, (_, positions) in enumerate(segments):
-        segment[positions] = i
-    between = between_of(cases, systems, per_query, weights, **asked)
-    return SegmentComparison(
-        **parts, table={name: table[name] for name in SEGMENT_COLUMNS}, between=between,
-        segments=[name for name, _ in segments], segment=segment,
-    )
-
-
-def _one_of_or_none(name, value, known):
-    if value is None or (isinstance(value, str) and value in known):
-        return value
-    raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
+def _check_keys(name, found, expected):
+    if len(found) != len(expected):
+        raise ValueError(f"{name} are {len(found)}, but there are {len(expected)} comparisons.")
+    for i, (key, wanted) in enumerate(zip(found, expected, strict=True)):
+        if key != wanted:
+            raise ValueError(f"{name} has in row {i} {key}, but there must be {wanted}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import whole_number
-from skgraded._input.words import counted
+from skgraded._input.segments import segments_of
+from skgraded._input.words import counted, object_array, plain_list
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
 from skgraded.measures import measure as as_measure
 from skgraded.reports.kept import EVALUATION, check_evaluation
 from skgraded.reports.report import Report, titled, written_page
-from skgraded.reports.segments import joined, segments_of
 from skgraded.stats.intervals import (
     ConfidenceInterval,
     check_settings,
@@ -555,3 +555,62 @@ def values_by_query(
         "undefined": dict(zip(names, undefined, strict=True)),
         "weights": judgments.weights,
     }
+
+
+# Putting together --------------------------------------------------------------------------------
+
+def joined(parts: Sequence[Any]) -> dict[str, Any]:
+    """What an Evaluation of all the parts' queries holds, by the names of its parameters."""
+    if not parts:
+        raise ValueError("concat got no part: give at least one Evaluation.")
+    for i, part in enumerate(parts):
+        _refuse_other_measures(i, part, parts[0])
+        if (part.weights is None) != (parts[0].weights is None):
+            raise ValueError(
+                f"Part {i} of concat has {'no ' * (part.weights is None)}weights, unlike part 0: "
+                "evaluate all parts with sample_weight or none."
+            )
+    _refuse_overlap(parts)
+    names, weighted = parts[0].per_query, parts[0].weights is not None
+    return {
+        "query_ids": _joined_ids([part.query_ids for part in parts]),
+        "per_query": {
+            name: np.concatenate([part.per_query[name] for part in parts]) for name in names
+        },
+        "undefined": {
+            name: np.concatenate([part.undefined[name] for part in parts]) for name in names
+        },
+        "weights": np.concatenate([part.weights for part in parts]) if weighted else None,
+    }
+
+
+def _refuse_other_measures(i, part, first):
+    differing = part.per_query.keys() ^ first.per_query.keys()
+    if differing:
+        raise ValueError(
+            f"Parts of concat must have the same measures: {', '.join(sorted(differing))} is in "
+            f"only one of part 0 ({', '.join(first.per_query)}) and part {i} "
+            f"({', '.join(part.per_query)})."
+        )
+
+
+def _refuse_overlap(parts):
+    seen: set = set()
+    shared = []
+    for part in parts:
+        ids = plain_list(part.query_ids)
+        shared += [query for query in ids if query in seen]
+        seen.update(ids)
+    if shared:
+        named = ", ".join(map(repr, shared[:5])) + (", …" if len(shared) > 5 else "")
+        raise ValueError(
+            f"Parts of concat must have different queries; {len(shared)} are in more than one: "
+            f"{named}. Queries that were given by group are numbered from 0 in each part: use qid."
+        )
+
+
+def _joined_ids(arrays):
+    if len({array.dtype.kind for array in arrays}) == 1:
+        return np.concatenate(arrays)
+    # 1 and 1.5 stay what they are.
+    return object_array([query for array in arrays for query in plain_list(array)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -79,41 +79,43 @@ class Leaderboard(Table):
 
 
 def leaderboard_of(
-    rows: Sequence[Mapping[str, Any]], systems: list[str], measures: list[str], baseline: str | None
+    rows: Sequence[Any], systems: list[str], headings: list[str], baseline: str | None
 ) -> Leaderboard:
-    """Make the leaderboard of the rows of a comparison, which say what is "told_apart"."""
+    """Make the leaderboard of the shown rows of a comparison, with a column per heading."""
     means: dict = {}
-    better: dict = {(system, measure): [] for system in systems for measure in measures}
+    better: dict = {(system, heading): [] for system in systems for heading in headings}
     worse: dict = {key: [] for key in better}
     for row in rows:
-        one, other, measure = row["system"], row["baseline"], row["measure"]
-        means.setdefault((one, measure), row["mean"])
-        means.setdefault((other, measure), row["baseline_mean"])
-        if row["told_apart"]:
-            first, second = (one, other) if row["difference"] > 0 else (other, one)
-            better[first, measure].append(second)
-            worse[second, measure].append(first)
-    order = sorted(systems, key=lambda name: -_number(means[name, measures[0]]))
+        means.setdefault((row.system, row.heading), row.mean)
+        means.setdefault((row.baseline, row.heading), row.baseline_mean)
+        if row.is_significant:
+            pair = (row.system, row.baseline)
+            winner, loser = pair if row.difference > 0 else pair[::-1]
+            better[winner, row.heading].append(loser)
+            worse[loser, row.heading].append(winner)
+    order = sorted(systems, key=lambda name: -_number(means[name, headings[0]]))
     letters = {} if baseline else dict(zip(order, _letters(len(order)), strict=True))
-    best = {measure: max(_number(means[name, measure]) for name in order) for measure in measures}
+    best = {
+        heading: max(_number(means[name, heading]) for name in order) for heading in headings
+    }
 
-    def mark(name, measure):
+    def mark(name, heading):
         if baseline:
-            return BETTER * bool(better[name, measure]) + WORSE * bool(worse[name, measure])
-        found = [one in better[name, measure] for one in order]
-        return ("" if len(order) <= 26 else ",").join(_runs(found, list(letters.values())))
+            return BETTER * bool(better[name, heading]) + WORSE * bool(worse[name, heading])
+        is_beaten = [other in better[name, heading] for other in order]
+        return ("" if len(order) <= 26 else ",").join(_runs(is_beaten, list(letters.values())))
 
     cells = [
         [
             Marked(
-                means[name, measure], means[name, measure] >= best[measure] - 1e-12,
-                "" if name == baseline else mark(name, measure),
+                means[name, heading], means[name, heading] >= best[heading] - 1e-12,
+                "" if name == baseline else mark(name, heading),
             )
-            for measure in measures
+            for heading in headings
         ]
         for name in order
     ]
-    return Leaderboard(order, list(measures), cells, letters, _note(rows, baseline))
+    return Leaderboard(order, headings, cells, letters, _note(rows, baseline))
 
 
 def _number(mean):
@@ -141,7 +143,7 @@ def _runs(found, letters):
 
 
 def _note(rows, baseline):
-    if rows[0]["told_apart"] is None:
+    if rows[0].is_significant is None:
         return "* the best; not tested."
     if baseline is None:
         return "* the best; letters: the systems than which it is better, told apart by the test."

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skgraded._input.columns import number
 from skgraded.measures import Measure
+from skgraded.reports.comparison_rows import build_rows
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.report import Table
-from skgraded.stats.corrections import adjust, is_significant, level_of_each, without_hsd
+from skgraded.stats.corrections import is_significant, without_hsd
 from skgraded.stats.intervals import mean_interval
-from skgraded.stats.paired_tests import TIE
+from skgraded.stats.margins import margin_p_value
 from skgraded.writing import tables
 from skgraded.writing.sentences import corrected, margin_sentence
 
 if TYPE_CHECKING:
     import pandas
 
-COLUMNS = (
-    "system", "measure", "margin", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
-    "n_queries", "n_undefined", "baseline", "mean", "baseline_mean",
-)
+@dataclass(frozen=True)
+class MarginRow:
+    """The difference of two systems tested against a margin; see `Comparison.equivalence`."""
+
+    system: str
+    measure: str
+    margin: float
+    difference: float
+    ci_low: float
+    ci_high: float
+    p_value: float
+    p_adjusted: float
+    n_queries: int
+    n_undefined: float
+    baseline: str
+    mean: float
+    baseline_mean: float
+
+
+COLUMNS = [column.name for column in fields(MarginRow)]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,14 +55,18 @@ class MarginTests(Table):
     correction : str or None
     level : float
         The question is answered with yes where p_adjusted ≤ 1 - level.
-    table : dict of str to list
-        The columns of `to_frame`.
+    rows : list of MarginRow
     """
 
     question: str
     correction: str | None
     level: float
-    table: dict[str, list[Any]]
+    rows: list[MarginRow]
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """The columns of `to_frame`."""
+        return {name: [getattr(row, name) for row in self.rows] for name in COLUMNS}
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the tests, a row a pair of systems and measure.
@@ -66,13 +87,12 @@ class MarginTests(Table):
         -------
         list of str
         """
-        said = corrected(self.correction, sum(p == p for p in self.table["p_value"]))
+        said = corrected(self.correction, sum(row.p_value == row.p_value for row in self.rows))
         return [
             margin_sentence(
-                row | {"shown": is_significant(row["p_adjusted"], self.level)},
-                self.question, self.level, said,
+                row, self.question, is_significant(row.p_adjusted, self.level), self.level, said
             )
-            for row in tables.rows_of(self.table)
+            for row in self.rows
         ]
 
     def to_latex(self) -> str:
@@ -84,19 +104,21 @@ class MarginTests(Table):
         -------
         str
         """
-        return tables.latex(self.to_frame()[list(COLUMNS[:8])])
+        return tables.latex(self.to_frame()[COLUMNS[:8]])
 
     def __repr__(self) -> str:
         rows = "; ".join(
-            f"{row['system']} - {row['baseline']}, {row['measure']}: "
-            f"{row['difference']:+.4f}, margin {row['margin']:g}, p={row['p_value']:.3g}"
-            for row in tables.rows_of(self.table)
+            f"{row.system} - {row.baseline}, {row.measure}: {row.difference:+.4f}, "
+            f"margin {row.margin:g}, p={row.p_value:.3g}"
+            for row in self.rows
         )
         return f"{self.question}({rows})"
 
 
-def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
-    """Test the differences of a Comparison against margins; its methods say how."""
+def margin_tests(
+    comparison: Any, samples: Sequence[np.ndarray], margin: Any, question: str
+) -> MarginTests:
+    """Test the differences of the rows of a Comparison against margins."""
     margins = _margins(margin, comparison.measures)
     level, correction = comparison.level, without_hsd(comparison.correction)
     if level <= 0.5:
@@ -104,25 +126,22 @@ def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
             f"The comparison's level is {level}, but intervals of 1 - 2 (1 - level) need one above "
             "0.5: compare with level=0.95."
         )
-    rows = tables.rows_of(comparison.table)
-    samples = [comparison.differences(*(row[name] for name in _NAMES)) for row in rows]
-    p = np.array([
-        _p_value(sample, margins[row["measure"]], question)
+    rows = comparison.rows
+    p_values = np.array([
+        margin_p_value(sample, margins[row.measure], question)
         for sample, row in zip(samples, rows, strict=True)
     ])
-    adjusted = adjust(p, correction)
-    within = 2 * level_of_each(adjusted, level, correction) - 1
-    table: dict[str, list] = {name: [] for name in COLUMNS}
-    for i, (row, sample) in enumerate(zip(rows, samples, strict=True)):
-        low, high = mean_interval(sample, None, within, "t")
-        found = row | {"margin": margins[row["measure"]], "ci_low": low, "ci_high": high}
-        found |= {"p_value": float(p[i]), "p_adjusted": float(adjusted[i])}
-        for name in COLUMNS:
-            table[name].append(found[name])
-    return MarginTests(question, correction, level, table)
 
+    def row_of(i, sample, p, p_adjusted, within):
+        row = rows[i]
+        low, high = mean_interval(sample, None, 2 * within - 1, "t")
+        return MarginRow(
+            row.system, row.measure, margins[row.measure], row.difference, low, high, p, p_adjusted,
+            row.n_queries, row.n_undefined, row.baseline, row.mean, row.baseline_mean,
+        )
 
-_NAMES = ("system", "baseline", "measure")
+    built = build_rows(samples, p_values, correction, level, row_of)
+    return MarginTests(question, correction, level, built)
 
 
 def _margins(margin: float | Mapping[str | Measure, float], measures) -> dict[str, float]:
@@ -141,22 +160,3 @@ def _margins(margin: float | Mapping[str | Measure, float], measures) -> dict[st
 
 def _margin(name, value):
     return number(name, 0, math.inf, above=True)(value)
-
-
-def _p_value(differences, margin, question):
-    """P of "the mean is the margin or further off", by the larger of two one-sided t-tests."""
-    below = _p_above(differences, -margin)
-    return below if question == "noninferiority" else max(below, _p_above(-differences, -margin))
-
-
-def _p_above(differences, bound):
-    """One-sided p of "the mean is at most the bound"; that of the signs if all are the same."""
-    from scipy.special import stdtr
-
-    n = len(differences)
-    if n < 2:
-        return 1.0 if n else math.nan
-    if np.ptp(np.round(differences, TIE)) == 0:
-        return 2.0**-n if round(differences[0] - bound, TIE) > 0 else 1.0
-    t = (differences.mean() - bound) / (differences.std(ddof=1) / math.sqrt(n))
-    return float(stdtr(n - 1, -t))

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import counted, did_you_mean, plain_list
+from skgraded._input.words import counted, did_you_mean, object_array, plain_list
+from skgraded.measures import mean_over_queries
+from skgraded.reports.comparison_rows import Case, Settings, grouped, n_tukey_resamples
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.kept import IDS, refuse_length, refuse_twice, refuse_weights
+from skgraded.stats.paired_samples import PairedSample, differences_by_query
+from skgraded.stats.paired_tests import by_hsd, p_values
+from skgraded.stats.welch import GroupMean
+from skgraded.writing import json_text
+from skgraded.writing.json_shapes import Maybe
 
 
 def check_evaluations(
@@ -46,49 +55,219 @@ def check_system(argument: str, name: Any, systems: Sequence[str]) -> None:
         )
 
 
-def paired(
-    evaluations: Mapping[str, Evaluation]
-) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray | None]:
-    """Bring all systems into one order of queries, that of the first.
+@dataclass(frozen=True, eq=False)
+class QueryValues:
+    """Per-query values of several systems, in one order of queries.
 
-    Returns query ids (n_queries,), values (n_systems, n_queries) by measure, and weights or None.
+    Attributes
+    ----------
+    systems : list of str
+    query_ids : ndarray of shape (n_queries,)
+    per_query : dict of str to ndarray of shape (n_systems, n_queries)
+        By measure name.
+    weights : ndarray of shape (n_queries,) or None
+    segments : list or None
+        In order of first appearance.
+    segment : ndarray of shape (n_queries,) of int, or None
+        Position of each query's segment in `segments`.
     """
+
+    systems: list[str]
+    query_ids: np.ndarray
+    per_query: dict[str, np.ndarray]
+    weights: np.ndarray | None
+    segments: list[Any] | None = None
+    segment: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        ids = plain_list(self.query_ids)
+        refuse_twice("query_ids", ids)
+        shape = len(self.systems), len(ids)
+        for measure, values in self.per_query.items():
+            if values.shape != shape:
+                raise ValueError(
+                    f"per_query[{measure!r}] has the shape {values.shape}, but there are "
+                    f"{shape[0]} systems and {shape[1]} queries."
+                )
+        if self.weights is not None:
+            refuse_weights(self.weights, ids)
+        if self.segments is not None and self.segment is not None:
+            refuse_twice("segments", self.segments)
+            refuse_length("segment", self.segment, ids)
+            json_text.check_positions(self.segment.tolist(), len(self.segments), "segment")
+
+    def differences(
+        self, system: int, baseline: int, measure: str, queries: Any = slice(None)
+    ) -> np.ndarray:
+        """Differences of two systems, by position; nan for queries that do not count."""
+        values = self.per_query[measure]
+        weights = None if self.weights is None else self.weights[queries]
+        return differences_by_query(values[system][queries], values[baseline][queries], weights)
+
+    def queries_of(self, segment: Any) -> Any:
+        """Positions of the queries of a segment; all of them if it is None."""
+        if self.segments is None or self.segment is None:
+            return slice(None)
+        return np.flatnonzero(self.segment == self.segments.index(segment))
+
+    def mean_difference(self, system: int, baseline: int, measure: str, queries: Any) -> float:
+        """Mean difference of two systems over the queries that both have a value for."""
+        values = self.per_query[measure]
+        weights = None if self.weights is None else self.weights[queries]
+        return mean_over_queries(values[system][queries] - values[baseline][queries], weights)
+
+    SHAPE: ClassVar[dict[str, Any]] = {
+        "systems": [str], "query_ids": IDS, "weights": Maybe([float]),
+        "per_query": {str: [[Maybe(float)]]}, "segments": Maybe(IDS), "segment": Maybe([int]),
+    }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        segments = None if self.segments is None else object_array(self.segments)
+        return {
+            "systems": self.systems,
+            "query_ids": json_text.ids_to_json(self.query_ids),
+            "weights": None if self.weights is None else self.weights.tolist(),
+            "per_query": {
+                measure: [json_text.numbers_to_json(values) for values in systems]
+                for measure, systems in self.per_query.items()
+            },
+            "segments": None if segments is None else json_text.ids_to_json(segments, "segment"),
+            "segment": None if self.segment is None else self.segment.tolist(),
+        }
+
+    @staticmethod
+    def of_json(written: dict[str, Any]) -> QueryValues:
+        """Make it from what `to_json` returned."""
+        weights, segments, segment = (written[name] for name in ("weights", "segments", "segment"))
+        return QueryValues(
+            written["systems"], json_text.ids_of_json(written["query_ids"]),
+            {
+                measure: _stacked(measure, systems)
+                for measure, systems in written["per_query"].items()
+            },
+            None if weights is None else json_text.numbers_of_json(weights),
+            None if segments is None else json_text.ids_of_json(segments, "segments").tolist(),
+            None if segment is None else np.array(segment, dtype=np.intp),
+        )
+
+
+def _stacked(measure, systems):
+    rows = [json_text.numbers_of_json(values) for values in systems]
+    if len(set(map(len, rows))) > 1:
+        raise ValueError(f"per_query[{measure!r}] has systems of {[*map(len, rows)]} values.")
+    return np.array(rows)
+
+
+class QuerySamples:
+    """Per-query values as a source of samples."""
+
+    def __init__(
+        self, values: QueryValues, undefined: dict[str, np.ndarray], cases: Sequence[Case]
+    ) -> None:
+        self._values = values
+        self._undefined = undefined
+        self._differences = [
+            values.differences(case.system, case.baseline, case.measure, case.queries)
+            for case in cases
+        ]
+
+    def samples(self, cases: Sequence[Case]) -> list[PairedSample]:
+        """Reduce the differences of each case to numbers."""
+        return [self._sample(*both) for both in zip(cases, self._differences, strict=True)]
+
+    def _sample(self, case, differences):
+        counts = ~np.isnan(differences)
+        weights, queries = self._values.weights, case.queries
+        if weights is not None:
+            weights = weights[queries]
+        means, undefined = [], counts.copy()
+        for system in (case.system, case.baseline):
+            values = self._values.per_query[case.measure][system][queries]
+            means.append(mean_over_queries(np.where(counts, values, np.nan), weights))
+            undefined &= self._undefined[case.measure][system][queries]
+        if weights is not None:
+            weights = weights[counts]
+        return PairedSample.of(
+            differences[counts], weights, (means[0], means[1]), int(np.count_nonzero(undefined))
+        )
+
+    def groups(self, cases: Sequence[Case]) -> list[GroupMean]:
+        """Mean differences of the cases, to compare segments."""
+        weights = self._values.weights
+        return [
+            GroupMean.of(differences, None if weights is None else weights[case.queries])
+            for case, differences in zip(cases, self._differences, strict=True)
+        ]
+
+    def p_values(
+        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
+    ) -> np.ndarray:
+        """Test each case; the cases of a segment share their resamples."""
+        p = np.full(len(cases), np.nan)
+        for rows in grouped(cases, "segment"):
+            p[rows] = p_values(
+                settings.test, np.array([self._differences[i] for i in rows]),
+                settings.n_resamples, settings.seed, done,
+            )
+        return p
+
+    def tukey(
+        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """P-values of randomized Tukey HSD, times the number of measures and segments."""
+        families = grouped(cases, "measure", "segment")
+        adjusted, critical = np.empty((2, len(cases)))
+        weights = self._values.weights
+        for rows in families:
+            first = cases[rows[0]]
+            counting = self._values.per_query[first.measure]
+            if weights is not None:
+                counting = np.where(weights > 0, counting, np.nan)
+            adjusted[rows], critical[rows] = by_hsd(
+                counting[:, first.queries], [(cases[i].system, cases[i].baseline) for i in rows],
+                n_tukey_resamples(settings.n_resamples), np.random.default_rng(settings.seed),
+                (1 - settings.level) / len(families), done,
+            )
+        return np.minimum(adjusted * len(families), 1.0), critical
+
+
+class Paired(NamedTuple):
+    """Evaluations in one order of queries."""
+
+    values: QueryValues
+    undefined: dict[str, np.ndarray]  # (n_systems, n_queries) of bool, by measure
+    folds: dict[str, np.ndarray]  # the fold of each query, by system, if it was cross-evaluated
+
+
+def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
+    """Bring all systems into the order of queries of the first; refuse what does not match."""
     query_ids = next(iter(evaluations.values())).query_ids
     positions = positions_of(evaluations)
     measures = common_measures(evaluations)
+    per_query, undefined = (
+        {
+            measure: np.array([
+                getattr(evaluation, name)[measure][positions[system]]
+                for system, evaluation in evaluations.items()
+            ])
+            for measure in measures
+        }
+        for name in ("per_query", "undefined")
+    )
     weights = _common_weights(evaluations, query_ids, positions)
-    per_query = {
-        measure: np.array([
-            evaluation.per_query[measure][positions[system]]
-            for system, evaluation in evaluations.items()
-        ])
-        for measure in measures
-    }
-    return query_ids, per_query, weights
-
-
-def undefined_of_all(evaluations: Mapping[str, Evaluation]) -> dict[str, np.ndarray]:
-    """Which queries have no value of their own, (n_systems, n_queries) by measure, as `paired`."""
-    positions = positions_of(evaluations)
-    return {
-        measure: np.array([
-            evaluation.undefined[measure][positions[system]]
-            for system, evaluation in evaluations.items()
-        ])
-        for measure in next(iter(evaluations.values())).per_query
-    }
-
-
-def warn_of_folds(evaluations: Mapping[str, Evaluation]) -> None:
-    """Warn of systems that were cross-evaluated on other folds than the first such system.
-
-    Their differences are then also those of the folds.
-    """
-    positions = positions_of(evaluations)
     folds = {
         name: evaluation.fold[positions[name]] for name, evaluation in evaluations.items()
         if isinstance(evaluation, CrossEvaluation)
     }
+    return Paired(QueryValues(list(evaluations), query_ids, per_query, weights), undefined, folds)
+
+
+def warn_of_other_folds(folds: Mapping[str, np.ndarray]) -> None:
+    """Warn of systems that were cross-evaluated on other folds than the first such system.
+
+    Their differences are then also those of the folds.
+    """
     for name, own in folds.items():
         first = next(iter(folds))
         both = np.unique(np.stack([own, folds[first]]), axis=1)

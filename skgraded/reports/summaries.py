@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from skgraded._input.columns import whole_number
-from skgraded.reports.comparison_table import COLUMNS, ComparisonTable, pairs_of
-from skgraded.reports.differences import detectable, differences_by_query, outcomes, reaching_0
-from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.kept import TABLE, check_table, filled, refuse_twice
+from skgraded.reports.comparison import Comparison
+from skgraded.reports.comparison_rows import Case, Settings, cases_of, compared_rows
+from skgraded.reports.evaluation import LEVEL, Evaluation
+from skgraded.reports.kept import refuse_twice
 from skgraded.reports.kept_sums import (
     SUMMARY,
     check_summaries,
     checked_fraction,
     checked_moments,
 )
-from skgraded.reports.pairing import check_evaluations, paired
-from skgraded.reports.report import Report, titled
+from skgraded.reports.pairing import check_evaluations, pair_evaluations
+from skgraded.reports.report import Report
 from skgraded.reports.summary import Summary, merged, moments_to_json
-from skgraded.stats.corrections import adjust, level_of_each
 from skgraded.stats.exact_sums import Moments, exact_sum
-from skgraded.stats.paired_tests import FEWEST, TIE
-from skgraded.writing import json_text
+from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
+from skgraded.stats.paired_tests import FEWEST, TIE_DECIMALS, p_of_identical, p_of_t
 from skgraded.writing.json_shapes import check_shape
 
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ class Differences:
             for values in (first, second)
         )
         differences = differences[counting]
-        return cls(Moments.of(differences, own), one, other, **outcomes(differences))
+        return cls(Moments.of(differences, own), one, other, **count_outcomes(differences))
 
     def __add__(self, other: Differences) -> Differences:
         return Differences(*(
@@ -74,57 +72,29 @@ class Differences:
             -self.moments, self.second, self.first, self.losses, self.ties, self.wins
         )
 
-    def row(self, level: float) -> dict[str, Any]:
-        """What a comparison says of it but for the test, by the names of its columns."""
-        mean, baseline_mean = (
-            float(total / self.moments.w) if self.moments.n else math.nan
-            for total in (self.second, self.first)
+    def sample(self) -> PairedSample:
+        """What a comparison reports about the differences."""
+        moments, n = self.moments, self.moments.n
+        means = (float(total / moments.w) if n else math.nan for total in (self.second, self.first))
+        return PairedSample(
+            *means, wins=self.wins, ties=self.ties, losses=self.losses, n_undefined=math.nan,
+            mean_difference=moments.mean,
+            deviation=0.0 if n < 2 or self._are_constant() else moments.deviation(),
+            differences=moments,
         )
-        low, high = self.moments.interval(level)
-        return {
-            "mean": mean,
-            "baseline_mean": baseline_mean,
-            "difference": mean - baseline_mean,
-            "ci_low": low,
-            "ci_high": high,
-            "n_queries": self.moments.n,
-            "wins": self.wins,
-            "ties": self.ties,
-            "losses": self.losses,
-            "n_undefined": math.nan,  # of both: not known
-            "effect_size": self._effect_size(),
-            "deviation": self._deviation(),
-            "ci_method": "t",
-        }
 
     def p_value(self) -> float:
-        """Two-sided p-value of the paired t-test, as `p_values` has it of the differences."""
-        from scipy.special import stdtr
-
+        """Two-sided p-value of the paired t-test, as `p_values` computes it from differences."""
         n = self.moments.n
-        if not n:
-            return math.nan
         if n < 2 or self.ties == n:
-            return 1.0
-        if self._is_constant():
-            return 2.0 ** (1 - n)
-        return float(2 * stdtr(n - 1, -abs(self.moments.mean / self.moments.standard_error())))
+            return 1.0 if n else math.nan
+        if self._are_constant():
+            return p_of_identical(n)
+        return p_of_t(n, self.moments.mean / self.moments.standard_error())
 
-    def _is_constant(self):
-        return round(self.moments.lowest, TIE) == round(self.moments.highest, TIE)
-
-    def _effect_size(self):
-        n, moments = self.moments.n, self.moments
-        if self.ties == n:
-            return 0.0 if n > 1 else math.nan
-        deviation = self._deviation()
-        return moments.mean / deviation if deviation else math.nan
-
-    def _deviation(self):
-        """The standard deviation (with n - 1) of two differences or more; else 0."""
-        if self.moments.n < 2 or self._is_constant():
-            return 0.0
-        return self.moments.deviation()
+    def _are_constant(self):
+        ends = self.moments.lowest, self.moments.highest
+        return len({round(end, TIE_DECIMALS) for end in ends}) == 1
 
 
 # All systems -------------------------------------------------------------------------------------
@@ -153,7 +123,7 @@ class Summaries(Report):
     >>> found.systems["lgbm"]
     Summary(3 queries: RR=1.0000)
     >>> sg.compare(found, baseline="bm25", test="t")
-    SummaryComparison(3 queries: lgbm - bm25, RR: +0.3333, p=0.184)
+    Comparison(3 queries: lgbm - bm25, RR: +0.3333, p=0.184)
     """
 
     systems: dict[str, Summary]
@@ -227,6 +197,33 @@ class Summaries(Report):
         """All queries, also those without a value or weight."""
         return next(iter(self.systems.values())).n_queries
 
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures."""
+        return list(next(iter(self.systems.values())).tallies)
+
+    @property
+    def has_unequal_weights(self) -> bool:
+        """Whether two queries above weight 0 have different weights."""
+        return self._unequal_weights() is not None
+
+    def refuse_unequal_weights(self) -> None:
+        """Raise a ValueError if queries have different weights, which the tests do not take."""
+        moments = self._unequal_weights()
+        if moments is not None:
+            raise ValueError(
+                "The tests take all queries alike, but their weights go from "
+                f"{moments.lightest:g} to {moments.heaviest:g}. Use test=None, which gives "
+                "weighted means and intervals, or evaluate without sample_weight."
+            )
+
+    def _unequal_weights(self):
+        all_moments = (
+            differences.moments for by_measure in self.differences.values()
+            for differences in by_measure.values()
+        )
+        return next((one for one in all_moments if one.n and one.lightest < one.heaviest), None)
+
     def between(self, baseline: str, system: str) -> dict[str, Differences]:
         """What is kept of the differences of two systems, by measure.
 
@@ -260,10 +257,13 @@ class Summaries(Report):
         )
 
     def _page(self, title=None):
-        return compare_summaries(self, None, None, None, 0.95).to_html(title=title)
+        return self._compared()._page(title)
 
     def _fragment(self):
-        return compare_summaries(self, None, None, None, 0.95)._repr_html_()
+        return self._compared()._fragment()
+
+    def _compared(self):
+        return compare_sums(self, Settings(None, None, LEVEL, FEWEST, 0))
 
     def _to_json(self):
         return {
@@ -301,6 +301,34 @@ class Summaries(Report):
         return f"Summaries({self.n_queries} queries: {systems})"
 
 
+class SumSamples:
+    """Exact sums as a source of samples."""
+
+    def __init__(self, summaries: Summaries) -> None:
+        self._summaries = summaries
+
+    def _differences(self, case):
+        systems = list(self._summaries.systems)
+        pair = self._summaries.between(systems[case.baseline], systems[case.system])
+        return pair[case.measure]
+
+    def samples(self, cases: Sequence[Case]) -> list[PairedSample]:
+        """Reduce the differences of each case to numbers."""
+        return [self._differences(case).sample() for case in cases]
+
+    def p_values(
+        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
+    ) -> np.ndarray:
+        """Test each case with the paired t-test, the only one that sums allow."""
+        return np.array([self._differences(case).p_value() for case in cases])
+
+    def tukey(
+        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Raise an error: resampling needs per-query values."""
+        raise NotImplementedError("Tukey's HSD needs per-query values.")
+
+
 def _paired(evaluations):
     """Values of all systems by measure, in one order of queries, and the weights of these."""
     first, *others = evaluations.values()
@@ -308,7 +336,8 @@ def _paired(evaluations):
         return {
             name: [one.per_query[name] for one in evaluations.values()] for name in first.per_query
         }, first.weights
-    return paired(evaluations)[1:]
+    values = pair_evaluations(evaluations).values
+    return values.per_query, values.weights
 
 
 def _to_json(one):
@@ -325,108 +354,23 @@ def _of_json(written, name):
     )
 
 
-# Comparison --------------------------------------------------------------------------------------
-
-@dataclass(frozen=True, repr=False, eq=False)
-class SummaryComparison(ComparisonTable):
-    """Systems compared by the sums of their differences, made by `compare` of Summaries.
-
-    Attributes
-    ----------
-    systems, measures, baseline, test, correction, level, table
-        As in `Comparison`.
-    n_queries : int
-        All queries, also those that do not count.
-    is_weighted : bool
-        Whether queries have different weights.
-    """
-
-    systems: list[str]
-    measures: list[str]
-    n_queries: int
-    is_weighted: bool
-    baseline: str | None
-    test: str | None
-    correction: str | None
-    level: float
-    table: dict[str, list[Any]]
-    seed = None
-
-    @property
-    def _n_queries(self):
-        return self.n_queries
-
-    @property
-    def _is_weighted(self):
-        return self.is_weighted
-
-    def _ranks_contradict(self, test, row):
-        return False
-
-    def _smallest_p(self, test, row):
-        return (0.0 if row["n_queries"] > 1 else 1.0), False
-
-    def _page(self, title=None):
-        from skgraded.writing import comparison_page
-
-        return comparison_page.summary_comparison_page(**titled(self._page_parts(), title))
-
-    def _to_json(self):
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return plain | {"table": json_text.columns_to_json(self.table)}
-
-    @staticmethod
-    def _of_json(report):
-        report = filled(report)
-        check_shape(report, TABLE | {"n_queries": int, "is_weighted": bool})
-        parts = {field.name: report[field.name] for field in fields(SummaryComparison)}
-        parts["table"] = json_text.columns_of_json(report["table"])
-        check_table(parts, whole_number(report["n_queries"], "n_queries", 0))
-        parts["table"] = {name: parts["table"][name] for name in COLUMNS}
-        return parts
-
-
-def compare_summaries(
-    summaries: Summaries,
-    baseline: str | None,
-    test: str | None,
-    correction: str | None,
-    level: float,
-) -> SummaryComparison:
-    """Compare systems by the sums of their differences; the parameters are checked."""
-    if test not in ("t", None):
+def compare_sums(
+    summaries: Summaries, settings: Settings, baseline: str | None = None
+) -> Comparison:
+    """Compare systems through the sums of their differences; the parameters are checked."""
+    if settings.test not in ("t", None):
         raise ValueError(
-            f"test is {test!r}, but Summaries hold sums and no values by query: use test='t', or "
-            "None."
+            f"test is {settings.test!r}, but Summaries hold sums and no values by query: use "
+            "test='t', or None."
         )
-    systems, first = list(summaries.systems), next(iter(summaries.systems.values()))
-    table: dict[str, list] = {name: [] for name in COLUMNS}
-    weights = [
-        one.moments for by_measure in summaries.differences.values()
-        for one in by_measure.values() if one.moments.n
-    ]
-    unequal = next((one for one in weights if one.lightest < one.heaviest), None)
-    if test is not None and unequal is not None:
-        raise ValueError(
-            "The tests take all queries alike, but their weights go from "
-            f"{unequal.lightest:g} to {unequal.heaviest:g}. Use test=None, which gives weighted "
-            "means and intervals, or evaluate without sample_weight."
-        )
-    cases = [
-        (other, system, measure, one) for other, system in pairs_of(systems, baseline)
-        for measure, one in summaries.between(other, system).items()
-    ]
-    p = np.array([math.nan if test is None else one.p_value() for *_, one in cases])
-    adjusted = adjust(p, correction)
-    within = level_of_each(adjusted, level, correction)
-    for (other, system, measure, one), p_value, p_adjusted in zip(cases, p, adjusted, strict=True):
-        row = one.row(within) | {"system": system, "measure": measure, "baseline": other}
-        row |= {"p_value": float(p_value), "p_adjusted": float(p_adjusted)}
-        row["min_detectable"] = detectable(test, row, within, FEWEST)
-        row = reaching_0(row, level)
-        for name in COLUMNS:
-            table[name].append(row[name])
-    return SummaryComparison(
-        systems, list(first.tallies), summaries.n_queries, unequal is not None, baseline, test,
-        correction, level, table,
+    if settings.test is not None:
+        summaries.refuse_unequal_weights()
+    systems, measures = list(summaries.systems), summaries.measures
+    cases = cases_of(systems, measures, baseline)
+    return Comparison(
+        systems=systems, measures=measures, baseline=baseline, seed=None,
+        rows=compared_rows(SumSamples(summaries), systems, cases, settings),
+        test=settings.test, correction=settings.correction, level=settings.level,
+        n_resamples=settings.n_resamples, n_queries=summaries.n_queries,
+        is_weighted=summaries.has_unequal_weights,
     )

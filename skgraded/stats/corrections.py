@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skgraded.stats.intervals import ConfidenceInterval
+
 
 class Correction(NamedTuple):
     """A correction of p-values for their number, with its words."""
@@ -76,3 +78,13 @@ CORRECTIONS = {
     ),
     "hsd": Correction("randomized Tukey HSD", "randomized Tukey HSD", lambda p: p),
 }
+
+
+def widen_to_zero(
+    interval: ConfidenceInterval, p_adjusted: float, level: float
+) -> ConfidenceInterval:
+    """Extend an interval to 0 if the test finds no difference, unless all values are identical."""
+    low, high = interval
+    if low < high and not np.isnan(p_adjusted) and not is_significant(p_adjusted, level):
+        return ConfidenceInterval(min(low, 0.0), max(high, 0.0))
+    return interval

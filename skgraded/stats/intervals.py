@@ -39,6 +39,41 @@ def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple
     return level, method, whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
 
 
+class MeanEstimate(NamedTuple):
+    """A weighted mean with what Student's interval needs; nan for fewer than two values."""
+
+    n: int
+    mean: float
+    standard_error: float
+    lowest: float
+    highest: float
+    are_identical: bool
+
+    def interval(self, level: float) -> ConfidenceInterval:
+        """Student's interval: the value itself if all are identical, nan for fewer than two."""
+        if self.n < 2:
+            return ConfidenceInterval(np.nan, np.nan)
+        if self.are_identical:
+            return ConfidenceInterval(self.lowest, self.highest)
+        reach = t_reach(self.n, level) * self.standard_error
+        return ConfidenceInterval(float(self.mean - reach), float(self.mean + reach))
+
+
+def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimate:
+    """Estimate Σ w v / Σ w with its standard error, √(n / (n - 1) Σ (w (v - m))²) / Σ w."""
+    values, weights = _counting(values, weights)
+    n = len(values)
+    if n < 2:
+        return MeanEstimate(n, np.nan, np.nan, np.nan, np.nan, False)
+    ends = float(values.min()), float(values.max())
+    if _are_identical(values):
+        return MeanEstimate(n, ends[0], 0.0, *ends, True)
+    mean = np.average(values, weights=weights)
+    shares = 1 / n if weights is None else weights / weights.sum()
+    error = np.sqrt(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
+    return MeanEstimate(n, mean, error, *ends, False)
+
+
 def mean_interval(
     values: np.ndarray,
     weights: np.ndarray | None,
@@ -49,26 +84,34 @@ def mean_interval(
 ) -> ConfidenceInterval:
     """Interval of the mean Σ w v / Σ w over the queries that values v are a sample of.
 
-    As `Evaluation.confidence_interval` says. Values that are nan and queries of weight 0 are left
+    See `Evaluation.confidence_interval`. Values that are nan and queries with weight 0 are left
     out. The value itself if all are identical; nan if fewer than two are left.
     """
-    kept = ~np.isnan(values)
-    if weights is not None:
-        kept &= weights > 0
-        weights = weights[kept]
-    values = values[kept]
-    if len(values) < 2:
-        return ConfidenceInterval(np.nan, np.nan)
-    if weights is not None:
-        # Over a power of 2, which rounds nothing: no sum overflows.
-        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
-        weights = None if np.ptp(weights) == 0 else weights
-    if np.ptp(values) <= ROUNDING * np.abs(values).max():
-        return ConfidenceInterval(float(values.min()), float(values.max()))
     if method == "t":
-        return _t(values, weights, level)
-    with np.errstate(divide="ignore", invalid="ignore"):  # weights that vanish beside another: nan
+        return estimate_mean(values, weights).interval(level)
+    values, weights = _counting(values, weights)
+    if len(values) < 2 or _are_identical(values):
+        return estimate_mean(values, weights).interval(level)
+    with np.errstate(divide="ignore", invalid="ignore"):  # weights that underflow: nan
         return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
+
+
+def _counting(values, weights):
+    """Values that count and their weights: None if these are equal."""
+    kept = ~np.isnan(values)
+    if weights is None:
+        return values[kept], None
+    kept &= weights > 0
+    weights = weights[kept]
+    if len(weights) > 1:
+        # Division by a power of 2 rounds nothing, and then no sum overflows.
+        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
+    is_equal = len(weights) < 2 or np.ptp(weights) == 0
+    return values[kept], None if is_equal else weights
+
+
+def _are_identical(values):
+    return np.ptp(values) <= ROUNDING * np.abs(values).max()
 
 
 def t_reach(n: int, level: float) -> float:
@@ -76,15 +119,6 @@ def t_reach(n: int, level: float) -> float:
     from scipy.special import stdtrit  # as scipy.stats.t.ppf, which takes longer to import
 
     return stdtrit(n - 1, (1 + level) / 2)
-
-
-def _t(values, weights, level):
-    n = len(values)
-    mean = np.average(values, weights=weights)
-    shares = 1 / n if weights is None else weights / weights.sum()
-    error = np.sqrt(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
-    reach = t_reach(n, level) * error
-    return ConfidenceInterval(float(mean - reach), float(mean + reach))
 
 
 def _bca(values, weights, level, n_resamples, rng):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from skgraded.stats.intervals import BLOCK
 FEWEST, MOST = 9_999, 9_999_999  # resamples that are taken unless the user says how many
 DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
 PIECE = 1024  # speed only
-TIE = 12  # decimals to which differences are told apart: a list scored twice may differ by rounding
+TIE_DECIMALS = 12  # differences that round to 0 are ties: two scorings may differ by rounding
 
 
 class PairedTest(NamedTuple):
@@ -47,7 +47,7 @@ def p_values(
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)
-    differs = (np.abs(np.nan_to_num(np.round(rows, TIE))) > 0).any(axis=1)
+    differs = (np.abs(np.nan_to_num(np.round(rows, TIE_DECIMALS))) > 0).any(axis=1)
     tested = np.flatnonzero((counting > 1) & differs)
     done(n_resamples * (len(rows) - len(tested)))
     if len(tested):
@@ -55,17 +55,17 @@ def p_values(
     return p
 
 
-def smallest_p(test: str, row: Mapping[str, Any], n_resamples: int) -> tuple[float, bool]:
-    """Smallest p that the test could give of a row, and whether the resamples bound it."""
-    n, n_differing = row["n_queries"], row["n_queries"] - row["ties"]
-    if n < 2 or not n_differing:
+def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[float, bool]:
+    """Smallest p-value the test could give, and whether the number of resamples bounds it."""
+    n_differing = n_queries - ties
+    if n_queries < 2 or not n_differing:
         return 1.0, False
-    return TESTS[test].smallest(n_differing, n, n_resamples)
+    return TESTS[test].smallest(n_differing, n_queries, n_resamples)
 
 
-def is_bound(row: Mapping[str, Any], smallest: float, by_resamples: bool) -> bool:
-    """Whether the p of a row is as small as the resamples can tell: it may be smaller."""
-    return by_resamples and row["p_value"] <= smallest * (1 + 1e-9)
+def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
+    """Whether a p-value is only an upper bound: as small as the resamples can show."""
+    return by_resamples and p_value <= smallest * (1 + 1e-9)
 
 
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
@@ -77,10 +77,9 @@ def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
 
-def assumed(test: str, row: Mapping[str, Any], level: float) -> str | None:
-    """What a test supposes where so few queries by themselves could not tell systems apart."""
-    n = row["n_queries"] - row["ties"]
-    if test not in ("t", "bootstrap") or 2.0 ** (1 - n) <= 1 - level:
+def assumption(test: str, n_differing: int, level: float) -> str | None:
+    """What a test assumes where so few differing queries alone could not show a difference."""
+    if test not in ("t", "bootstrap") or 2.0 ** (1 - n_differing) <= 1 - level:
         return None
     return {
         "t": "that differences are normally distributed",
@@ -88,13 +87,11 @@ def assumed(test: str, row: Mapping[str, Any], level: float) -> str | None:
     }[test]
 
 
-def ranks_contradict(test: str, differences: np.ndarray, mean: float) -> bool:
-    """Whether the test compares ranks, and they favour the system that is worse in the mean."""
-    if not TESTS[test].compares_ranks:
-        return False
+def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
+    """Whether the ranks of the differences favour the system with the lower mean."""
     from scipy.stats import rankdata
 
-    differences = np.round(differences, TIE)
+    differences = np.round(differences, TIE_DECIMALS)
     differences = differences[differences != 0]
     return bool(rankdata(np.abs(differences)) @ np.sign(differences) * mean < 0)
 
@@ -107,12 +104,12 @@ def _row_by_row(p_of_row):
 
 
 def _has_spread(differences):
-    return np.ptp(np.round(differences, TIE)) > 0
+    return np.ptp(np.round(differences, TIE_DECIMALS)) > 0
 
 
 def _randomization(rows, n_resamples, seed, done):
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
-    rows = np.where(np.round(rows, TIE) != 0, np.nan_to_num(rows), 0.0)
+    rows = np.where(np.round(rows, TIE_DECIMALS) != 0, np.nan_to_num(rows), 0.0)
     # The sign of 0 changes nothing, so 0 needs no flip; this makes more tests exact.
     exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
     p = np.empty(len(rows))
@@ -175,11 +172,24 @@ def _batches(n, n_resamples, fewest=64):
 
 @_row_by_row
 def _t(differences):
-    from scipy import stats
+    n = len(differences)
+    if not _has_spread(differences):
+        return p_of_identical(n)
+    mean = differences.mean()
+    variance = np.mean((differences - mean) ** 2) * (n / (n - 1))
+    return p_of_t(n, mean / np.sqrt(variance / n))
 
-    if not _has_spread(differences):  # t is infinite however few they are: their signs say more
-        return 2.0 ** (1 - len(differences))
-    return stats.ttest_1samp(differences, 0.0).pvalue
+
+def p_of_t(n: int, t: float) -> float:
+    """Two-sided p-value of a paired t-test of n differences, as ``scipy.stats.ttest_1samp``."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(n - 1, -abs(t)))
+
+
+def p_of_identical(n: int) -> float:
+    """P-value of n identical differences: t is infinite for any n, so only their signs count."""
+    return 2.0 ** (1 - n)
 
 
 @_row_by_row
@@ -189,7 +199,7 @@ def _wilcoxon(differences):
     with warnings.catch_warnings():
         # Older scipy says that it takes the normal approximation.
         warnings.simplefilter("ignore", UserWarning)
-        return stats.wilcoxon(np.round(differences, TIE)).pvalue
+        return stats.wilcoxon(np.round(differences, TIE_DECIMALS)).pvalue
 
 
 def _smallest_of_ranks(n_differing, n, n_resamples):

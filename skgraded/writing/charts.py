@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def difference_charts(records: Any, differences: Any) -> Any:
         {
             "kind": "difference",
             "title": pair_name(record),
-            "text": ", ".join(counted(record[many], one, many) for many, one in outcomes),
+            "text": ", ".join(counted(getattr(record, many), one, many) for many, one in outcomes),
             "scale": scale,
             "ends": _ends(len(values), "largest win", "largest loss"),
             "mean": None,
@@ -129,20 +130,21 @@ def interval_axis(low: float, high: float) -> list[str]:
 
 def forest(measure, records, note=""):
     """Intervals of the differences by one measure, on one axis that holds 0."""
-    ends = [record[key] for record in records for key in ("difference", "ci_low", "ci_high")]
+    ends = [end for row in records for end in (row.difference, row.ci_low, row.ci_high)]
     ends = [0.0, *(end for end in ends if math.isfinite(end))]
     ticks, digits = _ticks(min(ends), max(ends))
     margin = 0.08 * (ticks[-1] - ticks[0])  # room for half a text at both ends
     low, high = ticks[0] - margin, ticks[-1] + margin
     rows = []
     for record in records:
-        interval = record["ci_low"], record["ci_high"]
-        mark = interval_mark(record["difference"], interval, low, high)
+        interval = record.ci_low, record.ci_high
+        mark = interval_mark(record.difference, interval, low, high)
         mark["zero"] = _percent(0, low, high)
-        told_apart = record.get("told_apart")  # None without a test
-        mark["open"] = interval[0] <= 0 <= interval[1] if told_apart is None else not told_apart
-        text = f"{signed(record['difference'])} ({interval_text(interval)})"
-        full = f"{record['system']} − {record['baseline']}"
+        mark["open"] = not record.is_significant
+        if record.is_significant is None:  # without a test
+            mark["open"] = interval[0] <= 0 <= interval[1]
+        text = f"{signed(record.difference)} ({interval_text(interval)})"
+        full = f"{record.system} − {record.baseline}"
         rows.append({"name": pair_name(record), "full": full, "mark": mark, "text": text})
     return {
         "measure": measure,
@@ -152,7 +154,7 @@ def forest(measure, records, note=""):
     }
 
 
-def charted(records: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+def charted(records: list[Any]) -> tuple[list[Any], str]:
     """Of the records of one measure those that charts show, and a note unless they are all.
 
     Of very many pairs they are those of the system with the highest mean, of which each record
@@ -162,19 +164,19 @@ def charted(records: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
         return records, ""
     means: dict = {}
     for record in records:
-        means.setdefault(record["system"], _rank(record["mean"]))
-        means.setdefault(record["baseline"], _rank(record["baseline_mean"]))
-    if len({record["baseline"] for record in records}) == 1:
-        ranked = sorted(records, key=lambda record: -means[record["system"]])[:MAX_INTERVALS]
+        means.setdefault(record.system, _rank(record.mean))
+        means.setdefault(record.baseline, _rank(record.baseline_mean))
+    if len({record.baseline for record in records}) == 1:
+        ranked = sorted(records, key=lambda record: -means[record.system])[:MAX_INTERVALS]
         return ranked, (
             f"Of {len(records)} systems the {MAX_INTERVALS} with the highest means are drawn."
         )
     best = max(means, key=lambda name: means[name])
     of_best = [
-        record if record["system"] == best else turned(record)
-        for record in records if best in (record["system"], record["baseline"])
+        record if record.system == best else turned(record)
+        for record in records if best in (record.system, record.baseline)
     ]
-    of_best.sort(key=lambda record: -means[record["baseline"]])
+    of_best.sort(key=lambda record: -means[record.baseline])
     of_best = of_best[:MAX_INTERVALS]
     return of_best, (
         f"Of {len(records)} pairs {len(of_best)} of the best system by this measure, "
@@ -186,25 +188,18 @@ def _rank(mean):
     return mean if mean == mean else -math.inf
 
 
-def turned(record: dict[str, Any]) -> dict[str, Any]:
-    """The record of the same pair with the other system first."""
-    changed = {
-        one: record[other] for one, other in (
-            ("system", "baseline"), ("baseline", "system"), ("mean", "baseline_mean"),
-            ("baseline_mean", "mean"), ("wins", "losses"), ("losses", "wins"),
-        )
-    }
-    negative = {
-        one: -record[other] for one, other in (
-            ("difference", "difference"), ("ci_low", "ci_high"), ("ci_high", "ci_low"),
-        )
-    }
-    return record | changed | negative
+def turned(row: Any) -> Any:
+    """The row of the same pair with the other system first."""
+    return replace(
+        row, system=row.baseline, baseline=row.system, mean=row.baseline_mean,
+        baseline_mean=row.mean, wins=row.losses, losses=row.wins, difference=-row.difference,
+        ci_low=-row.ci_high, ci_high=-row.ci_low,
+    )
 
 
-def pair_name(record: dict[str, Any]) -> str:
+def pair_name(record: Any) -> str:
     """Name a pair of systems, each shortened."""
-    return f"{shortened(record['system'])} − {shortened(record['baseline'])}"
+    return f"{shortened(record.system)} − {shortened(record.baseline)}"
 
 
 def _ticks(low, high):

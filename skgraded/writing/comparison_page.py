@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from skgraded._input.words import plural, printable
@@ -25,7 +29,7 @@ SECTIONS = {
 COMPARED = {  # heading: kind of the column, its name in the frame
     "System": ("name", "system"),
     "Baseline": ("name", "baseline"),
-    "Measure": ("text", "measure"),
+    "Measure": ("text", "heading"),
     "Mean": ("value", "mean"),
     "Baseline mean": ("value", "baseline_mean"),
     "Difference": ("signed", "difference"),
@@ -41,104 +45,157 @@ COMPARED = {  # heading: kind of the column, its name in the frame
 }
 
 
-def comparison_page(
-    *, title, lead, leaderboard, rows, left_out, level, systems, measures, baseline, matrices,
-    query_ids, per_query, weights, differences, sentences,
-) -> str:
-    """Show a comparison of systems as a page of HTML; an ImportError without Jinja2.
+@dataclass(frozen=True)
+class ComparisonTable:
+    """What a notebook shows of a comparison.
 
-    `rows` are those of its table, dicts by column name, of which the columns `left_out` say nothing
-    here, and `sentences` say what each shows; `matrices` has of each measure the mean differences
-    of all pairs and which are told apart, in the order of the leaderboard. `per_query` is of shape
-    (n_systems, n_queries) by measure name, `baseline` the position of the system that the table
-    of queries begins with, and `differences` a function that gives those of a row. Of many queries
-    the table holds those with the largest losses and wins, and some of the others.
+    Attributes
+    ----------
+    title, lead : str
+    leaderboard : object
+        With `systems`, `measures` (the headings of its columns), `cells`, `note` and `names()`.
+    rows : list
+        Objects with the columns of the table as attributes, and `heading` and `is_significant`.
+    hidden : list of str
+        Columns that say nothing about this comparison.
+    level : float
+        The level of the intervals.
     """
-    kept = _kept(per_query[measures[0]], baseline, len(measures))
-    quarter = f"{len(kept) // 4:,}"
-    groups = _by_measure(rows)
-    shown = {name: charted(of_group) for name, of_group in groups.items()}
+
+    title: str
+    lead: str
+    leaderboard: Any
+    rows: list[Any]
+    hidden: list[str]
+    level: float
+
+
+@dataclass(frozen=True)
+class QueryTable:
+    """Per-query values for the table and the charts of a page.
+
+    Attributes
+    ----------
+    query_ids : ndarray of shape (n_queries,)
+    per_query : dict of str to ndarray of shape (n_systems, n_queries)
+        By measure name.
+    weights : ndarray of shape (n_queries,) or None
+    systems : list of str
+    baseline : int
+        Position of the system that the table begins with.
+    differences : callable
+        Returns the differences of the pair of a row.
+    """
+
+    query_ids: np.ndarray
+    per_query: dict[str, np.ndarray]
+    weights: np.ndarray | None
+    systems: list[str]
+    baseline: int
+    differences: Callable[[Any], np.ndarray]
+
+
+@dataclass(frozen=True)
+class ComparisonPage(ComparisonTable):
+    """What a page shows of a comparison.
+
+    Attributes
+    ----------
+    sentences : list of str
+        What each row shows.
+    matrices : dict of str to (ndarray, ndarray)
+        Mean differences of all pairs and their significance by heading, both of shape
+        (n_systems, n_systems) in the order of the leaderboard.
+    queries : QueryTable or None
+        None without per-query values.
+    """
+
+    sentences: list[str]
+    matrices: dict[str, tuple[np.ndarray, np.ndarray]]
+    queries: QueryTable | None = None
+
+
+def comparison_page(page: ComparisonPage) -> str:
+    """Write a comparison as a page of HTML; an ImportError without Jinja2.
+
+    With many queries, the table holds those with the largest losses and wins, and some others.
+    """
+    queries = page.queries
+    groups = _by_heading(page.rows)
+    hidden = [] if len(page.leaderboard.systems) > 2 and page.matrices else ["pairs"]
+    hidden += [] if queries else ["differences", "queries"]
     return render(
-        "comparison.html.j2",
-        **_parts(title, lead, leaderboard, rows, left_out, level, matrices, sentences),
-        charts=[
-            _charts(name, found, note, differences) for name, (found, note) in shown.items()
+        "comparison.html.j2" if queries else "summary_comparison.html.j2",
+        title=page.title,
+        lead=page.lead,
+        level=percent_text(page.level),
+        sections=[section for section in SECTIONS.items() if section[0] not in hidden],
+        leaderboard=_leaderboard_table(page.leaderboard),
+        long_names=[
+            (shortened(name), label(name)) for name in page.leaderboard.systems
+            if shortened(name) != label(name)
         ],
-        n_queries=len(query_ids),
-        n_kept=len(kept),
-        kept=f"the {quarter} with the largest loss of any system against "
-        f"{shortened(systems[baseline])} by {measures[0]}, the {quarter} with the largest win, and "
-        "of the others as many, evenly spread",
-        data={
-            "ids": labels(query_ids[kept]),
-            "systems": labels(systems),
-            "measures": labels(measures),
-            "baseline": baseline,
-            "values": [
-                [json_numbers(values[kept]) for values in per_query[measure]]
-                for measure in measures
-            ],
-            "weights": None if weights is None else json_numbers(weights[kept]),
-        },
+        heat_maps=_heat_maps(page.leaderboard.systems, page.matrices),
+        is_tested=page.rows[0].is_significant is not None,
+        groups=_sentences(groups, page),
+        forests=[forest(heading, *charted(rows)) for heading, rows in groups.items()],
+        summary=_comparison_table(page.rows, page.hidden, page.level),
+        **(_query_parts(queries, groups) if queries else {"data": None}),
     )
 
 
-def summary_comparison_page(
-    *, title, lead, leaderboard, rows, left_out, level, matrices, sentences
-) -> str:
-    """Show a comparison of which no values by query are known; parameters as above."""
-    parts = _parts(title, lead, leaderboard, rows, left_out, level, matrices, sentences)
-    known = [one for one in parts.pop("sections") if one[0] not in ("differences", "queries")]
-    return render("summary_comparison.html.j2", **parts, sections=known, data=None)
+def _query_parts(queries, groups):
+    """Charts and data of the queries, for the template."""
+    measures = list(queries.per_query)
+    kept = _kept(queries.per_query[measures[0]], queries.baseline, len(measures))
+    quarter = f"{len(kept) // 4:,}"
+    return {
+        "charts": [
+            _charts(heading, *charted(rows), queries.differences)
+            for heading, rows in groups.items()
+        ],
+        "n_queries": len(queries.query_ids),
+        "n_kept": len(kept),
+        "kept": f"the {quarter} with the largest loss of any system against "
+        f"{shortened(queries.systems[queries.baseline])} by {measures[0]}, the {quarter} with the "
+        "largest win, and of the others as many, evenly spread",
+        "data": {
+            "ids": labels(queries.query_ids[kept]),
+            "systems": labels(queries.systems),
+            "measures": labels(measures),
+            "baseline": queries.baseline,
+            "values": [
+                [json_numbers(values[kept]) for values in systems]
+                for systems in queries.per_query.values()
+            ],
+            "weights": None if queries.weights is None else json_numbers(queries.weights[kept]),
+        },
+    }
 
 
-def comparison_fragment(*, title, lead, leaderboard, rows, left_out, level) -> str:
-    """Show the same in a notebook; parameters as of `comparison_page`.
+def comparison_fragment(shown: ComparisonTable) -> str:
+    """Write a comparison for a notebook; more than 40 rows are cut to those with the smallest p."""
+    def p_of(row):
+        return row.p_adjusted if row.p_adjusted == row.p_adjusted else np.inf
 
-    Of more than 40 rows those are shown whose p-values are the smallest.
-    """
-    def of_p(row):
-        return row["p_adjusted"] if row["p_adjusted"] == row["p_adjusted"] else np.inf
-
-    shown = rows if len(rows) <= MAX_ROWS else sorted(rows, key=of_p)[:MAX_ROWS]
-    table = _comparison_table(shown, left_out, level)
-    if len(shown) < len(rows):
+    rows = shown.rows
+    kept = rows if len(rows) <= MAX_ROWS else sorted(rows, key=p_of)[:MAX_ROWS]
+    table = _comparison_table(kept, shown.hidden, shown.level)
+    if len(kept) < len(rows):
         table["caption"] = (
             f"{MAX_ROWS} of {len(rows):,} rows, those of the smallest p; to_html and to_frame have "
             f"all. {table['caption']}"
         )
     return render(
-        "fragment.html.j2", title=title, text=lead, summary=_leaderboard_table(leaderboard),
-        folds=None, worst=None, compared=table,
+        "fragment.html.j2", title=shown.title, text=shown.lead,
+        summary=_leaderboard_table(shown.leaderboard), folds=None, worst=None, compared=table,
     )
 
 
-def _parts(title, lead, leaderboard, rows, left_out, level, matrices, sentences):
-    """What the pages with and without values by query have in common."""
-    groups = _by_measure(rows)
-    left_out_sections = [] if len(leaderboard.systems) > 2 and matrices else ["pairs"]
-    return {
-        "title": title,
-        "lead": lead,
-        "level": percent_text(level),
-        "sections": [one for one in SECTIONS.items() if one[0] not in left_out_sections],
-        "leaderboard": _leaderboard_table(leaderboard),
-        "long_names": [
-            (shortened(name), label(name)) for name in leaderboard.systems
-            if shortened(name) != label(name)
-        ],
-        "heat_maps": _heat_maps(leaderboard.systems, matrices),
-        "is_tested": rows[0]["told_apart"] is not None,
-        "groups": _sentences(groups, rows, sentences, leaderboard.systems),
-        "forests": [forest(name, *charted(of_group)) for name, of_group in groups.items()],
-        "summary": _comparison_table(rows, left_out, level),
-    }
-
-
-def _by_measure(rows):
+def _by_heading(rows):
     groups: dict = {}
     for row in rows:
-        groups.setdefault(row["measure"], []).append(row)
+        groups.setdefault(row.heading, []).append(row)
     return groups
 
 
@@ -160,10 +217,12 @@ def _leaderboard_table(board):
     }
 
 
-def _sentences(groups, rows, sentences, systems):
-    """Of each group what it shows in short, and the sentences, of pairs told apart first."""
-    long_names = {name: shortened(name) for name in systems if shortened(name) != label(name)}
-    of_row = {id(row): sentence for row, sentence in zip(rows, sentences, strict=True)}
+def _sentences(groups, page):
+    """What each group shows in short, and its sentences, significant pairs first."""
+    long_names = {
+        name: shortened(name) for name in page.leaderboard.systems if shortened(name) != label(name)
+    }
+    of_row = {id(row): text for row, text in zip(page.rows, page.sentences, strict=True)}
 
     def said(row):
         sentence = of_row[id(row)]
@@ -173,11 +232,11 @@ def _sentences(groups, rows, sentences, systems):
 
     found = []
     for name, of_group in groups.items():
-        apart = [row for row in of_group if row["told_apart"]]
-        others = [row for row in of_group if not row["told_apart"]]
+        apart = [row for row in of_group if row.is_significant]
+        others = [row for row in of_group if not row.is_significant]
         pairs = plural(len(of_group), "pair", "pairs")
         text = f": {len(apart)} of {len(of_group)} {pairs} told apart" * (len(of_group) > 1)
-        if of_group[0]["told_apart"] is None:
+        if of_group[0].is_significant is None:
             text = f": {len(of_group)} {pairs}, not tested"
         headed = (("Told apart", apart), ("Not told apart", others))
         found.append((name, text, [
@@ -186,11 +245,11 @@ def _sentences(groups, rows, sentences, systems):
     return found
 
 
-def _comparison_table(rows, left_out, level):
+def _comparison_table(rows, hidden, level):
     columns = {
-        heading: column for heading, column in COMPARED.items() if column[1] not in left_out
+        heading: column for heading, column in COMPARED.items() if column[1] not in hidden
     }
-    methods = " or ".join(sorted({INTERVALS[row["ci_method"]] for row in rows}))
+    methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in rows}))
     return {
         "caption": f"Mean differences with {percent_text(level)} intervals by {methods}; "
         "effect size: mean difference / standard deviation of the differences",
@@ -200,7 +259,7 @@ def _comparison_table(rows, left_out, level):
 
 
 def _take(row, key):
-    return row[key] if isinstance(key, str) else [row[one] for one in key]
+    return getattr(row, key) if isinstance(key, str) else [getattr(row, name) for name in key]
 
 
 def _charts(name, found, note, differences):

@@ -99,6 +99,13 @@ def flags_of_json(positions: list[int], n: int, measure: str) -> np.ndarray:
     return flags
 
 
+def check_positions(positions: list[int], n: int, name: str) -> None:
+    """Refuse what are no positions from 0 to n - 1."""
+    wrong = next((at for at in positions if type(at) is not int or not 0 <= at < n), None)
+    if wrong is not None:
+        raise ValueError(f"{name} has {wrong!r}, but it must be from 0 to {n - 1}.")
+
+
 def ids_to_json(ids: np.ndarray, what: str = "query id") -> dict[str, Any]:
     """Ids and their dtype."""
     plain = ids.view(np.int64) if ids.dtype.kind in "mM" else ids

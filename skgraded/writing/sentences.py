@@ -1,75 +1,82 @@
-"""A plain sentence for a row of a comparison."""
+"""Plain sentences for the rows of comparisons."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from skgraded._input.words import plural
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
 from skgraded.writing.text import Bound, percent_text
 
+SAME = " All differences are the same: their spread and the interval say nothing."
 
-def sentence(row: dict[str, Any], n_queries: int, level: float, corrected: str) -> str:
-    """Say what a row of a comparison shows, of `n_queries` whether they count or not.
 
-    The row has the columns of the table and what the test says of them, None without a test:
-    "told_apart": whether the systems are; "ranks_contradict": whether the ranks of the differences
-    favour the system that is worse in the mean; "assumes": None, or what the test supposes of so
-    few queries; "out_of_reach": None, or a dict if no outcome could have told them apart, of the
-    smallest "p", the same "adjusted", and "n_resamples" if it is their number that bounds it;
-    "would_show": whether they are not told apart, but could have been.
-    `corrected` says for what, with a blank before it, or nothing.
+class Unreachable(NamedTuple):
+    """The smallest p-value of a test, which even then would not be significant."""
+
+    p: float
+    adjusted: float
+    n_resamples: int | None  # if the number of resamples bounds p
+
+
+class Findings(NamedTuple):
+    """What a test tells about a row besides its p-value."""
+
+    ranks_contradict: bool = False  # the ranks of the differences favour the lower mean
+    assumes: str | None = None  # what the test assumes about so few queries
+    unreachable: Unreachable | None = None
+    is_fine: bool = False  # not significant, but a larger difference could have been
+
+
+# A pair of systems -------------------------------------------------------------------------------
+
+def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:
+    """Say what a row of a comparison shows.
+
+    `n_queries` includes queries that do not count; `corrected` names the correction, after a space.
     """
-    system, baseline, measure = row["system"], row["baseline"], row["measure"]
-    n = row["n_queries"]
+    n, measure = row.n_queries, row.heading
     if n == 0:
-        return f"{system} and {baseline} have no query in common with a value of {measure}."
+        return f"{row.system} and {row.baseline} have no query in common with a value of {measure}."
     n_left_out = n_queries - n
     left_out = f" Left out: {_queries(n_left_out)}, undefined or without weight."
     end = _undefined(row) + (left_out if n_left_out else "")
-    if row["ties"] == n:
+    if row.ties == n:
         return (
-            f"{system} and {baseline} have the same {measure} for {_all_queries(n)}: "
-            f"{row['mean']:.3f}.{end}"
+            f"{row.system} and {row.baseline} have the same {measure} for {_all_queries(n)}: "
+            f"{row.mean:.3f}.{end}"
         )
-    digits = 3 if abs(row["difference"]) >= 0.01 else 4
-    verdict = _verdict(row)
-    who = "" if verdict.startswith(f"{system} is ") else f"{system} is "
-    p_text = "" if row["told_apart"] is None else f", {_p(row['p_adjusted'])}{corrected}"
+    digits = 3 if abs(row.difference) >= 0.01 else 4
+    verdict = _verdict(row, findings)
+    who = "" if verdict.startswith(f"{row.system} is ") else f"{row.system} is "
+    few = SAME if row.ci_low == row.ci_high else ""  # nan for a single query
+    if findings.assumes and not few:
+        few = f" Of so few queries the test supposes {findings.assumes}."
     return (
-        f"{verdict}: {row['mean']:.{digits}f} against {row['baseline_mean']:.{digits}f}, "
-        f"{row['difference']:+.{digits}f}{_interval(row, level, digits)}"
-        f"{p_text}; {who}better for {row['wins']} of {_queries(n)}, worse for {row['losses']}."
-        f"{_few(row)}{_out_of_reach(row)}{_would_show(row)}{end}"
+        f"{verdict}: {row.mean:.{digits}f} against {row.baseline_mean:.{digits}f}, "
+        f"{row.difference:+.{digits}f}{_interval(row, level, digits)}{_tested(row, corrected)}; "
+        f"{who}better for {row.wins} of {_queries(n)}, worse for {row.losses}."
+        f"{few}{_unreachable(row, findings.unreachable)}{_detectable(row, findings)}{end}"
     )
 
 
 def _undefined(row):
-    """Say how many ties say nothing of the systems."""
-    n = row["n_undefined"]
-    if not n > 0:  # nan: not known
+    """Say how many ties tell nothing about the systems."""
+    n = row.n_undefined
+    if not n > 0:  # nan: unknown
         return ""
     return f" {_queries(n)}, undefined for both, {plural(n, 'is a tie', 'are ties')}."
 
 
-def _few(row):
-    """Say what the spread of few queries cannot tell."""
-    if row["ci_low"] == row["ci_high"]:  # nan for a single query
-        return " All differences are the same: their spread and the interval say nothing."
-    if row["assumes"]:
-        return f" Of so few queries the test supposes {row['assumes']}."
-    return ""
-
-
-def _verdict(row):
-    system, baseline, measure = row["system"], row["baseline"], row["measure"]
-    better = row["difference"] > 0
-    if row["told_apart"] is None:
+def _verdict(row, findings):
+    system, baseline, measure = row.system, row.baseline, row.heading
+    better = row.difference > 0
+    if row.is_significant is None:
         return f"{system} against {baseline} by {measure}, not tested"
-    if not row["told_apart"]:
+    if not row.is_significant:
         return f"{system} and {baseline} cannot be told apart by {measure}"
-    if row["ranks_contradict"]:
+    if findings.ranks_contradict:
         return (
             f"{system} and {baseline} differ by {measure}, but the ranks of the differences, which "
             f"the test compares, favour {baseline if better else system}, not so their mean"
@@ -78,30 +85,34 @@ def _verdict(row):
 
 
 def _interval(row, level, digits):
-    if row["n_queries"] < 2:
+    if row.n_queries < 2:
         return ""
-    low, high = (f"{row[end]:.{digits}f}" for end in ("ci_low", "ci_high"))
-    return f" ({percent_text(level)} interval {low} to {high})"
+    return (
+        f" ({percent_text(level)} interval {row.ci_low:.{digits}f} to {row.ci_high:.{digits}f})"
+    )
 
 
-def _out_of_reach(row):
-    """Say so if no outcome of the test on so many queries could have told the systems apart."""
-    smallest = row["out_of_reach"]
+def _tested(row, corrected):
+    return "" if row.is_significant is None else f", {_p(row.p_adjusted)}{corrected}"
+
+
+def _unreachable(row, smallest):
+    """Say so if no outcome of the test could have been significant."""
     if smallest is None:
         return ""
-    n = row["n_queries"] - row["ties"]
+    n = row.n_queries - row.ties
     what = f"{_queries(n)} that {plural(n, 'differs', 'differ')}"
-    if smallest["n_resamples"] is not None:
-        what = f"{smallest['n_resamples']:,} resamples"
-    p, adjusted = smallest["p"], smallest["adjusted"]
+    if smallest.n_resamples is not None:
+        what = f"{smallest.n_resamples:,} resamples"
+    p, adjusted = smallest.p, smallest.adjusted
     after = f", {adjusted:.3g} after the correction" if adjusted > p else ""
     return f" No outcome could have told them apart: the smallest p of {what} is {p:.3g}{after}."
 
 
-def _would_show(row):
+def _detectable(row, findings):
     """Say how small a difference could have been shown."""
-    smallest = row["min_detectable"]
-    if not row["would_show"] or smallest != smallest:
+    smallest = row.min_detectable
+    if not findings.is_fine or smallest != smallest:
         return ""
     digits = 3 if smallest >= 0.01 else 4
     return (
@@ -109,56 +120,57 @@ def _would_show(row):
     )
 
 
-def between_sentence(row: dict[str, Any], level: float, corrected: str) -> str:
-    """Say how the difference of two systems differs between two segments.
+# Segments ----------------------------------------------------------------------------------------
 
-    The row has the columns of `SegmentComparison.between_segments` and "told_apart".
-    """
-    what = f"{row['system']} gains over {row['baseline']} by {row['measure']}"
-    one, other = row["segment"], row["other_segment"]
+def gap_sentence(
+    gap: Any, segment: str, other: str, is_significant: bool | None, level: float, corrected: str
+) -> str:
+    """Say how the difference of two systems differs between two segments, by their labels."""
+    what = f"{gap.system} gains over {gap.baseline} by {gap.measure}"
     few = [
         f"{name} has {'one' if n else 'no'} query that counts"
-        for name, n in ((other, row["other_n_queries"]), (one, row["n_queries"])) if n < 2
+        for name, n in ((other, gap.other_n_queries), (segment, gap.n_queries)) if n < 2
     ]
     if few:
-        return f"What {what} is not compared between {one} and {other}: {' and '.join(few)}."
-    more = "more" if row["interaction"] > 0 else "less"
+        return f"What {what} is not compared between {segment} and {other}: {' and '.join(few)}."
+    more = "more" if gap.interaction > 0 else "less"
     verdict = {
-        None: f"What {what} in {one} and in {other}, not tested",
-        False: f"What {what} cannot be told apart between {one} and {other}",
-        True: what.replace(" gains over", f" gains {more} in {one} than in {other} over", 1),
-    }[row["told_apart"]]
-    digits = 3 if abs(row["interaction"]) >= 0.01 else 4
-    p_text = "" if row["told_apart"] is None else f", {_p(row['p_adjusted'])}{corrected}"
+        None: f"What {what} in {segment} and in {other}, not tested",
+        False: f"What {what} cannot be told apart between {segment} and {other}",
+        True: what.replace(" gains over", f" gains {more} in {segment} than in {other} over", 1),
+    }[is_significant]
+    digits = 3 if abs(gap.interaction) >= 0.01 else 4
+    p_text = "" if is_significant is None else f", {_p(gap.p_adjusted)}{corrected}"
     return (
-        f"{verdict}: {row['difference']:+.{digits}f} against "
-        f"{row['other_difference']:+.{digits}f}, {row['interaction']:+.{digits}f}"
-        f"{_interval(row, level, digits)}{p_text}."
+        f"{verdict}: {gap.difference:+.{digits}f} against "
+        f"{gap.other_difference:+.{digits}f}, {gap.interaction:+.{digits}f}"
+        f"{_interval(gap, level, digits)}{p_text}."
     )
 
 
-def margin_sentence(row: dict[str, Any], question: str, level: float, corrected: str) -> str:
+# Margins -----------------------------------------------------------------------------------------
+
+def margin_sentence(
+    row: Any, question: str, is_shown: bool, level: float, corrected: str
+) -> str:
     """Say whether two systems differ by less than a margin, or one is worse by less.
 
-    The row has the columns of `MarginTests` and whether that is "shown"; `question` is
-    "equivalence" or "noninferiority".
+    `question` is "equivalence" or "noninferiority".
     """
-    system, baseline, measure = row["system"], row["baseline"], row["measure"]
-    if row["n_queries"] == 0:
+    system, baseline, measure = row.system, row.baseline, row.measure
+    if row.n_queries == 0:
         return f"{system} and {baseline} have no query in common with a value of {measure}."
     verdict = {
         ("equivalence", True): f"is equivalent to {baseline} by {measure} within ±",
         ("equivalence", False): f"may differ from {baseline} by {measure} by more than ",
         ("noninferiority", True): f"is not worse than {baseline} by {measure} by more than ",
         ("noninferiority", False): f"may be worse than {baseline} by {measure} by more than ",
-    }[question, row["shown"]]
-    same = row["ci_low"] == row["ci_high"]  # nan for a single query
-    few = " All differences are the same: their spread and the interval say nothing." * same
+    }[question, is_shown]
+    few = SAME if row.ci_low == row.ci_high else ""  # nan for a single query
     return (
-        f"{system} {verdict}{row['margin']:g}: {row['mean']:.4f} against "
-        f"{row['baseline_mean']:.4f}, {row['difference']:+.4f}"
-        f"{_interval(row, 2 * level - 1, 4)}, {_p(row['p_adjusted'])}{corrected}, of "
-        f"{_queries(row['n_queries'])}.{few}{_undefined(row)}"
+        f"{system} {verdict}{row.margin:g}: {row.mean:.4f} against {row.baseline_mean:.4f}, "
+        f"{row.difference:+.4f}{_interval(row, 2 * level - 1, 4)}, {_p(row.p_adjusted)}{corrected},"
+        f" of {_queries(row.n_queries)}.{few}{_undefined(row)}"
     )
 
 

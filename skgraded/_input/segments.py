@@ -1,0 +1,70 @@
+"""The argument `by`: the segment of each query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from skgraded._input.columns import is_missing
+from skgraded._input.words import plain_list
+
+MOST = 100  # segments to compare with each other
+
+
+def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
+    """Find the queries of each segment: (segment, positions), in order of first appearance.
+
+    `by` has the segment of each query: in their order, or by query id.
+    """
+    ids = plain_list(query_ids)
+    positions: dict = {}
+    for i, (query, segment) in enumerate(zip(ids, _segment_of_each(ids, by), strict=True)):
+        if is_missing(segment):
+            raise ValueError(f"by has no segment for query {query!r}: it is {segment!r}.")
+        positions.setdefault(segment, []).append(i)
+    return [(segment, np.array(found)) for segment, found in positions.items()]
+
+
+def few_segments_of(query_ids, by):
+    """Find them where each is compared with each."""
+    found = segments_of(query_ids, by)
+    if not found:
+        raise ValueError("by has no segment, for there is no query.")
+    if len(found) > MOST:
+        raise ValueError(
+            f"by has {len(found):,} segments, such as {found[0][0]!r} and {found[1][0]!r}; each is "
+            f"compared with each, at most {MOST}: give ranges of values, such as by pandas.cut."
+        )
+    return found
+
+
+def _segment_of_each(ids, by):
+    if isinstance(by, (str, bytes, set, frozenset)) or not hasattr(by, "__len__"):
+        raise TypeError(
+            "by must be an array with the segment of each query, or a mapping or pandas Series "
+            f"from query id to segment; got {by!r}."
+        )
+    if hasattr(by, "iloc"):
+        by = _mapping_of_series(by)
+    if isinstance(by, Mapping):
+        for query in ids:
+            if query not in by:
+                raise ValueError(f"by has no segment for query {query!r}.")
+        return [by[query] for query in ids]
+    if len(by) != len(ids):
+        raise ValueError(
+            f"by has {len(by)} segments, but there are {len(ids)} queries: give one for each of "
+            "query_ids, or a mapping from query id to segment."
+        )
+    return plain_list(by) if isinstance(by, np.ndarray) else list(by)
+
+
+def _mapping_of_series(by):
+    if by.ndim != 1:
+        raise TypeError("by is a frame; pass the one column of it that holds the segment.")
+    if not by.index.is_unique:
+        label = by.index[by.index.duplicated()].tolist()[0]
+        raise ValueError(f"by is looked up by query id, but its index has {label!r} twice.")
+    return dict(zip(plain_list(by.index.to_numpy()), by.tolist(), strict=True))

@@ -1,0 +1,270 @@
+"""The one pipeline of comparisons: samples, p-values, correction, level of the intervals, rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from skgraded._input.progress import unseen
+from skgraded.stats.corrections import (
+    adjust,
+    is_significant,
+    level_of_each,
+    widen_to_zero,
+    without_hsd,
+)
+from skgraded.stats.intervals import t_reach
+from skgraded.stats.paired_samples import PairedSample
+from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
+from skgraded.stats.power import detectable_effect
+from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
+
+Sample, Row = TypeVar("Sample"), TypeVar("Row")
+
+
+# What is compared, and how -----------------------------------------------------------------------
+
+class Case(NamedTuple):
+    """What one row compares: two systems, by position, and maybe within a segment."""
+
+    measure: str
+    system: int
+    baseline: int
+    segment: Any = None
+    queries: Any = slice(None)  # positions of the queries of the segment
+
+
+class Settings(NamedTuple):
+    """How rows are tested: as `compare` describes its parameters."""
+
+    test: str | None
+    correction: str | None
+    level: float
+    n_resamples: int
+    seed: int  # of the resamples
+
+
+class Source(Protocol):
+    """Where the samples of a comparison come from: per-query values or exact sums."""
+
+    def samples(self, cases: Sequence[Case]) -> list[PairedSample]:
+        """Reduce the differences of each case to numbers."""
+
+    def p_values(
+        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
+    ) -> np.ndarray:
+        """Test each case; `done` is told how many more resamples have been drawn."""
+
+    def tukey(
+        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """P-values of randomized Tukey HSD, and the differences that would be significant."""
+
+
+def pairs_of(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    """Positions (baseline, system): each system with each earlier one, or all with the baseline."""
+    if baseline is None:
+        return list(combinations(range(len(systems)), 2))
+    first = systems.index(baseline)
+    return [(first, i) for i in range(len(systems)) if i != first]
+
+
+def cases_of(
+    systems: Sequence[str], measures: Sequence[str], baseline: str | None,
+    segments: Sequence[tuple[Any, Any]] = (),
+) -> list[Case]:
+    """Cases of pairs, measures and segments, which are pairs (name, positions of queries)."""
+    return [
+        Case(measure, system, first, segment, queries)
+        for first, system in pairs_of(systems, baseline) for measure in measures
+        for segment, queries in segments or [(None, slice(None))]
+    ]
+
+
+def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
+    """Positions of the cases with equal fields."""
+    groups: dict = {}
+    for i, case in enumerate(cases):
+        groups.setdefault(tuple(getattr(case, name) for name in names), []).append(i)
+    return list(groups.values())
+
+
+# Rows --------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """Two systems compared; `compare` describes the columns."""
+
+    segment: Any  # None without segments
+    system: str
+    measure: str
+    mean: float
+    difference: float
+    ci_low: float
+    ci_high: float
+    p_value: float
+    p_adjusted: float
+    n_queries: int
+    wins: int
+    ties: int
+    losses: int
+    n_undefined: float
+    effect_size: float
+    min_detectable: float
+    baseline: str
+    baseline_mean: float
+    ci_method: str = "t"
+
+    def __post_init__(self) -> None:
+        _check_numbers(self)
+        counts = [self.n_queries, self.wins, self.ties, self.losses]
+        if self.n_undefined == self.n_undefined:
+            counts.append(int(self.n_undefined))
+        if any(type(count) is not int or count < 0 for count in counts):
+            raise ValueError(f"A count of {self} is no whole number ≥ 0.")
+        if self.wins + self.ties + self.losses != self.n_queries:
+            raise ValueError(f"Wins, ties and losses of {self} are not n_queries.")
+
+
+@dataclass(frozen=True)
+class SegmentGap:
+    """How a difference differs between two segments; see `Comparison.between_segments`."""
+
+    system: str
+    measure: str
+    segment: Any
+    other_segment: Any
+    difference: float
+    other_difference: float
+    interaction: float
+    ci_low: float
+    ci_high: float
+    p_value: float
+    p_adjusted: float
+    n_queries: int
+    other_n_queries: int
+    baseline: str
+
+    def __post_init__(self) -> None:
+        _check_numbers(self)
+
+
+def _check_numbers(row):
+    for name, cell in vars(row).items():
+        if name not in ("segment", "other_segment") and cell in (math.inf, -math.inf):
+            raise ValueError(f"{name} of {row} is {cell!r}, which is not finite.")
+    for name in ("p_value", "p_adjusted"):
+        p = getattr(row, name)
+        if not (p != p or 0 <= p <= 1):
+            raise ValueError(f"{name} of {row} is {p!r}, which is no probability.")
+    if row.ci_low > row.ci_high:
+        raise ValueError(f"{row} has an interval from {row.ci_low!r} to {row.ci_high!r}.")
+
+
+def build_rows(
+    samples: Sequence[Sample],
+    p_values: np.ndarray,
+    correction: str | None,
+    level: float,
+    row_of: Callable[[int, Sample, float, float, float], Row],
+    adjusted: np.ndarray | None = None,
+) -> list[Row]:
+    """Correct p-values over all samples, choose the level of the intervals, and make the rows.
+
+    `row_of` receives the position of the sample, the sample, p, corrected p and that level;
+    `adjusted` are p-values that are already corrected.
+    """
+    adjusted = adjust(p_values, correction) if adjusted is None else adjusted
+    within = level_of_each(adjusted, level, correction)
+    return [
+        row_of(i, sample, float(p_values[i]), float(adjusted[i]), within)
+        for i, sample in enumerate(samples)
+    ]
+
+
+def compared_rows(
+    source: Source, systems: Sequence[str], cases: Sequence[Case], settings: Settings,
+    done: Callable[[int], object] = unseen,
+) -> list[ComparisonRow]:
+    """Compare the systems of each case."""
+    test, correction, level, n_resamples, _ = settings
+    samples = source.samples(cases)
+    p_values, adjusted = np.full(len(cases), np.nan), None
+    critical: Sequence[float | None] = [None] * len(cases)
+    if test is not None:
+        p_values = source.p_values(cases, settings, done)
+    if correction == "hsd":
+        adjusted, critical = source.tukey(cases, settings, done)
+
+    def row_of(i, sample, p, p_adjusted, within):
+        case = cases[i]
+        interval = sample.differences.interval(within)
+        low, high = widen_to_zero(interval, p_adjusted, level)
+        return ComparisonRow(
+            segment=case.segment, system=systems[case.system], measure=case.measure,
+            mean=sample.mean, difference=sample.mean - sample.baseline_mean,
+            ci_low=low, ci_high=high, p_value=p, p_adjusted=p_adjusted,
+            n_queries=sample.n_queries, wins=sample.wins, ties=sample.ties, losses=sample.losses,
+            n_undefined=sample.n_undefined, effect_size=sample.effect_size,
+            min_detectable=detectable(test, sample, within, n_resamples, critical[i]),
+            baseline=systems[case.baseline], baseline_mean=sample.baseline_mean,
+        )
+
+    return build_rows(samples, p_values, correction, level, row_of, adjusted)
+
+
+def detectable(
+    test: str | None, sample: PairedSample, level: float, n_resamples: int,
+    critical: float | None = None,
+) -> float:
+    """The smallest difference that a test would show with a power of 0.8; nan if there is none.
+
+    `level` is the level of the interval in the same row, `critical` the difference that HSD needs.
+    """
+    n, deviation = sample.n_queries, sample.deviation
+    if test is None or not deviation > 0:
+        return np.nan
+    if critical is None:
+        if not is_significant(smallest_p(test, n, sample.ties, n_resamples)[0], level):
+            return np.nan
+        reach = t_reach(n, level)
+    else:
+        reach = critical * np.sqrt(n) / deviation
+    return float(detectable_effect(n, reach) * deviation / np.sqrt(TESTS[test].efficiency))
+
+
+def gaps_between(
+    groups: Sequence[GroupMean], systems: Sequence[str], cases: Sequence[Case], settings: Settings
+) -> list[SegmentGap]:
+    """Compare the differences of each pair of systems between segments.
+
+    `groups` are the mean differences of the cases, which list the segments of a pair in turn.
+    """
+    by_pair = grouped(cases, "measure", "system", "baseline")
+    found = [(j, i) for own in by_pair for i, j in combinations(own, 2)]
+    p_values = np.array([
+        np.nan if settings.test is None else welch_p_value(groups[i], groups[j]) for i, j in found
+    ])
+    level = settings.level
+
+    def row_of(_, pair, p, p_adjusted, within):
+        i, j = pair
+        case, group, other = cases[i], groups[i], groups[j]
+        low, high = widen_to_zero(welch_interval(group, other, within), p_adjusted, level)
+        return SegmentGap(
+            systems[case.system], case.measure, case.segment, cases[j].segment, group.mean,
+            other.mean, group.mean - other.mean, low, high, p, p_adjusted, group.n, other.n,
+            systems[case.baseline],
+        )
+
+    return build_rows(found, p_values, without_hsd(settings.correction), level, row_of)
+
+
+def n_tukey_resamples(n_resamples: int) -> int:
+    """Resamples of HSD, each of which costs as much as many sign flips."""
+    return min(n_resamples, FEWEST)

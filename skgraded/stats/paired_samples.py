@@ -1,0 +1,82 @@
+"""Paired differences of two systems, reduced to the numbers that a comparison reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from skgraded.stats.intervals import ConfidenceInterval, estimate_mean
+from skgraded.stats.paired_tests import TIE_DECIMALS
+
+
+class HasInterval(Protocol):
+    """A number of values and the interval of their mean."""
+
+    @property
+    def n(self) -> int:
+        """How many values count."""
+
+    def interval(self, level: float) -> ConfidenceInterval:
+        """Student's interval of the mean."""
+
+
+@dataclass(frozen=True)
+class PairedSample:
+    """What a comparison reports about the queries that count for two systems, before any test."""
+
+    mean: float
+    baseline_mean: float
+    wins: int
+    ties: int
+    losses: int
+    n_undefined: float  # queries undefined for both systems; nan: unknown
+    mean_difference: float  # differences that are equal up to rounding count as equal here
+    deviation: float  # with n - 1; 0 for fewer than two differences, or identical ones
+    differences: HasInterval
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries count: both systems have a value, and the weight is above 0."""
+        return self.differences.n
+
+    @property
+    def effect_size(self) -> float:
+        """Cohen's d_z: the mean difference over the standard deviation of the differences."""
+        if self.n_queries > 1 and self.ties == self.n_queries:
+            return 0.0
+        return self.mean_difference / self.deviation if self.deviation else np.nan
+
+    @classmethod
+    def of(
+        cls, differences: np.ndarray, weights: np.ndarray | None, means: tuple[float, float],
+        n_undefined: int,
+    ) -> PairedSample:
+        """Reduce differences, none of which is nan; `means` are those of the two systems."""
+        rounded = np.round(differences, TIE_DECIMALS)
+        n, mean, deviation = len(rounded), np.nan, 0.0
+        if n:
+            mean = float(np.average(rounded, weights=weights))
+        if n > 1 and np.ptp(rounded) > 0:
+            variance = np.average((rounded - mean) ** 2, weights=weights) * n / (n - 1)
+            deviation = float(np.sqrt(variance))
+        return cls(
+            *means, **count_outcomes(differences), n_undefined=n_undefined, mean_difference=mean,
+            deviation=deviation, differences=estimate_mean(differences, weights),
+        )
+
+
+def differences_by_query(
+    values: np.ndarray, baseline_values: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray:
+    """Values less the baseline's; nan where a value is missing or the weight is 0."""
+    differences = values - baseline_values
+    return differences if weights is None else np.where(weights > 0, differences, np.nan)
+
+
+def count_outcomes(differences: np.ndarray) -> dict[str, int]:
+    """Numbers of wins, ties and losses; differences that are 0 up to rounding are ties."""
+    signs = np.sign(np.round(differences, TIE_DECIMALS))
+    meant = (("wins", 1), ("ties", 0), ("losses", -1))
+    return {name: int((signs == sign).sum()) for name, sign in meant}

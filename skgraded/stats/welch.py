@@ -1,0 +1,70 @@
+"""Welch's t-test and interval for the difference of two independent means."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+
+from skgraded.stats.intervals import ConfidenceInterval
+from skgraded.stats.paired_tests import TIE_DECIMALS, p_of_identical
+
+
+class GroupMean(NamedTuple):
+    """The weighted mean of a group of values."""
+
+    n: int
+    mean: float
+    square: float  # of the standard error of the mean; 0 if all values are identical
+
+    @classmethod
+    def of(cls, values: np.ndarray, weights: np.ndarray | None) -> GroupMean:
+        """Mean of the values that are not nan."""
+        kept = ~np.isnan(values)
+        w = np.ones(len(values)) if weights is None else weights
+        values, w = values[kept], w[kept]
+        n = len(values)
+        if not n:
+            return cls(0, np.nan, np.nan)
+        shares = w / w.sum()
+        mean = float(shares @ values)
+        if n < 2 or np.ptp(np.round(values, TIE_DECIMALS)) == 0:
+            return cls(n, mean, 0.0)
+        return cls(n, mean, float(n / (n - 1) * np.sum((shares * (values - mean)) ** 2)))
+
+
+def welch_p_value(first: GroupMean, second: GroupMean) -> float:
+    """Two-sided p-value of Welch's t-test; nan if a group has fewer than two values.
+
+    If the values of a group are identical, p is at least the p-value of their signs.
+    """
+    from scipy.special import stdtr
+
+    if min(first.n, second.n) < 2:
+        return np.nan
+    gap, square = first.mean - second.mean, first.square + second.square
+    if not square:  # p over all ways to deal out the values to the two groups
+        p = min(1.0, 2 / comb(first.n + second.n, first.n))
+        return p if round(gap, TIE_DECIMALS) else 1.0
+    p = float(2 * stdtr(_degrees(first, second), -abs(gap) / np.sqrt(square)))
+    return max([p, *(p_of_identical(g.n) for g in (first, second) if not g.square)])
+
+
+def welch_interval(first: GroupMean, second: GroupMean, level: float) -> ConfidenceInterval:
+    """Welch's interval of the difference of two means; nan if a group has fewer than two values."""
+    from scipy.special import stdtrit
+
+    if min(first.n, second.n) < 2:
+        return ConfidenceInterval(np.nan, np.nan)
+    gap, square = first.mean - second.mean, first.square + second.square
+    reach = 0.0
+    if square:
+        reach = float(stdtrit(_degrees(first, second), (1 + level) / 2) * np.sqrt(square))
+    return ConfidenceInterval(gap - reach, gap + reach)
+
+
+def _degrees(first, second):
+    """Degrees of freedom (Welch and Satterthwaite)."""
+    squares = [group.square**2 / (group.n - 1) for group in (first, second)]
+    return (first.square + second.square) ** 2 / sum(squares)
