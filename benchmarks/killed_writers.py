@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from tqdm import tqdm
 
 import skgraded as sg
 from skgraded.cli import main as command
@@ -28,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from saving import save  # noqa: E402
 
 N_QUERIES = 1000
+tqdm.monitor_interval = 0  # a fork while its thread holds its lock would wait for ever
 
 
 def _writers(folder):

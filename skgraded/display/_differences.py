@@ -18,9 +18,9 @@ from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.differences import outcomes
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import check_system
+from skgraded.stats.paired_samples import count_outcomes
 from skgraded.writing.tables import rows_of
 
 ORANGE, PALE_ORANGE = "#D55E00", "#F7D4B8"
@@ -124,7 +124,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
             refuse_other_length(ids, "query_ids", len(values), "differences")
             self.query_ids = ids[kept]
         self.n_left_out = len(values) - len(kept)
-        self.wins, self.ties, self.losses = outcomes(self.differences).values()
+        self.wins, self.ties, self.losses = count_outcomes(self.differences).values()
         self.measure, self.system, self.baseline = measure, system, baseline
         self.mean, self.interval, self.level = mean, interval, level
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,18 @@ import numpy as np
 from skgraded._input.columns import number, whole_number
 from skgraded._input.words import counted
 from skgraded.reports.comparison_rows import (
+    COLUMNS,
+    GAP_COLUMNS,
     ComparisonRow,
     SegmentGap,
+    ShownRow,
     cases_of,
+    check_keys,
+    columns_of,
+    pair_matrices,
+    rows_of_json,
+    rows_shape,
+    rows_to_json,
 )
 from skgraded.reports.kept import refuse_twice
 from skgraded.reports.leaderboard import Leaderboard, leaderboard_of
@@ -33,7 +42,7 @@ from skgraded.stats.paired_tests import (
     ranks_contradict,
     smallest_p,
 )
-from skgraded.writing import json_text, tables
+from skgraded.writing import tables
 from skgraded.writing.json_shapes import Maybe, check_shape
 from skgraded.writing.sentences import (
     Findings,
@@ -47,18 +56,6 @@ from skgraded.writing.text import Bound, label, labels
 
 if TYPE_CHECKING:
     import pandas
-
-COLUMNS = [column.name for column in fields(ComparisonRow)]
-GAP_COLUMNS = [column.name for column in fields(SegmentGap)]
-OF_SEGMENTS = ("segment", "other_segment")
-
-
-@dataclass(frozen=True)
-class ShownRow(ComparisonRow):
-    """A row as texts show it: p-values that are only upper bounds are marked."""
-
-    heading: str = ""  # the measure, and the segment if there are any
-    is_significant: bool | None = None  # None without a test
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -293,22 +290,6 @@ class Comparison(Report):
         columns = columns_of(self.shown_rows(), list(self.table))
         return pd.DataFrame(columns, dtype=object).drop(columns=self._hidden_columns())
 
-    def to_markdown(self) -> str:
-        """Tabulate the comparison as Markdown.
-
-        Returns
-        -------
-        str
-            The frame's columns that say something of this comparison: without `ci_method`, and
-            without the baseline if there is one, or p-values if there is no test.
-
-        Raises
-        ------
-        ImportError
-            Without tabulate.
-        """
-        return super().to_markdown()
-
     def to_latex(self) -> str:
         r"""Tabulate the comparison in LaTeX.
 
@@ -318,7 +299,7 @@ class Comparison(Report):
         Returns
         -------
         str
-            Of the columns of `to_markdown` those that fit the width of a page.
+            The columns of `to_markdown` that fit the width of a page.
 
         Raises
         ------
@@ -475,7 +456,7 @@ class Comparison(Report):
     def matrices(
         self, measure: str, segment: Any = None
     ) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Mean differences of all pairs of systems, and which are significant.
+        """Tabulate the mean differences of all pairs of systems, and which are significant.
 
         Parameters
         ----------
@@ -494,27 +475,15 @@ class Comparison(Report):
             1 or 0; nan where there is no test.
         """
         systems = self.leaderboard().systems
-        places = {name: i for i, name in enumerate(systems)}
-        differences, significant = np.full((2, len(systems), len(systems)), np.nan)
-        np.fill_diagonal(differences, 0.0)
-        for row in self.rows:
-            if row.measure == measure and row.segment == segment:
-                i, j = places[row.system], places[row.baseline]
-                differences[i, j], differences[j, i] = row.difference, -row.difference
-                if self.test is not None:
-                    significant[i, j] = significant[j, i] = self._significant(row.p_adjusted)
+        rows = [
+            row for row in self.shown_rows()
+            if (row.measure, row.segment) == (measure, segment)
+        ]
+        differences, significant = pair_matrices(rows, systems)
         if self.values is not None:
-            self._fill_pairs(differences, systems, measure, segment)
+            order = [self.systems.index(name) for name in systems]
+            self.values.fill_pairs(differences, order, measure, segment)
         return systems, differences, significant
-
-    def _fill_pairs(self, differences, systems, measure, segment):
-        """Fill in the mean differences of the pairs that are not compared."""
-        values = self._query_values()
-        queries = slice(None) if segment is None else values.queries_of(segment)
-        order = [self.systems.index(name) for name in systems]
-        for i, j in np.argwhere(np.isnan(differences) & np.tri(len(systems), dtype=bool)):
-            mean = values.mean_difference(order[i], order[j], measure, queries)
-            differences[i, j], differences[j, i] = mean, -mean
 
     # Margins -------------------------------------------------------------------------------------
 
@@ -604,68 +573,37 @@ class Comparison(Report):
     # JSON ----------------------------------------------------------------------------------------
 
     def _to_json(self):
-        places = {segment: i for i, segment in enumerate(self.segments or [])}
-
-        def to_json(rows, names):
-            columns = columns_of(rows, names)
-            for name in places and [name for name in names if name in OF_SEGMENTS]:
-                columns[name] = [places[segment] for segment in columns[name]]
-            return json_text.columns_to_json(columns)
-
         return {
             **{name: getattr(self, name) for name in PLAIN},
-            "rows": to_json(self.rows, COLUMNS),
-            "gaps": to_json(self.gaps, GAP_COLUMNS),
+            "rows": rows_to_json(self.rows, COLUMNS, self.segments),
+            "gaps": rows_to_json(self.gaps, GAP_COLUMNS, self.segments),
             "values": None if self.values is None else self.values.to_json(),
         }
 
     @staticmethod
     def _of_json(report):
         check_shape(report, SHAPE)
-        values = report["values"] and QueryValues.of_json(report["values"])
-        segments = None if values is None else values.segments
-
-        def of_json(name, row_type, names):
-            columns = json_text.columns_of_json(report[name])
-            for own in names if segments is not None else ():
-                json_text.check_positions(columns[own], len(segments), f"{name}[{own!r}]")
-                columns[own] = [segments[i] for i in columns[own]]
-            if segments is None:
-                columns |= {own: [None] * len(columns[own]) for own in names}
-            lengths = {name: len(cells) for name, cells in columns.items()}
-            if len(set(lengths.values())) > 1:
-                raise ValueError(f"{name} has columns of different lengths: {lengths}.")
-            return [row_type(**row) for row in tables.rows_of(columns)]
-
+        values, segments = report["values"], None
+        if values is not None:
+            values = QueryValues.of_json(values)
+            segments = values.segments
         return {
             **{name: report[name] for name in PLAIN},
-            "rows": of_json("rows", ComparisonRow, OF_SEGMENTS[:1]),
-            "gaps": of_json("gaps", SegmentGap, OF_SEGMENTS),
+            "rows": rows_of_json(report["rows"], "rows", ComparisonRow, segments),
+            "gaps": rows_of_json(report["gaps"], "gaps", SegmentGap, segments),
             "values": values,
         }
-
-
-def columns_of(rows: list[Any], names: list[str]) -> dict[str, list[Any]]:
-    """Fields of rows as columns."""
-    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 PLAIN = [
     "systems", "measures", "baseline", "test", "correction", "level", "n_resamples", "seed",
     "n_queries", "is_weighted",
 ]
-TEXTS = ("system", "measure", "baseline", "ci_method")
 SHAPE: dict[str, Any] = {
     "systems": [str], "measures": [str], "baseline": Maybe(str), "test": Maybe(str),
     "correction": Maybe(str), "level": float, "n_resamples": int, "seed": Maybe(int),
-    "n_queries": int, "is_weighted": bool,
-    **{
-        name: {
-            column: [str] if column in TEXTS else [Maybe(float)] for column in columns
-        }
-        for name, columns in (("rows", COLUMNS), ("gaps", GAP_COLUMNS))
-    },
-    "values": Maybe(QueryValues.SHAPE),
+    "n_queries": int, "is_weighted": bool, "values": Maybe(QueryValues.SHAPE),
+    "rows": rows_shape(COLUMNS), "gaps": rows_shape(GAP_COLUMNS),
 }
 
 
@@ -700,8 +638,8 @@ def check_comparison(comparison: Comparison) -> None:
         for case in cases
     ]
     rows, gaps = comparison.rows, comparison.gaps
-    _check_keys("rows", [(r.baseline, r.system, r.measure, r.segment) for r in rows], keys)
-    _check_keys(
+    check_keys("rows", [(r.baseline, r.system, r.measure, r.segment) for r in rows], keys)
+    check_keys(
         "gaps",
         [(g.baseline, g.system, g.measure, g.other_segment, g.segment) for g in gaps],
         [
@@ -712,11 +650,3 @@ def check_comparison(comparison: Comparison) -> None:
     for row in comparison.rows:
         if max(row.n_queries, row.n_undefined) > comparison.n_queries:
             raise ValueError(f"{row} counts more than all {comparison.n_queries} queries.")
-
-
-def _check_keys(name, found, expected):
-    if len(found) != len(expected):
-        raise ValueError(f"{name} are {len(found)}, but there are {len(expected)} comparisons.")
-    for i, (key, wanted) in enumerate(zip(found, expected, strict=True)):
-        if key != wanted:
-            raise ValueError(f"{name} has in row {i} {key}, but there must be {wanted}.")

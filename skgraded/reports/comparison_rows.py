@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -23,8 +23,11 @@ from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
 from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
+from skgraded.writing import json_text, tables
+from skgraded.writing.json_shapes import Maybe
 
-Sample, Row = TypeVar("Sample"), TypeVar("Row")
+Sample = TypeVar("Sample")
+Row = TypeVar("Row")
 
 
 # What is compared, and how -----------------------------------------------------------------------
@@ -166,6 +169,20 @@ def _check_numbers(row):
         raise ValueError(f"{row} has an interval from {row.ci_low!r} to {row.ci_high!r}.")
 
 
+@dataclass(frozen=True)
+class ShownRow(ComparisonRow):
+    """A row as texts show it: p-values that are only upper bounds are marked."""
+
+    heading: str = ""  # the measure, and the segment if there are any
+    is_significant: bool | None = None  # None without a test
+
+
+COLUMNS = [column.name for column in fields(ComparisonRow)]
+GAP_COLUMNS = [column.name for column in fields(SegmentGap)]
+
+
+# The pipeline ------------------------------------------------------------------------------------
+
 def build_rows(
     samples: Sequence[Sample],
     p_values: np.ndarray,
@@ -195,7 +212,7 @@ def compared_rows(
     test, correction, level, n_resamples, _ = settings
     samples = source.samples(cases)
     p_values, adjusted = np.full(len(cases), np.nan), None
-    critical: Sequence[float | None] = [None] * len(cases)
+    critical: Any = [None] * len(cases)
     if test is not None:
         p_values = source.p_values(cases, settings, done)
     if correction == "hsd":
@@ -268,3 +285,72 @@ def gaps_between(
 def n_tukey_resamples(n_resamples: int) -> int:
     """Resamples of HSD, each of which costs as much as many sign flips."""
     return min(n_resamples, FEWEST)
+
+
+# Rows as columns, matrices and JSON --------------------------------------------------------------
+
+def columns_of(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Fields of rows as columns."""
+    return {name: [getattr(row, name) for row in rows] for name in names}
+
+
+def pair_matrices(rows: Sequence[ShownRow], systems: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean differences of pairs, the row's system less the column's, and their significance."""
+    places = {name: i for i, name in enumerate(systems)}
+    differences, significant = np.full((2, len(systems), len(systems)), np.nan)
+    np.fill_diagonal(differences, 0.0)
+    for row in rows:
+        i, j = places[row.system], places[row.baseline]
+        differences[i, j], differences[j, i] = row.difference, -row.difference
+        if row.is_significant is not None:
+            significant[i, j] = significant[j, i] = row.is_significant
+    return differences, significant
+
+
+def check_keys(name: str, found: list[tuple], expected: list[tuple]) -> None:
+    """Refuse rows that do not compare what they must."""
+    if len(found) != len(expected):
+        raise ValueError(f"There are {len(found)} {name} for {len(expected)} comparisons.")
+    for i, (key, wanted) in enumerate(zip(found, expected, strict=True)):
+        if key != wanted:
+            raise ValueError(f"{name}[{i}] compares {key}, but must compare {wanted}.")
+
+
+OF_SEGMENTS = ("segment", "other_segment")  # in JSON they are positions
+TEXTS = ("system", "measure", "baseline", "ci_method")
+
+
+def rows_shape(names: Sequence[str]) -> dict[str, Any]:
+    """The shape of rows in JSON."""
+    return {name: [str] if name in TEXTS else [Maybe(float)] for name in names}
+
+
+def rows_to_json(
+    rows: Sequence[Any], names: Sequence[str], segments: list[Any] | None
+) -> dict[str, list[Any]]:
+    """Columns of rows; segments as their positions."""
+    columns = columns_of(rows, names)
+    if segments is not None:
+        places = {segment: i for i, segment in enumerate(segments)}
+        for name in set(OF_SEGMENTS) & set(names):
+            columns[name] = [places[segment] for segment in columns[name]]
+    return json_text.columns_to_json(columns)
+
+
+def rows_of_json(
+    columns: dict[str, list[Any]], name: str, row_type: Callable[..., Row],
+    segments: list[Any] | None,
+) -> list[Row]:
+    """Rows from the columns that `rows_to_json` returned."""
+    columns = json_text.columns_of_json(columns)
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) > 1:
+        raise ValueError(f"The columns of {name} have different lengths: {sorted(lengths)}.")
+    for column in set(OF_SEGMENTS) & set(columns):
+        places = columns[column]
+        if segments is None:
+            columns[column] = [None] * len(places)
+            continue
+        json_text.check_positions(places, len(segments), f"{name}[{column!r}]")
+        columns[column] = [segments[i] for i in places]
+    return [row_type(**row) for row in tables.rows_of(columns)]

@@ -110,11 +110,16 @@ class QueryValues:
             return slice(None)
         return np.flatnonzero(self.segment == self.segments.index(segment))
 
-    def mean_difference(self, system: int, baseline: int, measure: str, queries: Any) -> float:
-        """Mean difference of two systems over the queries that both have a value for."""
-        values = self.per_query[measure]
+    def fill_pairs(
+        self, differences: np.ndarray, order: list[int], measure: str, segment: Any
+    ) -> None:
+        """Replace nan in a matrix of pairs with the mean over the queries that both count for."""
+        queries = slice(None) if segment is None else self.queries_of(segment)
         weights = None if self.weights is None else self.weights[queries]
-        return mean_over_queries(values[system][queries] - values[baseline][queries], weights)
+        values = self.per_query[measure][order][:, queries]
+        for i, j in np.argwhere(np.isnan(differences) & np.tri(len(order), dtype=bool)):
+            differences[i, j] = mean_over_queries(values[i] - values[j], weights)
+            differences[j, i] = -differences[i, j]
 
     SHAPE: ClassVar[dict[str, Any]] = {
         "systems": [str], "query_ids": IDS, "weights": Maybe([float]),
@@ -207,7 +212,7 @@ class QuerySamples:
         p = np.full(len(cases), np.nan)
         for rows in grouped(cases, "segment"):
             p[rows] = p_values(
-                settings.test, np.array([self._differences[i] for i in rows]),
+                str(settings.test), np.array([self._differences[i] for i in rows]),
                 settings.n_resamples, settings.seed, done,
             )
         return p

@@ -75,9 +75,11 @@ class Differences:
     def sample(self) -> PairedSample:
         """What a comparison reports about the differences."""
         moments, n = self.moments, self.moments.n
-        means = (float(total / moments.w) if n else math.nan for total in (self.second, self.first))
+        mean, baseline_mean = (
+            float(total / moments.w) if n else math.nan for total in (self.second, self.first)
+        )
         return PairedSample(
-            *means, wins=self.wins, ties=self.ties, losses=self.losses, n_undefined=math.nan,
+            mean, baseline_mean, wins=self.wins, ties=self.ties, losses=self.losses, n_undefined=math.nan,
             mean_difference=moments.mean,
             deviation=0.0 if n < 2 or self._are_constant() else moments.deviation(),
             differences=moments,

@@ -1,6 +1,6 @@
 """Small reports for tests, and what tests ask of any report."""
 
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 
@@ -47,16 +47,24 @@ def assert_same_report(report, expected):
     """Each field is the same, to the last bit and type."""
     assert type(report) is type(expected)
     for field in fields(report):
-        a, b = getattr(report, field.name), getattr(expected, field.name)
-        assert type(a) is type(b)
-        pairs = [(a, b)]
-        if isinstance(a, dict):
-            assert list(a) == list(b)
-            pairs = [(a[name], b[name]) for name in a]
-        for x, y in pairs:
-            np.testing.assert_array_equal(x, y, strict=True)
-            x, y = (np.asarray(values).ravel().tolist() for values in (x, y))
-            assert [*map(type, x)] == [*map(type, y)]
+        _assert_same(*(getattr(one, field.name) for one in (report, expected)))
+
+
+def _assert_same(a, b):
+    assert type(a) is type(b)
+    if isinstance(a, dict):
+        assert list(a) == list(b)
+        for name in a:
+            _assert_same(a[name], b[name])
+    elif is_dataclass(a):
+        assert_same_report(a, b)
+    elif isinstance(a, list) and a and is_dataclass(a[0]):
+        _assert_same(*({field.name: [getattr(row, field.name) for row in rows]
+                        for field in fields(a[0])} for rows in (a, b)))
+    else:
+        np.testing.assert_array_equal(a, b, strict=True)
+        a, b = (np.asarray(values).ravel().tolist() for values in (a, b))
+        assert [*map(type, a)] == [*map(type, b)]
 
 
 def rows_of(comparison):

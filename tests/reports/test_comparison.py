@@ -104,7 +104,7 @@ def test_a_p_of_1_less_the_level_tells_apart_and_is_said_with_the_digits_it_is_w
     pair, level, p, said
 ):
     found = compared(*pair, level=level, test="t")
-    found = replace(found, table=found.table | {"p_adjusted": [p]})
+    found = replace(found, rows=[replace(found.rows[0], p_adjusted=p)])
     assert said in found.sentences()[0]
 
 

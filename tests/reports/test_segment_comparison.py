@@ -132,13 +132,13 @@ def test_segments_are_given_as_for_summary(three, by):
 def test_it_comes_back_from_json_and_pickles(three, by, settings):
     found = sg.compare(three, by=by, rng=0, **settings)
     for again in (
-        sg.SegmentComparison.from_json(found.to_json()), pickle.loads(pickle.dumps(found)),
+        sg.Comparison.from_json(found.to_json()), pickle.loads(pickle.dumps(found)),
     ):
         pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
         pd.testing.assert_frame_equal(again.between_segments(), found.between_segments())
         assert again.sentences() == found.sentences()
         assert again.segments == found.segments and again.seed == 0
-        assert again.segment.tolist() == found.segment.tolist()
+        assert again.values.segment.tolist() == found.values.segment.tolist()
         assert again.to_json() == found.to_json()
 
 
@@ -159,7 +159,7 @@ def test_tables_and_pages_name_the_segments(three):
         assert sentence.replace("'", "&#39;") in page
     assert "MuAP in tail" in found._repr_html_()
     assert repr(found) == (
-        "SegmentComparison(60 queries in 2 segments: a, b, c by NDCNG@10, MuAP)"
+        "Comparison(60 queries in 2 segments: a, b, c by NDCNG@10, MuAP)"
     )
     assert found.differences("b", "a", "MuAP", "head") == pytest.approx(
         (three["b"].per_query["MuAP"] - three["a"].per_query["MuAP"])[BY == "head"]
@@ -172,7 +172,7 @@ def test_hostile_segments_and_names():
     assert len(found.sentences()) == 12 + 12 * 11 / 2
     assert "<script>window.broken" not in found.to_html().replace(" ", "")
     assert found.to_markdown() and found.to_latex() and str(found.leaderboard())
-    again = sg.SegmentComparison.from_json(found.to_json())
+    again = sg.Comparison.from_json(found.to_json())
     assert again.segments == found.segments
 
 

@@ -65,7 +65,7 @@ def test_small_cases(values):
     sums = sg.Summaries.of(evaluations)
     assert sg.Summaries.from_json(sums.to_json()) == sums
     found = sg.compare(sums, test="t")
-    assert sg.SummaryComparison.from_json(found.to_json()).to_frame().equals(found.to_frame())
+    assert sg.Comparison.from_json(found.to_json()).to_frame().equals(found.to_frame())
     expected = expected_of(evaluations, test="t")
     assert_same(found.to_frame(), expected)
     assert len(found.sentences()) == 1
@@ -109,7 +109,7 @@ def test_json_tables_and_pages():
     assert found.to_frame()["system"].tolist() == ["score"] * 2 + ["other_score"] * 2
     assert "other_score" in found.to_markdown() and r"\toprule" in found.to_latex()
     comparison = sg.compare(found, baseline="score", test="t")
-    same = sg.SummaryComparison.from_json(comparison.to_json())
+    same = sg.Comparison.from_json(comparison.to_json())
     assert same.to_frame().equals(comparison.to_frame()) and repr(same) == repr(comparison)
     assert "200 queries; paired t-test" in comparison.to_html()
     assert "other_score" in comparison._repr_html_() and "other_score" in found._repr_html_()

@@ -5,6 +5,7 @@ import math
 import re
 import sys
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 from small_reports import HOSTILE, cross_evaluation, evaluation, rows_of, systems
 
 import skgraded as sg
+from skgraded.reports.comparison_rows import ShownRow
 from skgraded.writing import charts
-from skgraded.writing.comparison_page import comparison_fragment
+from skgraded.writing.comparison_page import ComparisonTable, comparison_fragment
 
 VOID = {"meta", "link", "br", "input"}
 SVG = {"line", "circle", "path"}
@@ -305,20 +307,18 @@ def test_of_very_many_pairs_those_of_the_best_system_are_drawn_and_the_page_says
 
 def test_a_pair_that_is_turned_says_the_same():
     rows = [
-        row(i / 100, i / 100 - 0.05, i / 100 + 0.02) | {
-            "system": f"s{i}", "baseline": f"s{j}", "mean": i / 30, "baseline_mean": j / 30,
-            "wins": 5, "losses": 3,
-        }
+        replace(
+            row(i / 100, i / 100 - 0.05, i / 100 + 0.02), system=f"s{i}", baseline=f"s{j}",
+            mean=i / 30, baseline_mean=j / 30,
+        )
         for i in range(8) for j in range(8) if i < j
     ]
     found, note = charts.charted(rows)
-    assert [one["baseline"] for one in found] == [f"s{i}" for i in range(6, -1, -1)]
+    assert [one.baseline for one in found] == [f"s{i}" for i in range(6, -1, -1)]
     turned = found[-1]
-    assert (turned["system"], turned["baseline"], turned["wins"], turned["losses"]) == (
-        "s7", "s0", 3, 5,
-    )
-    assert (turned["difference"], turned["ci_low"], turned["ci_high"]) == (0, -0.02, 0.05)
-    assert turned["mean"] == 7 / 30 and turned["baseline_mean"] == 0
+    assert (turned.system, turned.baseline, turned.wins, turned.losses) == ("s7", "s0", 3, 5)
+    assert (turned.difference, turned.ci_low, turned.ci_high) == (0, -0.02, 0.05)
+    assert turned.mean == 7 / 30 and turned.baseline_mean == 0
     assert note == "Of 28 pairs 7 of the best system by this measure, s7, are drawn."
     assert charts.charted(rows[:24]) == (rows[:24], "")
 
@@ -485,8 +485,7 @@ def test_wins_stand_above_the_line_and_losses_hang_below():
     old = evaluation({"AP": [0.5, 0.5, 0.5, 0.5]})
     new = evaluation({"AP": [0.5, 0.25, 0.75, 1]})
     cmp = sg.compare({"old": old, "new": new}, baseline="old", test=None)
-    record = cmp.to_frame().to_dict("records")[0]
-    (chart,) = charts.difference_charts([record], [cmp.differences("new", "old", "AP")])
+    (chart,) = charts.difference_charts(cmp.rows, [cmp.differences("new", "old", "AP")])
     assert chart["text"] == "2 wins, 1 tie, 1 loss"
     assert chart["up"] == "M0,50V0h1V25h1V50Z"
     assert chart["down"] == "M3,50V75h1V50Z"
@@ -495,13 +494,12 @@ def test_wins_stand_above_the_line_and_losses_hang_below():
 
 
 def test_all_charts_of_a_measure_have_one_scale_and_those_of_no_differences_that_of_one():
-    record = {"system": "a", "baseline": "b", "measure": "AP", "wins": 1, "ties": 0, "losses": 0}
-    small, large = charts.difference_charts([record] * 2, [np.array([0.05]), np.array([0.45])])
+    small, large = charts.difference_charts([row(0, 0, 0)] * 2, [np.array([0.05]), np.array([0.45])])
     assert small["scale"] == large["scale"]
     assert [text for _, text in small["scale"]] == ["+0.4", "+0.2", "0.0", "−0.2", "−0.4"]
     assert large["up"] == "M0,50V0h1V50Z"  # 0.45 of 0.45
     assert small["up"] == f"M0,50V{round(50 - 50 * 0.05 / 0.45, 1)}h1V50Z"
-    (chart,) = charts.difference_charts([record | {"wins": 0, "ties": 3}], [np.zeros(3)])
+    (chart,) = charts.difference_charts([row(0, 0, 0)], [np.zeros(3)])
     assert chart["scale"] == [(0, "+1"), (50, "0"), (100, "−1")] and chart["zero"] == 50
 
 
@@ -514,10 +512,12 @@ def test_of_many_values_some_stand_for_all_both_ends_among_them():
 
 
 def row(difference, low, high):
-    return {
-        "measure": "AP", "system": "new", "baseline": "old", "difference": difference,
-        "ci_low": low, "ci_high": high,
-    }
+    """A row of a comparison without a test, with 5 wins and 3 losses."""
+    return ShownRow(
+        None, "new", "AP", 0.5, difference, low, high, math.nan, math.nan, n_queries=8, wins=5,
+        ties=0, losses=3, n_undefined=0, effect_size=0.0, min_detectable=math.nan, baseline="old",
+        baseline_mean=0.5 - difference, heading="AP",
+    )
 
 
 @pytest.mark.parametrize("low, high, ticks", [
@@ -569,15 +569,15 @@ def test_a_mark_is_cut_at_the_ends_of_its_line_and_an_interval_without_an_end_is
 
 def test_a_p_value_is_shown_as_a_bound_only_where_it_would_round_to_zero():
     cmp = compared(measures=["AP"])
-    first = cmp.to_frame().to_dict("records")[0]
+    first = cmp.shown_rows()[0]
     for p, text in [
         (0.0049, "0.0049"), (0.0001, "0.0001"), (0.00006, "0.0001"), (0.00005, "0.0001"),
         (0.00004, "&lt; 0.0001"), (0.0, "&lt; 0.0001"), (1.0, "1.0000"), (math.nan, "nan"),
     ]:
-        fragment = comparison_fragment(
-            title="", lead="", leaderboard=cmp.leaderboard(), rows=[first | {"p_value": p}],
-            left_out=["p_adjusted"], level=0.95,
-        )
+        fragment = comparison_fragment(ComparisonTable(
+            title="", lead="", leaderboard=cmp.leaderboard(), rows=[replace(first, p_value=p)],
+            hidden=["p_adjusted"], level=0.95,
+        ))
         assert re.findall(r"<td[^>]*>([^<]*)</td>", fragment).count(text) == 1, p
 
 
