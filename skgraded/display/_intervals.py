@@ -30,6 +30,8 @@ LINE = 0.18  # inches that a line of letters takes
 
 def _rows_shown(comparison, measures):
     """Rows of a comparison that are drawn, by measure, and a note unless they are all."""
+    if comparison.segments is not None:
+        raise ValueError("Intervals are drawn over all queries: compare without by.")
     by_measure = [
         [row for row in comparison.shown_rows() if row.measure == measure]
         for measure in measures

@@ -16,7 +16,6 @@ from skgraded.reports.comparison_rows import (
     cases_of,
     compared_rows,
     gaps_between,
-    n_tukey_resamples,
 )
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import (
@@ -227,7 +226,7 @@ def compare(
         test, correction, level, checked, int(np.random.default_rng(rng).integers(2**63))
     )
     source = QuerySamples(values, paired.undefined, cases)
-    work = len(cases) * (checked + (correction == "hsd") * n_tukey_resamples(checked))
+    work = len(cases) * (checked + (correction == "hsd") * settings.n_tukey)
     shown = progress and test in DRAWS
     with counting_bar(shown, work, desc="resamples", unit=" rows", unit_scale=True) as done:
         rows = compared_rows(source, systems, cases, settings, done)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +16,10 @@ from skgraded.reports.comparison_rows import (
     ComparisonRow,
     SegmentGap,
     ShownRow,
-    cases_of,
-    check_keys,
+    check_rows,
     columns_of,
     pair_matrices,
+    pairs_of,
     rows_of_json,
     rows_shape,
     rows_to_json,
@@ -412,11 +411,11 @@ class Comparison(Report):
     def _shown_table(self, title=None):
         """What a notebook shows, and a page too, by name."""
         hidden = self._hidden_columns() + ["p_adjusted"] * (self.correction is None)
+        if title is None:
+            title = f"Comparison of {len(self.systems)} systems"
         return {
-            "title": f"Comparison of {len(self.systems)} systems" if title is None else title,
-            "lead": self._lead(),
-            "leaderboard": self.leaderboard(), "rows": self.shown_rows(), "hidden": hidden,
-            "level": self.level,
+            "title": title, "lead": self._lead(), "leaderboard": self.leaderboard(),
+            "rows": self.shown_rows(), "hidden": hidden, "level": self.level,
         }
 
     def _fragment(self):
@@ -425,10 +424,9 @@ class Comparison(Report):
         return comparison_fragment(ComparisonTable(**self._shown_table()))
 
     def _page(self, title=None):
-        # Only a page needs it.
         from skgraded.writing.comparison_page import ComparisonPage, QueryTable, comparison_page
 
-        queries = None
+        queries, shown = None, self._shown_table(title)
         if self.values is not None and self.segments is None:
             baseline = 0 if self.baseline is None else self.systems.index(self.baseline)
             queries = QueryTable(
@@ -436,11 +434,8 @@ class Comparison(Report):
                 self._differences_of,
             )
         return comparison_page(ComparisonPage(
-            **self._shown_table(title), sentences=self._sentences_with_gaps(),
-            matrices={
-                heading: self.matrices(*key)[1:] for key, heading in self.headings().items()
-            },
-            queries=queries,
+            **shown, sentences=self._sentences_with_gaps(), queries=queries,
+            matrices=self._matrices(shown["rows"], shown["leaderboard"].systems),
         ))
 
     def _sentences_with_gaps(self):
@@ -453,17 +448,13 @@ class Comparison(Report):
             said[gap.system, gap.baseline, gap.measure, gap.segment] += f" {text}"
         return list(said.values())
 
-    def matrices(
-        self, measure: str, segment: Any = None
-    ) -> tuple[list[str], np.ndarray, np.ndarray]:
+    def matrices(self, measure: str) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Tabulate the mean differences of all pairs of systems, and which are significant.
 
         Parameters
         ----------
         measure : str
             Name of a measure.
-        segment : object, optional
-            One of `segments`.
 
         Returns
         -------
@@ -473,17 +464,27 @@ class Comparison(Report):
             Mean of the row's system less that of the column's; nan if it is unknown.
         significant : ndarray of shape (n_systems, n_systems)
             1 or 0; nan where there is no test.
+
+        Raises
+        ------
+        ValueError
+            If systems were compared within segments.
         """
+        if self.segments is not None:
+            raise ValueError("Pairs are shown over all queries: compare without by.")
         systems = self.leaderboard().systems
-        rows = [
-            row for row in self.shown_rows()
-            if (row.measure, row.segment) == (measure, segment)
-        ]
-        differences, significant = pair_matrices(rows, systems)
-        if self.values is not None:
-            order = [self.systems.index(name) for name in systems]
-            self.values.fill_pairs(differences, order, measure, segment)
-        return systems, differences, significant
+        return systems, *self._matrices(self.shown_rows(), systems)[measure]
+
+    def _matrices(self, rows, systems):
+        """Matrices of all pairs by heading."""
+        order = [self.systems.index(name) for name in systems]
+        found = {}
+        for (measure, segment), heading in self.headings().items():
+            own = [row for row in rows if row.heading == heading]
+            found[heading] = pair_matrices(own, systems)
+            if self.values is not None:
+                self.values.fill_pairs(found[heading][0], order, measure, segment)
+        return found
 
     # Margins -------------------------------------------------------------------------------------
 
@@ -566,6 +567,8 @@ class Comparison(Report):
         return self._against_margins(margin, "noninferiority")
 
     def _against_margins(self, margin, question):
+        if self.segments is not None:
+            raise ValueError("Margins are tested over all queries: compare without by.")
         refuse_unequal(self.weights, self.query_ids)
         samples = [self._differences_of(row) for row in self.rows]
         return margin_tests(self, samples, margin, question)
@@ -631,22 +634,8 @@ def check_comparison(comparison: Comparison) -> None:
         or len(values.query_ids) != comparison.n_queries
     ):
         raise ValueError(f"values has other systems, measures or queries than {comparison}.")
-    segments = comparison.segments
-    cases = cases_of(systems, measures, comparison.baseline, [(s, None) for s in segments or ()])
     keys = [
-        (systems[case.baseline], systems[case.system], case.measure, case.segment)
-        for case in cases
+        (systems[baseline], systems[system], measure)
+        for baseline, system in pairs_of(systems, comparison.baseline) for measure in measures
     ]
-    rows, gaps = comparison.rows, comparison.gaps
-    check_keys("rows", [(r.baseline, r.system, r.measure, r.segment) for r in rows], keys)
-    check_keys(
-        "gaps",
-        [(g.baseline, g.system, g.measure, g.other_segment, g.segment) for g in gaps],
-        [
-            (*first, second[-1]) for first, second in combinations(keys, 2)
-            if first[:-1] == second[:-1]
-        ] if segments else [],
-    )
-    for row in comparison.rows:
-        if max(row.n_queries, row.n_undefined) > comparison.n_queries:
-            raise ValueError(f"{row} counts more than all {comparison.n_queries} queries.")
+    check_rows(comparison.rows, comparison.gaps, keys, comparison.segments, comparison.n_queries)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -51,22 +51,10 @@ class Settings(NamedTuple):
     n_resamples: int
     seed: int  # of the resamples
 
-
-class Source(Protocol):
-    """Where the samples of a comparison come from: per-query values or exact sums."""
-
-    def samples(self, cases: Sequence[Case]) -> list[PairedSample]:
-        """Reduce the differences of each case to numbers."""
-
-    def p_values(
-        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
-    ) -> np.ndarray:
-        """Test each case; `done` is told how many more resamples have been drawn."""
-
-    def tukey(
-        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """P-values of randomized Tukey HSD, and the differences that would be significant."""
+    @property
+    def n_tukey(self) -> int:
+        """Resamples of HSD, each of which costs as much as many sign flips."""
+        return min(self.n_resamples, FEWEST)
 
 
 def pairs_of(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -205,10 +193,10 @@ def build_rows(
 
 
 def compared_rows(
-    source: Source, systems: Sequence[str], cases: Sequence[Case], settings: Settings,
+    source: Any, systems: Sequence[str], cases: Sequence[Case], settings: Settings,
     done: Callable[[int], object] = unseen,
 ) -> list[ComparisonRow]:
-    """Compare the systems of each case."""
+    """Compare the systems of each case; `source` has the samples (`QuerySamples`, `SumSamples`)."""
     test, correction, level, n_resamples, _ = settings
     samples = source.samples(cases)
     p_values, adjusted = np.full(len(cases), np.nan), None
@@ -282,11 +270,6 @@ def gaps_between(
     return build_rows(found, p_values, without_hsd(settings.correction), level, row_of)
 
 
-def n_tukey_resamples(n_resamples: int) -> int:
-    """Resamples of HSD, each of which costs as much as many sign flips."""
-    return min(n_resamples, FEWEST)
-
-
 # Rows as columns, matrices and JSON --------------------------------------------------------------
 
 def columns_of(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
@@ -307,8 +290,26 @@ def pair_matrices(rows: Sequence[ShownRow], systems: list[str]) -> tuple[np.ndar
     return differences, significant
 
 
-def check_keys(name: str, found: list[tuple], expected: list[tuple]) -> None:
-    """Refuse rows that do not compare what they must."""
+def check_rows(
+    rows: Sequence[ComparisonRow], gaps: Sequence[SegmentGap], keys: Sequence[tuple[str, str, str]],
+    segments: Sequence[Any] | None, n_queries: int,
+) -> None:
+    """Refuse rows that do not compare each (baseline, system, measure) within each segment."""
+    _check_keys(
+        "rows", [(row.baseline, row.system, row.measure, row.segment) for row in rows],
+        [(*key, segment) for key in keys for segment in segments or [None]],
+    )
+    _check_keys(
+        "gaps",
+        [(gap.baseline, gap.system, gap.measure, gap.other_segment, gap.segment) for gap in gaps],
+        [(*key, *pair) for key in keys for pair in combinations(segments or [], 2)],
+    )
+    for row in rows:
+        if max(row.n_queries, row.n_undefined) > n_queries:
+            raise ValueError(f"{row} counts more than all {n_queries} queries.")
+
+
+def _check_keys(name, found, expected):
     if len(found) != len(expected):
         raise ValueError(f"There are {len(found)} {name} for {len(expected)} comparisons.")
     for i, (key, wanted) in enumerate(zip(found, expected, strict=True)):

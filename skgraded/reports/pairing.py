@@ -11,7 +11,7 @@ import numpy as np
 
 from skgraded._input.words import counted, did_you_mean, object_array, plain_list
 from skgraded.measures import mean_over_queries
-from skgraded.reports.comparison_rows import Case, Settings, grouped, n_tukey_resamples
+from skgraded.reports.comparison_rows import Case, Settings, grouped
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.kept import IDS, refuse_length, refuse_twice, refuse_weights
@@ -231,7 +231,7 @@ class QuerySamples:
                 counting = np.where(weights > 0, counting, np.nan)
             adjusted[rows], critical[rows] = by_hsd(
                 counting[:, first.queries], [(cases[i].system, cases[i].baseline) for i in rows],
-                n_tukey_resamples(settings.n_resamples), np.random.default_rng(settings.seed),
+                settings.n_tukey, np.random.default_rng(settings.seed),
                 (1 - settings.level) / len(families), done,
             )
         return np.minimum(adjusted * len(families), 1.0), critical

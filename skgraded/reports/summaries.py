@@ -79,7 +79,7 @@ class Differences:
             float(total / moments.w) if n else math.nan for total in (self.second, self.first)
         )
         return PairedSample(
-            mean, baseline_mean, wins=self.wins, ties=self.ties, losses=self.losses, n_undefined=math.nan,
+            mean, baseline_mean, self.wins, self.ties, self.losses, n_undefined=math.nan,
             mean_difference=moments.mean,
             deviation=0.0 if n < 2 or self._are_constant() else moments.deviation(),
             differences=moments,
@@ -323,12 +323,6 @@ class SumSamples:
     ) -> np.ndarray:
         """Test each case with the paired t-test, the only one that sums allow."""
         return np.array([self._differences(case).p_value() for case in cases])
-
-    def tukey(
-        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Raise an error: resampling needs per-query values."""
-        raise NotImplementedError("Tukey's HSD needs per-query values.")
 
 
 def _paired(evaluations):

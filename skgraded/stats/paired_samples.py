@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
-from skgraded.stats.intervals import ConfidenceInterval, estimate_mean
+from skgraded.stats.intervals import estimate_mean
 from skgraded.stats.paired_tests import TIE_DECIMALS
-
-
-class HasInterval(Protocol):
-    """A number of values and the interval of their mean."""
-
-    @property
-    def n(self) -> int:
-        """How many values count."""
-
-    def interval(self, level: float) -> ConfidenceInterval:
-        """Student's interval of the mean."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +23,7 @@ class PairedSample:
     n_undefined: float  # queries undefined for both systems; nan: unknown
     mean_difference: float  # differences that are equal up to rounding count as equal here
     deviation: float  # with n - 1; 0 for fewer than two differences, or identical ones
-    differences: HasInterval
+    differences: Any  # MeanEstimate or Moments: their number and the interval of their mean
 
     @property
     def n_queries(self) -> int:

@@ -47,72 +47,36 @@ COMPARED = {  # heading: kind of the column, its name in the frame
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """What a notebook shows of a comparison.
-
-    Attributes
-    ----------
-    title, lead : str
-    leaderboard : object
-        With `systems`, `measures` (the headings of its columns), `cells`, `note` and `names()`.
-    rows : list
-        Objects with the columns of the table as attributes, and `heading` and `is_significant`.
-    hidden : list of str
-        Columns that say nothing about this comparison.
-    level : float
-        The level of the intervals.
-    """
+    """What a notebook shows of a comparison."""
 
     title: str
     lead: str
     leaderboard: Any
-    rows: list[Any]
-    hidden: list[str]
-    level: float
+    rows: list[Any]  # with the columns of the table as attributes, `heading` and `is_significant`
+    hidden: list[str]  # columns that say nothing about this comparison
+    level: float  # of the intervals
 
 
 @dataclass(frozen=True)
 class QueryTable:
-    """Per-query values for the table and the charts of a page.
-
-    Attributes
-    ----------
-    query_ids : ndarray of shape (n_queries,)
-    per_query : dict of str to ndarray of shape (n_systems, n_queries)
-        By measure name.
-    weights : ndarray of shape (n_queries,) or None
-    systems : list of str
-    baseline : int
-        Position of the system that the table begins with.
-    differences : callable
-        Returns the differences of the pair of a row.
-    """
+    """Per-query values for the table and the charts of a page."""
 
     query_ids: np.ndarray
-    per_query: dict[str, np.ndarray]
+    per_query: dict[str, np.ndarray]  # (n_systems, n_queries) by measure name
     weights: np.ndarray | None
     systems: list[str]
-    baseline: int
-    differences: Callable[[Any], np.ndarray]
+    baseline: int  # position of the system that the table begins with
+    differences: Callable[[Any], np.ndarray]  # of the pair in a row
 
 
 @dataclass(frozen=True)
 class ComparisonPage(ComparisonTable):
-    """What a page shows of a comparison.
+    """What a page shows of a comparison."""
 
-    Attributes
-    ----------
-    sentences : list of str
-        What each row shows.
-    matrices : dict of str to (ndarray, ndarray)
-        Mean differences of all pairs and their significance by heading, both of shape
-        (n_systems, n_systems) in the order of the leaderboard.
-    queries : QueryTable or None
-        None without per-query values.
-    """
-
-    sentences: list[str]
+    sentences: list[str]  # what each row shows
+    # Mean differences of all pairs and their significance by heading, as the leaderboard orders.
     matrices: dict[str, tuple[np.ndarray, np.ndarray]]
-    queries: QueryTable | None = None
+    queries: QueryTable | None = None  # None without per-query values
 
 
 def comparison_page(page: ComparisonPage) -> str:

@@ -494,7 +494,8 @@ def test_wins_stand_above_the_line_and_losses_hang_below():
 
 
 def test_all_charts_of_a_measure_have_one_scale_and_those_of_no_differences_that_of_one():
-    small, large = charts.difference_charts([row(0, 0, 0)] * 2, [np.array([0.05]), np.array([0.45])])
+    differences = [np.array([0.05]), np.array([0.45])]
+    small, large = charts.difference_charts([row(0, 0, 0)] * 2, differences)
     assert small["scale"] == large["scale"]
     assert [text for _, text in small["scale"]] == ["+0.4", "+0.2", "0.0", "−0.2", "−0.4"]
     assert large["up"] == "M0,50V0h1V50Z"  # 0.45 of 0.45
