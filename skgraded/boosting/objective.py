@@ -63,7 +63,7 @@ class Objective:
         """First and second derivatives by row, 32-bit floats, times the weights of the queries."""
         check_shape(preds, judgments)
         scores = np.ascontiguousarray(preds, dtype=float)
-        order, codes = judgments.remember("swaps", lambda: _shuffled(judgments), lambda kept: True)
+        order, codes = judgments.remember("swaps", lambda: _shuffled(judgments))
         plan = self.measure.plan(judgments)
         gradients = np.empty(judgments.n_rows, dtype=np.float32)
         hessians = np.empty_like(gradients)

@@ -10,7 +10,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -55,7 +55,7 @@ def called(function: Any, name: str, arguments: np.ndarray, above_0: bool = Fals
     """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
     given = function(arguments.copy())
     try:
-        values = np.ascontiguousarray(given, dtype=float)
+        values = np.array(given, dtype=float, order="C")  # the function may reuse its array
         good = np.shape(given) == arguments.shape and np.isfinite(values).all()
     except (TypeError, ValueError):
         good = False
@@ -65,28 +65,6 @@ def called(function: Any, name: str, arguments: np.ndarray, above_0: bool = Fals
             f"its argument; for {arguments!r} it gave {given!r}."
         )
     return values
-
-
-class Watched:
-    """A user's function, with what it was given and what it gave."""
-
-    def __init__(self, function: Function) -> None:
-        self._function = function
-        self._calls: list = []
-
-    def __call__(self, arguments: np.ndarray) -> ArrayLike:
-        """What the function gives."""
-        before = arguments.copy()  # the function may change what it is given
-        given = self._function(arguments)
-        self._calls.append((before, np.array(given)))
-        return given
-
-    def is_as_before(self) -> bool:
-        """Whether it still gives the same for the same."""
-        return all(
-            np.array_equal(self._function(arguments.copy()), given)
-            for arguments, given in self._calls
-        )
 
 
 GAINS = ("exp2", "linear")
@@ -231,31 +209,18 @@ class Measure:
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
-        undefined = self._kept("_undefined", judgments)
+        undefined = self.once("_undefined", judgments)
         undefined.flags.writeable = False
         return undefined
 
     def plan(self, judgments: Judgments) -> Any:
         """Lay out what the kernel has to sum for this measure over these Judgments, once."""
         self._refuse_unknown(judgments)
-        return self._kept("_plan", judgments)
+        return self.once("_plan", judgments)
 
-    def _kept(self, method, judgments):
-        """What a method gives, or gave before if the user's functions still give the same."""
-        def compute():
-            parameters = self._parameters
-            functions = {name: Watched(f) for name, f in parameters.items() if callable(f)}
-            if not functions:
-                return getattr(self, method)(judgments), []
-            watched = object.__new__(type(self))
-            watched.__setstate__(parameters | functions)
-            return getattr(watched, method)(judgments), list(functions.values())
-
-        result, _ = judgments.remember(
-            (method, *self._key), compute,
-            lambda kept: all(function.is_as_before() for function in kept[1]),
-        )
-        return result
+    def once(self, method: str, judgments: Judgments) -> Any:
+        """Return what a method computes from these Judgments, computed at the first call only."""
+        return judgments.remember((method, self), lambda: getattr(self, method)(judgments))
 
     def _plan(self, judgments):
         return None
@@ -278,10 +243,11 @@ class Measure:
     def _parameters(self):
         return {name: getattr(self, name) for name in fields_of(self)}
 
-    @property
+    @cached_property
     def _key(self):
-        """What tells two measures' plans apart; unlike the text, it tells two lambdas apart."""
-        return (type(self), *self._parameters.values())
+        """What equal measures have in common: callables are compared by identity."""
+        values = self._parameters.values()
+        return (type(self), *(id(value) if callable(value) else value for value in values))
 
     @property
     def name(self) -> str:
@@ -302,10 +268,10 @@ class Measure:
         return self.name
 
     def __eq__(self, other: object) -> bool:
-        return self.name == other.name if isinstance(other, Measure) else NotImplemented
+        return self._key == other._key if isinstance(other, Measure) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self._key)
 
     def __copy__(self) -> Self:
         return self

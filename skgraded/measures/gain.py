@@ -52,7 +52,7 @@ class _CumulatedGain(Ranked):
         return judgments.levels
 
     def _gains(self, judgments):
-        return relative_gains(self.gain, self._gained_grades(judgments), judgments)
+        return relative_gains(self, self._gained_grades(judgments), judgments)
 
     def _plan(self, judgments):
         ties = TIES[self.ties]
@@ -73,7 +73,7 @@ class _CumulatedGain(Ranked):
     def _undefined(self, judgments):
         if not callable(self.gain):  # without a look at the levels
             return judgments.top_grades <= 0
-        return without_gain(self.gain, self._gained_grades(judgments), judgments)
+        return without_gain(self, self._gained_grades(judgments), judgments)
 
 
 @base.measure(aliases={"mean_ndcg": {"k": "mean"}})

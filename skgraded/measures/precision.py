@@ -144,14 +144,14 @@ class GAP(Graded):
 
     def _plan(self, judgments):
         depth = self._depth(judgments)
-        gains = relative_gains(self.gain, judgments.levels, judgments)
-        refuse_gain_of_0(self, gains, judgments)
+        refuse_gain_of_0(self, judgments)
+        gains = relative_gains(self, judgments.levels, judgments)
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, np.ones(depth))
         gains /= judgments.by_level(divisors(ideal))
         return Plan(PAIR, gains, TIES[self.ties], depth)
 
     def _undefined(self, judgments):
-        return without_gain(self.gain, judgments.levels, judgments)
+        return without_gain(self, judgments.levels, judgments)
 
 
 @base.measure(aliases=("q",))
@@ -190,10 +190,10 @@ class QMeasure(Graded):
     def _plan(self, judgments):
         depth = self._depth(judgments)
         relevant = relevant_levels(judgments, None)
-        gains = relative_gains(self.gain, judgments.levels, judgments)
-        refuse_gain_of_0(self, gains, judgments)
+        refuse_gain_of_0(self, judgments)
+        gains = relative_gains(self, judgments.levels, judgments)
         # Numerator and denominator are divided by 1 + β · top gain, so that none overflows.
-        tops = top_gains(self.gain, judgments)
+        tops = top_gains(self, judgments)
         tops = self.beta * tops if self.beta else np.zeros_like(tops)  # an infinite gain times 0
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.where(np.isinf(tops), 1.0, np.minimum(tops, 1e300) * of_count)
