@@ -21,7 +21,7 @@ from skgraded.boosting.rows import WEIGHT, Rows
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
 # The other files here have the name of a library's package.
-COMMON = {"adapter", "metric", "objective", "rows"}
+COMMON = {"adapter", "frames", "metric", "objective", "rows"}
 
 
 def adapter_of(estimator: Any) -> Adapter:

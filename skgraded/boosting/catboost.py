@@ -7,7 +7,6 @@ row.
 from __future__ import annotations
 
 import sys
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from scipy import sparse
 
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, truth_of
+from skgraded.boosting.frames import library_locals
+from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, documented, truth_of
 from skgraded.boosting.rows import WEIGHT, Rows
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
@@ -181,6 +181,7 @@ ADAPTERS: list[type[BoosterAdapter]] = [Library]
 
 # Measures as metrics -----------------------------------------------------------------------------
 
+@documented
 def eval_metric(
     measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike
 ) -> Any:
@@ -210,11 +211,6 @@ def eval_metric(
         queries than it was told of; scores that are NaN or of several classes; a set in which
         the measure is undefined for every query that has weight, whatever the measure's
         `undefined`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the measure cannot be read or is a list; if the rows of a query are not together.
 
     Notes
     -----
@@ -286,9 +282,15 @@ class _EvalMetric(BoostingMetric):
 
     def _rows_of(self, target):
         """Which set's rows have these labels; None for training rows that CatBoost shuffled."""
-        learn_pool, eval_pools = _pools_of_caller()
-        if learn_pool is None:
+        from catboost import Pool
+
+        # CatBoost calls from inside `_train`, whose arguments are the pools; by hand nobody tells.
+        pools = library_locals("train_pool", Pool)
+        if not pools:
             return self._rows_of_length(len(target))
+        learn_pool, eval_pools = pools["train_pool"], pools.get("test_pool")
+        if not isinstance(eval_pools, (list, tuple)):
+            eval_pools = [] if eval_pools is None else [eval_pools]
         is_learn = np.array_equal(self._learn.labels_of(learn_pool), target)
         is_eval = any(np.array_equal(self._eval.labels_of(pool), target) for pool in eval_pools)
         if is_eval and is_learn and not np.array_equal(self._learn.sizes, self._eval.sizes):
@@ -310,22 +312,6 @@ class _EvalMetric(BoostingMetric):
             f"cannot tell whose they are: it was told of {self._learn.n} training rows and "
             f"{self._eval.n} evaluation rows."
         )
-
-
-def _pools_of_caller():
-    """Training pool and evaluation pools of the fit that is calling; None and [] without one.
-
-    CatBoost hands a metric labels without saying whose, but it calls from inside its ``_train``,
-    whose arguments tell.
-    """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_name == "_train" and "train_pool" in frame.f_locals:
-            evals = frame.f_locals.get("test_pool")
-            evals = evals if isinstance(evals, (list, tuple)) else [evals]
-            return frame.f_locals["train_pool"], [pool for pool in evals if pool is not None]
-        frame = frame.f_back
-    return None, []
 
 
 class _Rows:

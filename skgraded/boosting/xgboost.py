@@ -5,8 +5,6 @@ Its rankers take the query of each row, sorted, and a weight a query.
 
 from __future__ import annotations
 
-import sys
-import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,7 +12,8 @@ import numpy as np
 import xgboost as xgb
 
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
+from skgraded.boosting.frames import library_locals
+from skgraded.boosting.metric import BoostingMetric, documented, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import WEIGHT, Rows
 from skgraded.measures import MEASURES, Measure
@@ -23,7 +22,6 @@ __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
 # XGBoost's own that are the better the higher, as EarlyStopping of XGBoost has them.
 HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
-STOPPED = "QueryRanker(early_stopping=True)"
 NOT_FOR_SKLEARN = (
     "{metric} is for xgb.train and xgb.cv, which hand it a DMatrix with its queries. As "
     "eval_metric of an XGBRanker it would be called query by query and averaged by the size of "
@@ -87,7 +85,11 @@ class Library(BoosterAdapter):
 
         XGBoost would average a callable metric of a ranker by the size of the queries.
         """
-        _refuse_part(STOPPED)
+        if xgb.collective.get_world_size() > 1:
+            refuse_part(
+                "QueryRanker(early_stopping=True)", "stop on skgraded.xgboost.custom_metric and "
+                "EarlyStopping in xgboost's train, which count the queries of all workers",
+            )
         model, labels = self.labelled(training.grades)
         data = xgb.DMatrix(
             validation.X, base_margin=validation.by_row.get("base_margin"), missing=model.missing,
@@ -125,20 +127,13 @@ ADAPTERS: list[type[BoosterAdapter]] = [Library]
 
 # Measures as metrics -----------------------------------------------------------------------------
 
+@documented
 def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
     """Make a metric that XGBoost shows at each round.
 
     Give it to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``, and stop on it by the
     `EarlyStopping` of this module: XGBoost's own goes by the name of the metric and would
     minimise it.
-
-    Parameters
-    ----------
-    measures : Measure, str, or list of these
-        What to compute; a list is computed from one sort of the predictions.
-    every : int, default=1
-        Compute at rounds 1, every + 1, 2 · every + 1, … and repeat the last values between. Each
-        training counts anew.
 
     Returns
     -------
@@ -154,11 +149,6 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
         query at a time, averages the values by query *size* and counts 1 for a query of one
         document. That goes for a measure in this place too, so use neither:
         ``QueryRanker(XGBRanker(), early_stopping=True)`` stops on the mean over queries.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a measure cannot be read or is given twice, or `every` is not a whole number ≥ 1.
 
     Notes
     -----
@@ -196,10 +186,6 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
 class _CustomMetric(BoostingMetric):
     factory = "custom_metric"
 
-    def __init__(self, measures, every=1):
-        super().__init__(measures, every)
-        self._trainings: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by Booster
-
     @property
     def __name__(self):
         # Only XGBoost's scikit-learn forms ask for it; XGBRanker does where each query has one
@@ -210,33 +196,19 @@ class _CustomMetric(BoostingMetric):
         """Values for (preds, dmatrix)."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
-        booster = _calling_booster(sys._getframe(1))
+        booster = library_locals("self", xgb.Booster).get("self")
+        n_rounds = 0 if booster is None else booster.num_boosted_rounds()
         if xgb.collective.get_world_size() > 1:
-            values = self._of_round(
-                booster, dmatrix, lambda when: self._means_of_workers(dmatrix, preds, when)
+            values = self.of_round(
+                booster, n_rounds, dmatrix,
+                lambda when: self._means_of_workers(dmatrix, preds, when),
             )
         else:
             truth = _truth(dmatrix)
-            values = self._of_round(
-                booster, truth, lambda when: self.means(truth.judgments, preds, when)
+            values = self.of_round(
+                booster, n_rounds, truth, lambda when: self.means(truth.judgments, preds, when)
             )
-        results = [
-            (measure.name, value) for measure, value in zip(self.measures, values, strict=True)
-        ]
-        return results[0] if self._one else results
-
-    def _of_round(self, booster, data, compute):
-        """What is computed at this round of the training, or was computed last for the data."""
-        if booster is None:
-            return compute("")
-        n_rounds = booster.num_boosted_rounds()
-        first_round, last_values = self._trainings.setdefault(
-            booster, (n_rounds, weakref.WeakKeyDictionary())
-        )
-        n_round = n_rounds - first_round
-        if n_round % self.every == 0 or data not in last_values:
-            last_values[data] = compute(f" at round {n_round + 1} of the training")
-        return last_values[data]
+        return self.results(values)
 
     def _means_of_workers(self, dmatrix, preds, when):
         """Means over the queries of all workers, each of which has to come here.
@@ -257,24 +229,6 @@ class _CustomMetric(BoostingMetric):
         if n_errors:
             raise ValueError(f"{self} failed on {n_errors:.0f} of the workers, which says why.")
         return self.means_of_sums(np.reshape(sums_of_all, sums.shape))
-
-
-def _refuse_part(what):
-    if xgb.collective.get_world_size() > 1:
-        refuse_part(
-            what, "stop on skgraded.xgboost.custom_metric and EarlyStopping in xgboost's train, "
-            "which count the queries of all workers"
-        )
-
-
-def _calling_booster(frame):
-    """Find the Booster in whose `eval_set` a metric is called, None if it is called by hand.
-
-    XGBoost hands a metric neither its training nor the round, and the same DMatrix may be in the
-    next training. Where this finds nothing each call computes, so no value can be stale.
-    """
-    caller = frame.f_locals.get("self")
-    return caller if isinstance(caller, xgb.Booster) else None
 
 
 def _truth(dmatrix):
@@ -374,6 +328,7 @@ def _is_better_high(metric):
 
 # Measures as objectives --------------------------------------------------------------------------
 
+@documented
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
 ) -> Callable:
@@ -382,30 +337,12 @@ def objective(
     Give it to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``. XGBRanker takes no callable. Grades may be
     any numbers ≥ 0.
 
-    Parameters
-    ----------
-    measure : Measure or str
-        NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
-    truncation : int, default=30
-        Of each pair of documents one has to be among so many first ranks, as XGBoost's
-        ``lambdarank_num_pair_per_sample`` has it.
-    sigmoid : float, default=1.0
-        How steep the probability of a wrong order is: 1 / (1 + exp(sigmoid · difference)).
-    norm : bool, default=True
-        Whether a pair counts less the further its scores are apart, and a query with large
-        gradients less.
-
     Returns
     -------
     callable
         Called by XGBoost as ``objective(preds, dmatrix)``, it returns gradients and hessians. It
         raises a ValueError for a DMatrix without queries and for predictions that are not finite,
         and a TypeError in an estimator of XGBoost.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the measure cannot be read or is of another kind, or a parameter is out of range.
 
     Notes
     -----
