@@ -5,14 +5,10 @@ The booster has no callbacks, but with ``warm_start`` its fit goes on from the r
 
 from __future__ import annotations
 
-import inspect
 import sys
 from dataclasses import replace
 from itertools import islice
 from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike
 
 from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
 from skgraded.boosting.rows import Rows
@@ -62,75 +58,25 @@ class Library(BoosterAdapter):
         return model
 
 
-class OfPipeline(Adapter):
-    """A pipeline that ends in a ranker or regressor: its transformers see rows, the end queries."""
+class OfPipeline:
+    """A pipeline that ends in a ranker or regressor: its transformers see rows, the end queries.
+
+    It is an `Adapter` that leaves to that of the last step whatever is not about all steps.
+    """
 
     def __init__(self, estimator: Any) -> None:
-        super().__init__(estimator)
         self._last = adapter_of(estimator.steps[-1][1])
-        self.first_scores, self.by_position = self._last.first_scores, self._last.by_position
+        whole = Adapter(estimator)
+        self.copy, self.input_tags, self.readable = whole.copy, whole.input_tags, whole.readable
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._last, name)
 
     @classmethod
     def knows(cls, estimator: Any) -> bool:
         """Whether the estimator is a pipeline."""
         model = getattr(sys.modules.get("sklearn.pipeline"), "Pipeline", None)
         return model is not None and isinstance(estimator, model)
-
-    @property
-    def name(self) -> str:
-        """The name of the last step's class."""
-        return self._last.name
-
-    @property
-    def fit_parameters(self) -> dict[str, inspect.Parameter]:
-        """The parameters of the last step's fit, by name."""
-        return self._last.fit_parameters
-
-    @property
-    def query_argument(self) -> str | None:
-        """How the last step's fit takes the queries."""
-        return self._last.query_argument
-
-    @property
-    def finds_queries(self) -> bool:
-        """Whether the last step was told where in X the queries are."""
-        return self._last.finds_queries
-
-    def expect_gains(self) -> None:
-        """Take grades for gains of NDCG, where the last step optimises it."""
-        self._last.expect_gains()
-
-    def check(self) -> None:
-        """Refuse settings of the last step by which it would learn nothing."""
-        self._last.check()
-
-    @property
-    def wants_whole_grades(self) -> bool:
-        """Whether the last step takes whole grades only."""
-        return self._last.wants_whole_grades
-
-    @property
-    def for_fractions(self) -> str:
-        """What to do about fractional grades."""
-        return self._last.for_fractions
-
-    def check_by_row(
-        self,
-        sample_weight: ArrayLike | None,
-        fit_params: dict[str, Any],
-        n: int | None,
-        expected: str,
-    ) -> dict[str, np.ndarray]:
-        """Collect the arguments of the last step's fit that follow the rows."""
-        return self._last.check_by_row(sample_weight, fit_params, n, expected)
-
-    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
-        """The arguments of the last step's fit, with one that keeps prepared data."""
-        return self._last.with_memory(fit_params, memory)
-
-    def check_stopping(self, fit_params: dict[str, Any]) -> None:
-        """Refuse a last step that cannot be stopped early."""
-        self._last.check_stopping(fit_params)
 
     def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
         """Fit a copy: the transformers on the rows, and the last step on what they make of them."""
@@ -163,4 +109,4 @@ class OfPipeline(Adapter):
         return model
 
 
-ADAPTERS: list[type[Adapter]] = [Library, OfPipeline]
+ADAPTERS: list[Any] = [Library, OfPipeline]
