@@ -233,7 +233,7 @@ class BoosterAdapter(Adapter):
     unstopped: dict[str, Any] = {}
     # Arguments of fit that the stopping itself needs, or does not go with; and other models.
     taken: frozenset[str] = frozenset()
-    continued: str = ""
+    init_model_argument: str = ""
 
     @classmethod
     def knows(cls, estimator: Any) -> bool:
@@ -288,9 +288,10 @@ class BoosterAdapter(Adapter):
                 f"stops it: leave out {name}. Give a validation set of your own by eval_X, eval_y "
                 "and eval_qid."
             )
-        if self.continued in given:
+        if self.init_model_argument in given:
             raise ValueError(
-                f"early_stopping=True cannot go on from another model: leave out {self.continued}."
+                "early_stopping=True cannot go on from another model: leave out "
+                f"{self.init_model_argument}."
             )
         callbacks = (of.get("callbacks") or () for of in (parameters, fit_params))
         for callback in chain(*callbacks):

@@ -46,7 +46,7 @@ class Library(BoosterAdapter):
     taken: frozenset[str] = frozenset({
         "eval_set", "early_stopping_rounds", "use_best_model", "metric_period",
     })
-    continued = "init_model"
+    init_model_argument = "init_model"
 
     def check_by_row(
         self,

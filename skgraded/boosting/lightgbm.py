@@ -83,7 +83,7 @@ class Library(BoosterAdapter):
         "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight",
         "eval_metric", "early_stopping_rounds",
     })
-    continued = "init_model"
+    init_model_argument = "init_model"
 
     @property
     def wants_whole_grades(self) -> bool:
@@ -145,8 +145,9 @@ class Library(BoosterAdapter):
 
     def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
         """The arguments of fit, with a callback by which each data set is binned only once."""
-        given = fit_params.get(self.continued) is not None  # whose first scores need raw data
-        if given or "callbacks" not in self.fit_parameters:
+        if fit_params.get(self.init_model_argument) is not None:  # its first scores need raw data
+            return fit_params
+        if "callbacks" not in self.fit_parameters:
             return fit_params
         callbacks = [*(fit_params.get("callbacks") or ()), _KeptBins(memory)]
         return fit_params | {"callbacks": callbacks}

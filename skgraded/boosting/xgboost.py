@@ -47,7 +47,7 @@ class Library(BoosterAdapter):
         "eval_set", "eval_group", "eval_metric", "sample_weight_eval_set", "base_margin_eval_set",
         "early_stopping_rounds",
     })
-    continued = "xgb_model"
+    init_model_argument = "xgb_model"
 
     @property
     def wants_whole_grades(self) -> bool:

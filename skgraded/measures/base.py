@@ -51,7 +51,9 @@ def check_undefined(value: Any) -> float:
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
-def called(function: Any, name: str, arguments: np.ndarray, above_0: bool = False) -> np.ndarray:
+def call_checked(
+    function: Function, name: str, arguments: np.ndarray, above_0: bool = False
+) -> np.ndarray:
     """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
     given = function(arguments.copy())
     try:
@@ -175,12 +177,7 @@ class Measure:
         qid: Any = None,
         group: ArrayLike | None = None,
     ) -> np.ndarray:
-        """Value of each query, in order of first appearance.
-
-        Parameters
-        ----------
-        y_true, y_score, qid, group
-            As for a call.
+        """Value of each query, in order of first appearance; parameters as for a call.
 
         Returns
         -------
@@ -192,12 +189,7 @@ class Measure:
     def n_undefined(
         self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
     ) -> int:
-        """How many queries have no value of their own and get `undefined` instead.
-
-        Parameters
-        ----------
-        y_true, qid, group
-            As for a call.
+        """How many queries have no value and get `undefined` instead; parameters as for a call.
 
         Returns
         -------
@@ -319,7 +311,7 @@ class Ranked(Measure):
 MEASURES: dict[str, type[Measure]] = {}  # by name, in the order in which they are defined
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}  # names that stand for parameters too
 
-# What `measure` writes into a docstring for a parameter that the class says nothing of itself.
+# What `measure` writes into a docstring for a parameter that the class itself does not describe.
 PARAMETERS = """
 k : int, optional
     The cut-off; None: all ranks, down to the last document that was retrieved.
@@ -328,6 +320,11 @@ ties : {"average", "ordinal", "best", "worst"}, default="average"
     order of rows, or the order that is best or worst for the grades.
 threshold : float, optional
     The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
+gain : {"linear", "exp2"} or callable, default="linear"
+    The grade r itself, or 2^r - 1, or a function of an array of grades, which must not fall as
+    grades rise and must give 0 for 0.
+max_grade : float, optional
+    r_max: None is the query's own top grade; a number is the top of the data set's scale.
 undefined : {0.0, 1.0, nan}, default=0.0
     The value of a query that has none; nan leaves it out of the mean.
 """
@@ -352,12 +349,13 @@ def measure(
     ValueError
         If another file has a measure of this name.
     """
+    standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
+
     def register(cls):
         cls = shared_fields(cls)
         if cls.__doc__ is not None:  # python -OO
             cls.__doc__ = with_parameters(cls.__doc__, fields_of(cls), PARAMETERS)
         if _is_new(cls):
-            standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
             MEASURES[cls.__name__] = cls
             ALIASES.update((alias, (cls, meant)) for alias, meant in standing_for.items())
         # what `import *` takes from the module, and so the names in skgraded
@@ -387,19 +385,17 @@ def score_queries(
     plans = [measure.plan(judgments) for measure in measures]
     scores = score_column(y_score, judgments.n_rows)
     sums = sum_plans([plan for plan in plans if plan is not None], judgments, scores)
-    rows = iter(sums)
-    found = [
-        measure.values(judgments, scores) if plan is None else next(rows)
-        for measure, plan in zip(measures, plans, strict=True)
-    ]
-    for measure, plan, values in zip(measures, plans, found, strict=True):
+    rows, all_values = iter(sums), []
+    for measure, plan in zip(measures, plans, strict=True):
+        values = measure.values(judgments, scores) if plan is None else next(rows)
+        all_values.append(values)
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
         # Every measure ends at 1: what is as near to it as its sums are rounded is 1.
         values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
-    return found
+    return all_values
 
 
 def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:

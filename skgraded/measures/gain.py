@@ -10,7 +10,7 @@ import numpy as np
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Function, Ranked, called, shared_fields
+from skgraded.measures.base import TIES, Function, Ranked, call_checked, shared_fields
 from skgraded.measures.grades import (
     SMALL,
     divisors,
@@ -28,7 +28,7 @@ def _discounts(discount, depth):
         return np.reciprocal(np.log2(ranks + 1))
     if discount == "letor":
         return np.reciprocal(np.log2(np.maximum(ranks, 2)))
-    values = called(discount, "discount", ranks)
+    values = call_checked(discount, "discount", ranks)
     # An ideal list is ordered by grade only if discounts do not rise.
     if values[0] == 0 or (np.diff(values) > 0).any():
         raise ValueError(

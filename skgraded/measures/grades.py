@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skgraded.judgments import Judgments
-from skgraded.measures.base import called
+from skgraded.measures.base import call_checked
 
 LN2 = np.log(2.0)
 SMALL = 1e-200  # of top grades below this, what is computed may lose its digits
@@ -25,8 +25,9 @@ def n_relevant(judgments: Judgments, relevant: np.ndarray) -> np.ndarray:
     return judgments.sum_levels(judgments.counts * relevant)
 
 
-def share(relevant: np.ndarray, judgments: Judgments, n: np.ndarray) -> np.ndarray:
-    """1 / n of the query at the relevant levels, 0 elsewhere; (n_levels,)."""
+def relevant_weights(judgments: Judgments, relevant: np.ndarray, depth: float) -> np.ndarray:
+    """1 / min(R_t, depth) of the query at the relevant levels, 0 elsewhere; (n_levels,)."""
+    n = np.minimum(n_relevant(judgments, relevant), depth)
     return relevant / judgments.by_level(np.maximum(n, 1))
 
 
@@ -88,7 +89,7 @@ def relative_exp2_gains(grades: np.ndarray, judgments: Judgments) -> np.ndarray:
 def _called_gains(measure, grades, judgments):
     """What the user's function gives for the grades of all levels; it is called only once."""
     def call():
-        gains = called(measure.gain, "gain", grades)
+        gains = call_checked(measure.gain, "gain", grades)
         falls = np.diff(gains) < 0
         falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
         if falls.any():

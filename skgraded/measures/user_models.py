@@ -111,8 +111,6 @@ class RBP(Graded):
     ----------
     persistence : float, default=0.8
         φ, from 0 to below 1; the paper takes 0.5, 0.8 and 0.95 for impatient to patient users.
-    max_grade : float, optional
-        r_max: None is the query's own top grade; a number is the top of the data set's scale.
 
     Examples
     --------
