@@ -52,7 +52,7 @@ def check_undefined(value: Any) -> float:
 
 
 def call_checked(
-    function: Function, name: str, arguments: np.ndarray, above_0: bool = False
+    function: Any, name: str, arguments: np.ndarray, above_0: bool = False
 ) -> np.ndarray:
     """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
     given = function(arguments.copy())
