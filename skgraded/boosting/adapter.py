@@ -42,6 +42,12 @@ def libraries() -> list[str]:
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
 
 
+def is_of(estimator: Any, module: str, name: str) -> bool:
+    """Whether it is of the module's class; whoever has such an estimator has imported it."""
+    cls = getattr(sys.modules.get(module), name, None)
+    return cls is not None and isinstance(estimator, cls)
+
+
 def _takes_any(parameters):
     """Whether there is a ``**kwargs`` among the parameters."""
     return any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -238,8 +244,7 @@ class BoosterAdapter(Adapter):
     @classmethod
     def knows(cls, estimator: Any) -> bool:
         """Whether the estimator is one of the library's boosters, or of a class made after one."""
-        model = getattr(sys.modules.get(cls.package), cls.model, None)
-        return model is not None and isinstance(estimator, model)
+        return is_of(estimator, cls.package, cls.model)
 
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator for so many rounds, stopped by nothing."""

@@ -17,7 +17,7 @@ from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, documented, truth_of
-from skgraded.boosting.rows import WEIGHT, Rows
+from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 
@@ -34,28 +34,21 @@ TYPED = ("cat_features", "text_features", "embedding_features")
 
 # CatBoost in QueryRanker -------------------------------------------------------------------------
 
-class Library(BoosterAdapter):
+class _Library(BoosterAdapter):
     """CatBoostRanker, CatBoostRegressor, CatBoost and what is made after them."""
 
     package = "catboost"
     model = "CatBoost"
     library = "CatBoost"
-    polars_since: tuple[int, ...] = (1, 2, 10)
-    first_scores: tuple[str, ...] = ("baseline",)
-    by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id")
-    taken: frozenset[str] = frozenset({
+    polars_since = (1, 2, 10)
+    first_scores = ("baseline",)
+    by_position = ("pairs", "graph", "subgroup_id")
+    taken = frozenset({
         "eval_set", "early_stopping_rounds", "use_best_model", "metric_period",
     })
     init_model_argument = "init_model"
 
-    def check_by_row(
-        self,
-        sample_weight: ArrayLike | None,
-        fit_params: dict[str, Any],
-        n: int | None,
-        expected: str,
-    ) -> dict[str, np.ndarray]:
-        """Collect the arguments of fit that follow the rows, checked, by name."""
+    def check_by_row(self, sample_weight, fit_params, n, expected):
         if fit_params.get("group_weight") is not None:
             raise ValueError(
                 "Give the weights by sample_weight, not by group_weight: CatBoost is told the "
@@ -63,15 +56,14 @@ class Library(BoosterAdapter):
             )
         return super().check_by_row(sample_weight, fit_params, n, expected)
 
-    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        """The arguments of fit, beside X and y, that `rows` stand for."""
+    def fit_arguments(self, rows):
         arguments = super().fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             del arguments[WEIGHT]  # YetiRank, the default, leaves weights of rows out
             arguments["group_weight"] = np.repeat(rows.query_weights, np.asarray(rows.sizes))
         return arguments
 
-    def readable(self, X: Any) -> Any:
+    def readable(self, X):
         """`X` in a form that CatBoost reads: sparse matrices of 32-bit indices, no newer arrays."""
         if not sparse.issparse(X):
             return super().readable(X)
@@ -79,8 +71,7 @@ class Library(BoosterAdapter):
         # put together anew, it has indices no wider than they must be
         return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
 
-    def copy(self) -> Any:
-        """An unfitted copy of the estimator."""
+    def copy(self):
         return self._with(self.estimator.get_params())
 
     def _with(self, parameters):
@@ -90,9 +81,7 @@ class Library(BoosterAdapter):
         is_base = cls is sys.modules["catboost"].CatBoost
         return cls(parameters) if is_base else cls(**parameters)
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
-    ) -> Any:
+    def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, shown by an eval_metric and stopped by a callback."""
         arguments = self.fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
@@ -112,8 +101,7 @@ class Library(BoosterAdapter):
         metric.progress = None  # the model keeps the metric, but need not keep the rows
         return model
 
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy of the estimator for so many rounds, stopped by nothing."""
+    def fit_rounds(self, rows, n_rounds, fit_params):
         left_out = STOPPING | NAMES_OF_ROUNDS
         own = self.estimator.get_params()
         parameters = {name: value for name, value in own.items() if name not in left_out}
@@ -176,7 +164,7 @@ class _Stop:
         return not self._progress.is_over
 
 
-ADAPTERS: list[type[BoosterAdapter]] = [Library]
+ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 
 # Measures as metrics -----------------------------------------------------------------------------

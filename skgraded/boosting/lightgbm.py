@@ -25,7 +25,6 @@ from skgraded.boosting.metric import (
     truth_of,
 )
 from skgraded.boosting.objective import Objective
-from skgraded.boosting.rows import Rows
 from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
@@ -64,30 +63,29 @@ NO_BAGGING = (
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
-class Library(BoosterAdapter):
+class _Library(BoosterAdapter):
     """LGBMRanker, LGBMRegressor and what is made after them."""
 
     package = "lightgbm"
     model = "LGBMModel"
     library = "LightGBM"
-    polars_since: tuple[int, ...] = (4, 7)
-    first_scores: tuple[str, ...] = ("init_score",)
-    kind_parameters: tuple[str, ...] = ("boosting_type", "boosting", "boost")
-    changing: frozenset[str] = frozenset({"dart"})
-    names_of_rounds: frozenset[str] = frozenset({
+    polars_since = (4, 7)
+    first_scores = ("init_score",)
+    kind_parameters = ("boosting_type", "boosting", "boost")
+    changing = frozenset({"dart"})
+    names_of_rounds = frozenset({
         "n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees",
         "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter",
     })
-    unstopped: dict[str, Any] = {"early_stopping_round": 0}
-    taken: frozenset[str] = frozenset({
+    unstopped = {"early_stopping_round": 0}
+    taken = frozenset({
         "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight",
         "eval_metric", "early_stopping_rounds",
     })
     init_model_argument = "init_model"
 
     @property
-    def wants_whole_grades(self) -> bool:
-        """Whether the estimator's objective takes whole grades only, as a ranker's own does."""
+    def wants_whole_grades(self):
         if self.query_argument is None or self._takes_gains:
             return False
         return not callable(self._objective) and self._objective in OF_WHOLE_GRADES
@@ -108,8 +106,7 @@ class Library(BoosterAdapter):
         is_lambdarank = not callable(self._objective) and self._objective == "lambdarank"
         return self.grades_are_gains and self.query_argument is not None and is_lambdarank
 
-    def check(self) -> None:
-        """Refuse settings of the estimator by which it would learn nothing, or something else."""
+    def check(self):
         if callable(self._objective) and _is_on(self._parameters, "bagging_by_query"):
             raise ValueError(NO_BAGGING)
         if self._takes_gains and self._parameters.get("label_gain") is not None:
@@ -119,12 +116,11 @@ class Library(BoosterAdapter):
             )
 
     @property
-    def for_fractions(self) -> str:
-        """What to do about fractional grades where whole ones are wanted."""
+    def for_fractions(self):
         gains = "set grades='gain', or " if self._objective == "lambdarank" else ""
         return gains + super().for_fractions
 
-    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+    def labelled(self, grades):
         """An unfitted copy of the estimator, and grades as codes, if it is told what these gain.
 
         LightGBM takes any number of levels, whose gains may be any numbers. Its own ndcg, which it
@@ -139,11 +135,11 @@ class Library(BoosterAdapter):
                 model.set_params(metric="None")
         return model, grades
 
-    def readable(self, X: Any) -> Any:
+    def readable(self, X):
         """`X` in a form that LightGBM reads: sparse matrices, but not SciPy's newer arrays."""
         return sparse.csr_matrix(X) if sparse.issparse(X) else super().readable(X)
 
-    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
+    def with_memory(self, fit_params, memory):
         """The arguments of fit, with a callback by which each data set is binned only once."""
         if fit_params.get(self.init_model_argument) is not None:  # its first scores need raw data
             return fit_params
@@ -152,9 +148,7 @@ class Library(BoosterAdapter):
         callbacks = [*(fit_params.get("callbacks") or ()), _KeptBins(memory)]
         return fit_params | {"callbacks": callbacks}
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
-    ) -> Any:
+    def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, shown and stopped by an exception of LightGBM's own."""
         def measure(y_true, y_pred):
             _calling_booster("QueryRanker(early_stopping=True)")
@@ -203,7 +197,7 @@ def _stop_of(progress):
     return stop
 
 
-ADAPTERS: list[type[BoosterAdapter]] = [Library]
+ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 
 # Binned data, kept -------------------------------------------------------------------------------

@@ -197,10 +197,7 @@ def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
 
 # Errors ------------------------------------------------------------------------------------------
 
-AFTERWARDS = "measure what the finished model predicts for all queries, by skgraded.evaluate"
-
-
-def refuse_part(what: str, instead: str = AFTERWARDS) -> NoReturn:
+def refuse_part(what: str, instead: str) -> NoReturn:
     """Raise in a training on several workers, each of which has the scores of its rows only."""
     raise ValueError(
         f"{what} would see the queries of one worker only, and show their mean as that of all: "

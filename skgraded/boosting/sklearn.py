@@ -5,31 +5,26 @@ The booster has no callbacks, but with ``warm_start`` its fit goes on from the r
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
-from skgraded.boosting.rows import Rows
+from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of, is_of
 
 
-class Library(BoosterAdapter):
+class _Library(BoosterAdapter):
     """HistGradientBoostingRegressor and what is made after it."""
 
     package = "sklearn"
     model = "HistGradientBoostingRegressor"
     library = "scikit-learn"
-    taken: frozenset[str] = frozenset({"X_val", "y_val", "sample_weight_val"})
+    taken = frozenset({"X_val", "y_val", "sample_weight_val"})
 
     @classmethod
-    def knows(cls, estimator: Any) -> bool:
-        """Whether the estimator is one of these; whoever has one has imported their module."""
-        model = getattr(sys.modules.get("sklearn.ensemble"), cls.model, None)
-        return model is not None and isinstance(estimator, model)
+    def knows(cls, estimator):
+        return is_of(estimator, "sklearn.ensemble", cls.model)
 
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy of the estimator for so many rounds, stopped by nothing."""
+    def fit_rounds(self, rows, n_rounds, fit_params):
         model = self.copy()
         own = {name: getattr(model, name) for name in ("max_iter", "early_stopping")}
         vars(model).update(max_iter=n_rounds, early_stopping=False)
@@ -37,9 +32,7 @@ class Library(BoosterAdapter):
         vars(model).update(own)
         return model
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
-    ) -> Any:
+    def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, each time by as many rounds as cannot be too many."""
         model = self.copy()
         own = {name: getattr(model, name) for name in ("max_iter", "warm_start", "early_stopping")}
@@ -58,7 +51,7 @@ class Library(BoosterAdapter):
         return model
 
 
-class OfPipeline:
+class _OfPipeline:
     """A pipeline that ends in a ranker or regressor: its transformers see rows, the end queries.
 
     It is an `Adapter` that leaves to that of the last step whatever is not about all steps.
@@ -73,27 +66,21 @@ class OfPipeline:
         return getattr(self._last, name)
 
     @classmethod
-    def knows(cls, estimator: Any) -> bool:
-        """Whether the estimator is a pipeline."""
-        model = getattr(sys.modules.get("sklearn.pipeline"), "Pipeline", None)
-        return model is not None and isinstance(estimator, model)
+    def knows(cls, estimator):
+        return is_of(estimator, "sklearn.pipeline", "Pipeline")
 
-    def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
+    def fit(self, rows, fit_params):
         """Fit a copy: the transformers on the rows, and the last step on what they make of them."""
         return self._fitted(rows, lambda transformed, _: self._last.fit(transformed, fit_params))
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
-    ) -> Any:
-        """Fit a copy, the last step for as many rounds as it pays."""
+    def fit_stopped(self, training, validation, progress, fit_params):
         def fit_last(transformed, transform):
             held_out = replace(validation, X=self._last.readable(transform(validation.X)))
             return self._last.fit_stopped(transformed, held_out, progress, fit_params)
 
         return self._fitted(training, fit_last)
 
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy, the last step for so many rounds."""
+    def fit_rounds(self, rows, n_rounds, fit_params):
         return self._fitted(
             rows, lambda transformed, _: self._last.fit_rounds(transformed, n_rounds, fit_params)
         )
@@ -109,4 +96,4 @@ class OfPipeline:
         return model
 
 
-ADAPTERS: list[Any] = [Library, OfPipeline]
+ADAPTERS: list[Any] = [_Library, _OfPipeline]

@@ -15,7 +15,7 @@ from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, documented, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
-from skgraded.boosting.rows import WEIGHT, Rows
+from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import MEASURES, Measure
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
@@ -32,26 +32,25 @@ NOT_FOR_SKLEARN = (
 
 # XGBoost in QueryRanker --------------------------------------------------------------------------
 
-class Library(BoosterAdapter):
+class _Library(BoosterAdapter):
     """XGBRanker, XGBRegressor and what is made after them."""
 
     package = "xgboost"
     model = "XGBModel"
     library = "XGBoost"
-    polars_since: tuple[int, ...] = (3, 0)
-    first_scores: tuple[str, ...] = ("base_margin",)
-    kind_parameters: tuple[str, ...] = ("booster",)
-    changing: frozenset[str] = frozenset({"dart", "gblinear"})
-    unstopped: dict[str, Any] = {"early_stopping_rounds": None}
-    taken: frozenset[str] = frozenset({
+    polars_since = (3, 0)
+    first_scores = ("base_margin",)
+    kind_parameters = ("booster",)
+    changing = frozenset({"dart", "gblinear"})
+    unstopped = {"early_stopping_rounds": None}
+    taken = frozenset({
         "eval_set", "eval_group", "eval_metric", "sample_weight_eval_set", "base_margin_eval_set",
         "early_stopping_rounds",
     })
     init_model_argument = "xgb_model"
 
     @property
-    def wants_whole_grades(self) -> bool:
-        """Whether the estimator's objective takes whole grades only, as a ranker's own does."""
+    def wants_whole_grades(self):
         if self.query_argument is None:
             return False
         parameters = self.estimator.get_params(deep=False)
@@ -59,28 +58,23 @@ class Library(BoosterAdapter):
         return parameters["objective"] == "rank:ndcg" and exponential
 
     @property
-    def for_fractions(self) -> str:
-        """What to do about fractional grades where whole ones are wanted."""
+    def for_fractions(self):
         of_objective = "ndcg_exp_gain=False, or objective='rank:pairwise'"
         return f"set grades='gain', {of_objective}, or wrap a regressor"
 
-    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
-        """An unfitted copy of the estimator, told if labels are gains, and the grades."""
+    def labelled(self, grades):
         model = self.copy()
         if self.grades_are_gains and self.query_argument:
             model.set_params(ndcg_exp_gain=False)
         return model, grades
 
-    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        """The arguments of fit, beside X and y, that `rows` stand for."""
+    def fit_arguments(self, rows):
         arguments = super().fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             arguments[WEIGHT] = rows.query_weights
         return arguments
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
-    ) -> Any:
+    def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, shown and stopped by a callback.
 
         XGBoost would average a callable metric of a ranker by the size of the queries.
@@ -122,7 +116,7 @@ class _Stop(xgb.callback.TrainingCallback):
         return self._progress.is_over
 
 
-ADAPTERS: list[type[BoosterAdapter]] = [Library]
+ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
