@@ -17,13 +17,7 @@ from scipy import sparse
 
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import (
-    BoostingMetric,
-    WeakIdentityDict,
-    documented,
-    refuse_part,
-    truth_of,
-)
+from skgraded.boosting.metric import BoostingMetric, documented, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
 from skgraded.measures import Measure
 
@@ -221,7 +215,9 @@ class _KeptBins:
         from lightgbm import Dataset
 
         dataset = library_locals("train_set", Dataset).get("train_set")
-        if dataset is not None and _can_be_kept(dataset.params):
+        if dataset is None:
+            return
+        if all(dataset.params.get(name) in (None, 1, "", "cpu") for name in NOT_KEPT_WITH):
             self._construct(dataset)
 
     def _construct(self, dataset):
@@ -278,10 +274,6 @@ def _parameters_of_bins(dataset):
     return dataset.get_params() | {
         name: value for name, value in dataset.params.items() if name in names
     }
-
-
-def _can_be_kept(params):
-    return all(params.get(name) in (None, 1, "", "cpu") for name in NOT_KEPT_WITH)
 
 
 # Measures as metrics -----------------------------------------------------------------------------
@@ -468,13 +460,10 @@ def _truth_and_preds(y_true, y_pred, weight, group):
     truth = _checked_truth(
         dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight()
     )
-    if _untorn.get(dataset) is not truth:
+    if not truth.is_whole:
         _refuse_torn(dataset)
-        _untorn.put(dataset, truth)
+        truth.is_whole = True
     return truth, y_true
-
-
-_untorn = WeakIdentityDict()  # Datasets whose queries were found to be whole
 
 
 def _refuse_torn(dataset):

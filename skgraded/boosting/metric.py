@@ -150,6 +150,8 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 class Truth:
     """Judgments, and copies of the labels, groups and weights that they were laid out from."""
 
+    is_whole: bool = False  # once it is seen that no query lacks rows
+
     def __init__(self, given: tuple[Any, Any, Any]) -> None:
         labels, group, weight = given
         labels = np.asarray(labels, dtype=np.float32)  # as all libraries keep them

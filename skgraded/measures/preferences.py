@@ -11,8 +11,16 @@ from numpy.typing import ArrayLike
 
 from skgraded.measures.base import Function, check_undefined, mean_over_queries
 from skgraded.measures.correlation import CHECK_DISCOUNT, rank_weights
-from skgraded.measures.cycles import CHECK_CYCLES, LeftOut, without_cycles
-from skgraded.measures.preference_graphs import Cycle, Pairs, Scores, count_pairs, expected
+from skgraded.measures.preference_graphs import (
+    CHECK_CYCLES,
+    Cycle,
+    LeftOut,
+    Pairs,
+    Scores,
+    count_pairs,
+    expected,
+    without_cycles,
+)
 from skgraded.measures.preference_input import (
     JUDGED,
     check_prior,
@@ -186,18 +194,9 @@ def edrc_per_query(
     dict
         Value by query, in order of first appearance in `qid`.
 
-    Warns
-    -----
-    UserWarning
-        As `edrc_score`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `edrc_score`.
-
     See Also
     --------
+    edrc_score : The mean over the queries; the same warnings and errors.
     skgraded.datasets.read_preferences : TREC's files of preferences, as pairs and their queries.
 
     Examples
