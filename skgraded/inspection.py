@@ -144,19 +144,26 @@ def permutation_importance(
     def scores_without(position):
         return [score(_permuted(X, position, order)) for order in orders]
 
-    before = score(X)
+    unpermuted = score(X)
     after = Parallel(n_jobs=n_jobs)(delayed(scores_without)(position) for position in positions)
     names = column_names(X)
     features = positions if names is None else [names[i] for i in positions]
-    results = {}
-    for name in before:
-        scores = [[repeat[name] for repeat in of_column] for of_column in after]
-        importances = before[name] - np.reshape(scores, (len(positions), n_repeats))
-        results[name] = Bunch(
-            importances_mean=importances.mean(axis=1), importances_std=importances.std(axis=1),
-            importances=importances, features=features,
+    shape = (len(positions), n_repeats)
+    results = {
+        name: _importances(
+            value - np.reshape([[repeat[name] for repeat in column] for column in after], shape),
+            features,
         )
+        for name, value in unpermuted.items()
+    }
     return results[measures[0].name] if isinstance(measure, (str, Measure)) else results
+
+
+def _importances(importances, features):
+    return Bunch(
+        importances_mean=importances.mean(axis=1), importances_std=importances.std(axis=1),
+        importances=importances, features=features,
+    )
 
 
 def _orders(judgments, n_repeats, rng):

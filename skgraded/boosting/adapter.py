@@ -265,11 +265,11 @@ class BoosterAdapter(Adapter):
         parameters = super().fit_parameters
         if _takes_any(parameters):
             classes: tuple[Any, ...] = type(self.estimator).__mro__
-            own = next(
+            cls = next(
                 c for c in classes
                 if c.__module__.partition(".")[0] == self.package and hasattr(c, "fit")
             )
-            parameters = dict(inspect.signature(own.fit).parameters) | parameters
+            parameters = dict(inspect.signature(cls.fit).parameters) | parameters
         return parameters
 
     def readable(self, X: Any) -> Any:
@@ -286,14 +286,14 @@ class BoosterAdapter(Adapter):
                 "early_stopping=True needs a model whose first rounds can be used alone, and those "
                 f"of {kind!r} change in later ones. Choose another booster."
             )
-        given = {name for name, value in fit_params.items() if value is not None}
-        for name in sorted(given & self.taken):
+        named = {name for name, value in fit_params.items() if value is not None}
+        for name in sorted(named & self.taken):
             raise ValueError(
                 f"QueryRanker(early_stopping=True) gives {self.library} its validation set and "
                 f"stops it: leave out {name}. Give a validation set of your own by eval_X, eval_y "
                 "and eval_qid."
             )
-        if self.init_model_argument in given:
+        if self.init_model_argument in named:
             raise ValueError(
                 "early_stopping=True cannot go on from another model: leave out "
                 f"{self.init_model_argument}."

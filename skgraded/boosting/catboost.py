@@ -86,15 +86,15 @@ class _Library(BoosterAdapter):
         arguments = self.fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
         metric = _Show(progress, 4 * float(weights.max()))
-        own = self.estimator.get_params()
-        given = {name: value for name, value in fit_params.items() if value is not None}
-        parameters = {name: value for name, value in own.items() if name not in STOPPING}
+        settings = self.estimator.get_params()
+        of_fit = {name: value for name, value in fit_params.items() if value is not None}
+        parameters = {name: value for name, value in settings.items() if name not in STOPPING}
         model = self._with(parameters | {"eval_metric": metric})
         callbacks = [*(fit_params.get("callbacks") or ()), _Stop(progress)]
         model.fit(
             training.X, training.grades,
             **fit_params | arguments | {
-                "eval_set": self._to_stop_on(validation, metric.mark, own | given),
+                "eval_set": self._to_stop_on(validation, metric.mark, settings | of_fit),
                 "use_best_model": True, "metric_period": 1, "callbacks": callbacks,
             },
         )
@@ -103,8 +103,8 @@ class _Library(BoosterAdapter):
 
     def fit_rounds(self, rows, n_rounds, fit_params):
         left_out = STOPPING | NAMES_OF_ROUNDS
-        own = self.estimator.get_params()
-        parameters = {name: value for name, value in own.items() if name not in left_out}
+        settings = self.estimator.get_params()
+        parameters = {name: value for name, value in settings.items() if name not in left_out}
         model = self._with(parameters | {"iterations": n_rounds})
         return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
 
@@ -232,9 +232,9 @@ def eval_metric(
     >>> ranker.get_best_score()["validation"]["NDCNG@5"] == max(values)
     True
     """
-    one = as_measure(measure)
-    named = type(one.name, (_EvalMetric,), {"__module__": __name__})
-    return named(one, group_id, eval_group_id)
+    checked = as_measure(measure)
+    named = type(checked.name, (_EvalMetric,), {"__module__": __name__})
+    return named(checked, group_id, eval_group_id)
 
 
 class _EvalMetric(BoostingMetric):

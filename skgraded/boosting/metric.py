@@ -113,13 +113,14 @@ class BoostingMetric:
 
         So that the mean of the queries of several workers can be had.
         """
-        found = self._scored(score_queries, judgments, preds, when)
+        all_values = self._scored(score_queries, judgments, preds, when)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
-        sums = np.zeros((3, len(found)))
-        for i, (measure, values) in enumerate(zip(self.measures, found, strict=True)):
-            own = np.where(np.isnan(values), 0.0, weights)
+        sums = np.zeros((3, len(all_values)))
+        for i, (measure, values) in enumerate(zip(self.measures, all_values, strict=True)):
+            counted = np.where(np.isnan(values), 0.0, weights)
             defined = ~measure.undefined_queries(judgments)
-            sums[:, i] = total(own * np.nan_to_num(values)), total(own), weights[defined].sum()
+            sums[:2, i] = total(counted * np.nan_to_num(values)), total(counted)
+            sums[2, i] = weights[defined].sum()
         return sums
 
     def _scored(self, score, judgments, preds, when):
@@ -189,10 +190,10 @@ _truths = WeakIdentityDict()  # shared by all metrics: several may watch one dat
 
 def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
     """Look up, or lay out, the truth of a data set, or of the labels that stand for one."""
-    given = (labels, group, weight)
+    columns = (labels, group, weight)
     truth = _truths.get(owner)
-    if truth is None or not truth.is_of(given):
-        truth = Truth(given)
+    if truth is None or not truth.is_of(columns):
+        truth = Truth(columns)
         _truths.put(owner, truth)
     return truth
 

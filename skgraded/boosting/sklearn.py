@@ -26,28 +26,29 @@ class _Library(BoosterAdapter):
 
     def fit_rounds(self, rows, n_rounds, fit_params):
         model = self.copy()
-        own = {name: getattr(model, name) for name in ("max_iter", "early_stopping")}
+        settings = {name: getattr(model, name) for name in ("max_iter", "early_stopping")}
         vars(model).update(max_iter=n_rounds, early_stopping=False)
         model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
-        vars(model).update(own)
+        vars(model).update(settings)
         return model
 
     def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, each time by as many rounds as cannot be too many."""
         model = self.copy()
-        own = {name: getattr(model, name) for name in ("max_iter", "warm_start", "early_stopping")}
+        names = ("max_iter", "warm_start", "early_stopping")
+        settings = {name: getattr(model, name) for name in names}
         arguments = fit_params | self.fit_arguments(training)
         while not progress.is_over:
-            n_rounds = min(own["max_iter"], progress.over_at)
+            n_rounds = min(settings["max_iter"], progress.over_at)
             vars(model).update(max_iter=n_rounds, warm_start=True, early_stopping=False)
             model.fit(training.X, training.grades, **arguments)
             for scores in islice(model.staged_predict(validation.X), progress.n_rounds, None):
                 progress.see(scores)
-            if n_rounds == own["max_iter"]:
+            if n_rounds == settings["max_iter"]:
                 break
         # What predict sums up, a list of trees a round: nothing public makes it shorter.
         del model._predictors[progress.best_round:]
-        vars(model).update(own)
+        vars(model).update(settings)
         return model
 
 

@@ -90,11 +90,11 @@ class _Library(BoosterAdapter):
             nthread=model.n_jobs, feature_types=model.feature_types,
             enable_categorical=model.enable_categorical,
         )
-        own = {"callbacks": model.callbacks, "early_stopping_rounds": model.early_stopping_rounds}
+        settings = {name: getattr(model, name) for name in ("callbacks", "early_stopping_rounds")}
         callbacks = [_Stop(progress, data), *(model.callbacks or ())]
         model.set_params(callbacks=callbacks, early_stopping_rounds=None)
         model.fit(training.X, labels, **fit_params | self.fit_arguments(training))
-        vars(model).update(own)  # set_params would hand all to the trained booster
+        vars(model).update(settings)  # set_params would hand all to the trained booster
         booster = model.get_booster()
         # Once a callback has stopped it, the next are not called; up to 2.1 they have no order.
         if progress.n_rounds < booster.num_boosted_rounds():

@@ -55,16 +55,16 @@ def call_checked(
     function: Any, name: str, arguments: np.ndarray, above_0: bool = False
 ) -> np.ndarray:
     """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
-    given = function(arguments.copy())
+    result = function(arguments.copy())
     try:
-        values = np.array(given, dtype=float, order="C")  # the function may reuse its array
-        good = np.shape(given) == arguments.shape and np.isfinite(values).all()
+        values = np.array(result, dtype=float, order="C")  # the function may reuse its array
+        good = np.shape(result) == arguments.shape and np.isfinite(values).all()
     except (TypeError, ValueError):
         good = False
     if not good or values.min() < 0 or (above_0 and values.min() == 0):
         raise ValueError(
             f"{name} must give a finite number {'>' if above_0 else '≥'} 0 for each element of "
-            f"its argument; for {arguments!r} it gave {given!r}."
+            f"its argument; for {arguments!r} it gave {result!r}."
         )
     return values
 
@@ -370,7 +370,8 @@ def _is_new(cls):
     known = MEASURES.get(cls.__name__, cls).__module__
     if known == cls.__module__:  # or a module that is loaded again
         return True
-    files = {getattr(sys.modules.get(one), "__file__", one) for one in (known, cls.__module__)}
+    modules = (known, cls.__module__)
+    files = {getattr(sys.modules.get(module), "__file__", module) for module in modules}
     if len(files) > 1:
         raise ValueError(f"There is a measure {cls.__name__} in {known} already: choose a name.")
     return False

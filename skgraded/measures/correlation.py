@@ -156,8 +156,8 @@ class _ByScipy(_Correlation):
             # as ranks: SciPy 1.11 takes the sum of inf and -inf for a missing value
             ranks = np.unique(scores[rows], return_inverse=True)[1]
             if ranks.max() > 0:  # else 0: constant scores say nothing
-                own = np.lexsort((ranks, grades[rows]))  # sums of one order have the same bits
-                out[query] = correlation(grades[rows][own], ranks[own]).statistic
+                by_rank = np.lexsort((ranks, grades[rows]))  # sums of one order have the same bits
+                out[query] = correlation(grades[rows][by_rank], ranks[by_rank]).statistic
         return out
 
 

@@ -86,9 +86,9 @@ def threshold_curve(
     >>> t, ap.round(3)
     (array([1., 2., 3., 4.]), array([0.78 , 0.483, 0.403, 0.125]))
     """
-    own = MuAP(ties=ties, undefined=undefined)
+    measure = MuAP(ties=ties, undefined=undefined)
     judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-    own.plan(judgments)  # refuses grades that are not known
+    measure.plan(judgments)  # refuses grades that are not known
     if not relative and judgments.levels.max() <= 0:
         raise ValueError(
             "y_true has no grade above 0, so there is no threshold: relative=True gives the value "
@@ -96,7 +96,7 @@ def threshold_curve(
         )
     scores = check_scores(y_score, judgments.n_rows)
     steps = _Steps(judgments, relative)
-    values = steps.mean(steps.average_precision(scores, own.ties), own.undefined)
+    values = steps.mean(steps.average_precision(scores, measure.ties), measure.undefined)
     return ThresholdCurve(steps.thresholds, values)
 
 

@@ -157,8 +157,8 @@ class NDCNG(_CumulatedGain):
                 "the top of the data set's scale."
             )
         # Gains of so small grades are as good as linear, so that only ratios count.
-        own = SMALL * normalized_levels(judgments, None)
-        return np.where(judgments.by_level(small), own, normalized)
+        relative = SMALL * normalized_levels(judgments, None)
+        return np.where(judgments.by_level(small), relative, normalized)
 
     def _undefined(self, judgments):
         if self.max_grade is not None:

@@ -206,10 +206,10 @@ def _words(number):
 class _GraphSides:
     """Those of preferences closed transitively; an item itself is on both its sides."""
 
-    def __init__(self, graph, own, number):
-        self.graph, self.own = graph, own  # the graph's numbers of the truth's items
+    def __init__(self, graph, numbers, number):
+        self.graph, self.numbers = graph, numbers  # the graph's numbers of the truth's items
         self.number = np.full(graph.n + 1, -1, np.int32)  # the last for all that it lacks
-        self.number[own] = number
+        self.number[numbers] = number
         self.number[-1] = -1
         self.bits = np.empty((2, graph.n, _words(number)), np.uint64)
         self.reached = np.zeros((2, graph.n + 1), np.uint8)
@@ -218,7 +218,7 @@ class _GraphSides:
         rows = []
         for side, bits, reached in zip((ABOVE, BELOW), self.bits, self.reached, strict=True):
             self.graph.reach(side, self.number, first, BLOCK, bits, reached)
-            rows.append(np.where(reached[self.own], self.own, -1).astype(np.int32))
+            rows.append(np.where(reached[self.numbers], self.numbers, -1).astype(np.int32))
         return list(zip(self.bits, rows, strict=True))
 
 

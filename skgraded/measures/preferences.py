@@ -254,7 +254,7 @@ def preferences_left_out(
     if qid is None:
         raise ValueError("qid is missing: preferences_left_out needs the query of each pair.")
     pairs_of = read_pairs_by_query(pairs, qid, "pairs")
-    return {query: without_cycles(own, cycles)[1] for query, own in pairs_of.items()}
+    return {query: without_cycles(stated, cycles)[1] for query, stated in pairs_of.items()}
 
 
 # Truth, prediction and items ---------------------------------------------------------------------
@@ -301,10 +301,10 @@ def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
     return sides
 
 
-def _prediction(given, name, cycles):
-    if isinstance(given, Mapping):
-        return Scores(read_scores(given, name))
-    return Pairs(read_pairs(given, name), name, cycles)
+def _prediction(prediction, name, cycles):
+    if isinstance(prediction, Mapping):
+        return Scores(read_scores(prediction, name))
+    return Pairs(read_pairs(prediction, name), name, cycles)
 
 
 def _warn_of_left_out(sides, cycles):
@@ -312,12 +312,12 @@ def _warn_of_left_out(sides, cycles):
     parts = []
     for i, name in enumerate(["true_pairs", "predicted_pairs"]):
         counts = [side[i].left_out for side in sides if side[i].left_out is not None]
-        n_queries = sum(one.n_unknown > 0 for one in counts)
+        n_queries = sum(count.n_unknown > 0 for count in counts)
         if n_queries:
+            n_pairs, n_contradicted, n_in_cycles = map(sum, zip(*counts, strict=True))
             parts.append(
-                f"{sum(one.n_unknown for one in counts)} of {sum(one.n_pairs for one in counts)} "
-                f"pairs in {name}, {sum(one.n_contradicted for one in counts)} of them stated both "
-                f"ways, in {n_queries} of {len(counts)} queries"
+                f"{n_contradicted + n_in_cycles} of {n_pairs} pairs in {name}, {n_contradicted} of "
+                f"them stated both ways, in {n_queries} of {len(counts)} queries"
             )
     if parts:
         warnings.warn(
