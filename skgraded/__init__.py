@@ -1,10 +1,5 @@
 """Measures of graded ranking, as scikit-learn scorers and LightGBM metrics."""
 
-# ruff: noqa: E402, I001 — first of all what takes no time: Ctrl-C during the other imports
-from skgraded._input.interrupts import end_quietly
-
-end_quietly()
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -141,39 +141,41 @@ def permutation_importance(
         scores = document_scores(estimator, table, response_method)
         return means_of(measures, judgments, scores)
 
-    before = score(X)
-    after = Parallel(n_jobs=n_jobs)(
-        delayed(_permuted_scores)(score, X, position, orders)
-        for position in positions
-    )
+    def scores_without(position):
+        return [score(_permuted(X, position, order)) for order in orders]
+
+    unpermuted = score(X)
+    after = Parallel(n_jobs=n_jobs)(delayed(scores_without)(position) for position in positions)
     names = column_names(X)
     features = positions if names is None else [names[i] for i in positions]
-    found = {}
-    for name in before:
-        scores = [[repeat[name] for repeat in of_column] for of_column in after]
-        importances = before[name] - np.reshape(scores, (len(positions), n_repeats))
-        found[name] = Bunch(
-            importances_mean=importances.mean(axis=1),
-            importances_std=importances.std(axis=1),
-            importances=importances,
-            features=features,
+    shape = (len(positions), n_repeats)
+    results = {
+        name: _importances(
+            value - np.reshape([[repeat[name] for repeat in column] for column in after], shape),
+            features,
         )
-    return found[measures[0].name] if isinstance(measure, (str, Measure)) else found
+        for name, value in unpermuted.items()
+    }
+    return results[measures[0].name] if isinstance(measure, (str, Measure)) else results
 
 
-def _permuted_scores(score, X, position, orders):
-    return [score(_permuted(X, position, order)) for order in orders]
+def _importances(importances, features):
+    return Bunch(
+        importances_mean=importances.mean(axis=1), importances_std=importances.std(axis=1),
+        importances=importances, features=features,
+    )
 
 
 def _orders(judgments, n_repeats, rng):
     """Orders of all rows, one a repeat; those that scikit-learn draws."""
     rng = np.random.RandomState(rng.randint(np.iinfo(np.int32).max + 1))
-    orders = [np.arange(judgments.n_rows)]
-    shuffled = orders[0].copy()
+    order = shuffled = np.arange(judgments.n_rows)
+    orders = []
     for _ in range(n_repeats):
-        rng.shuffle(shuffled)
-        orders.append(orders[-1][shuffled])
-    return orders[1:]
+        shuffled = shuffled[rng.permutation(len(shuffled))]
+        order = order[shuffled]
+        orders.append(order)
+    return orders
 
 
 def _orders_within(judgments, n_repeats, rng):
@@ -198,12 +200,6 @@ def _permuted(table, position, order):
         permuted = table.copy()
         permuted[:, position] = table[order, position]
         return permuted
-    permuted = table.tocsc()
-    entries = slice(permuted.indptr[position], permuted.indptr[position + 1])
-    new_row = np.empty(len(order), dtype=np.intp)
-    new_row[order] = np.arange(len(order))
-    rows = new_row[permuted.indices[entries]]
-    ascending = np.argsort(rows)
-    permuted.indices[entries] = rows[ascending]
-    permuted.data[entries] = permuted.data[entries][ascending]
-    return permuted.tocsr()
+    columns = table.tocsc()
+    parts = columns[:, :position], columns[:, [position]][order], columns[:, position + 1 :]
+    return sparse.hstack(parts, format="csr")

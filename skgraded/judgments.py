@@ -176,16 +176,13 @@ class Judgments:
         """Sum of a number of each level over each query's levels, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
-    def remember(self, key: Any, compute: Callable[[], T], still_holds: Callable[[T], bool]) -> T:
-        """`compute()`, or what it gave before for the same key, if that still holds.
+    def remember(self, key: Any, compute: Callable[[], T]) -> T:
+        """`compute()`, or what it gave before for the same key.
 
         Only for what the truth decides. What was used last is kept.
         """
-        try:
-            kept = self._memory.pop(key, None)
-        except TypeError:  # a gain or discount that is an object without a hash
-            return compute()
-        if kept is None or not still_holds(kept):
+        kept = self._memory.pop(key, None)
+        if kept is None:
             kept = compute()
         self._memory[key] = kept
         # Each step is one that no other thread comes into, also where there is no GIL.

@@ -190,19 +190,35 @@ def test_memory_is_bounded_by_the_last_measures_used():
         assert pickled(judgments, [1, 2, 3, 4]) > 0
         used_all_along(judgments, [1, 2, 3, 4])
     assert len(judgments._memory) == 32
-    plans = [measure for what, measure, *_ in judgments._memory if what == "_plan"]
-    assert plans.count(sg.NDCNG) == 1
+    plans = [measure for what, measure in judgments._memory if what == "_plan"]
+    assert plans.count(sg.NDCNG(undefined=np.nan)) == calls.count(4) == 1
 
 
-def test_a_function_that_changes_its_mind_is_asked_again():
-    judgments = sg.Judgments([1, 3], group=[2])
-    settings = {"power": 1}
-    measure = sg.NDCG(gain=lambda grades: grades ** settings["power"], discount=reciprocal)
-    assert measure(judgments, [2, 1]) == pytest.approx((1 + 3 / 2) / (3 + 1 / 2))
-    settings["power"] = 2
-    assert measure(judgments, [2, 1]) == pytest.approx((1 + 9 / 2) / (9 + 1 / 2))
-    settings["power"] = 1
-    assert measure(judgments, [2, 1]) == pytest.approx((1 + 3 / 2) / (3 + 1 / 2))
+@pytest.mark.parametrize("cls", [sg.NDCG, sg.NDCNG, sg.GAP, sg.QMeasure, sg.EDRC])
+def test_a_function_is_called_once_for_each_judgments(cls):
+    calls = []
+
+    def counted(numbers):
+        calls.append(numbers.tolist())
+        return numbers
+
+    name = "discount" if cls is sg.EDRC else "gain"
+    judgments = [sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2]) for _ in range(2)]
+    for n_calls, truth in enumerate(judgments, start=1):
+        for _ in range(2):
+            measure = cls(**{name: counted})
+            measure(truth, [1, 2, 3, 4])
+            measure.per_query(truth, [4, 3, 2, 1])
+            measure.n_undefined(truth)
+        assert len(calls) == n_calls
+
+
+def test_a_discount_is_called_once_for_each_judgments():
+    judgments, calls = sg.Judgments([1, 3], group=[2]), []
+    measure = sg.NDCG(discount=lambda ranks: calls.append(ranks.tolist()) or reciprocal(ranks))
+    for _ in range(2):
+        assert measure(judgments, [2, 1]) == pytest.approx((1 + 7 / 2) / (7 + 1 / 2))
+    assert calls == [[1, 2]]
 
 
 def reciprocal(ranks):

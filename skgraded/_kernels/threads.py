@@ -54,9 +54,12 @@ def run_chunks(work, starts):
         finally:
             done.release()
 
-    # Threads are started by each call, which costs little and, unlike a lasting pool, is none
-    # the worse for a fork; the calling thread does its share. It does not wait until they run, as
-    # `Thread.start` does, which on virtual machines takes a tenth of a millisecond or more.
+    # Each call starts its threads and does a share of the work itself. A lasting pool would keep
+    # the process multi-threaded, about which Python warns at every later fork. Starting a thread
+    # with `_thread` costs least, because nobody waits until it runs. Medians of NDCNG@10 on two
+    # threads for 5,000 queries of 20 documents: 0.60 ms, with threading.Thread 0.72 ms, with a
+    # ThreadPoolExecutor per call 0.98 ms, or 0.72 ms if the calling thread shares the work; for
+    # 20,000 queries 1.9 ms, 2.4 ms, 2.8 ms and 2.6 ms. Small calls use one thread.
     locks = [threading.Lock() for _ in range(threads)]
     for done in locks:
         done.acquire()

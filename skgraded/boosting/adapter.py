@@ -21,7 +21,7 @@ from skgraded.boosting.rows import WEIGHT, Rows
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
 # The other files here have the name of a library's package.
-COMMON = {"adapter", "metric", "objective", "rows"}
+COMMON = {"adapter", "frames", "metric", "objective", "rows"}
 
 
 def adapter_of(estimator: Any) -> Adapter:
@@ -40,6 +40,12 @@ def libraries() -> list[str]:
     """Names of the packages whose boosters are known, sorted."""
     here = sys.modules[__package__].__path__
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
+
+
+def is_of(estimator: Any, module: str, name: str) -> bool:
+    """Whether it is of the module's class; whoever has such an estimator has imported it."""
+    cls = getattr(sys.modules.get(module), name, None)
+    return cls is not None and isinstance(estimator, cls)
 
 
 def _takes_any(parameters):
@@ -233,13 +239,12 @@ class BoosterAdapter(Adapter):
     unstopped: dict[str, Any] = {}
     # Arguments of fit that the stopping itself needs, or does not go with; and other models.
     taken: frozenset[str] = frozenset()
-    continued: str = ""
+    init_model_argument: str = ""
 
     @classmethod
     def knows(cls, estimator: Any) -> bool:
         """Whether the estimator is one of the library's boosters, or of a class made after one."""
-        model = getattr(sys.modules.get(cls.package), cls.model, None)
-        return model is not None and isinstance(estimator, model)
+        return is_of(estimator, cls.package, cls.model)
 
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator for so many rounds, stopped by nothing."""
@@ -260,11 +265,11 @@ class BoosterAdapter(Adapter):
         parameters = super().fit_parameters
         if _takes_any(parameters):
             classes: tuple[Any, ...] = type(self.estimator).__mro__
-            own = next(
+            cls = next(
                 c for c in classes
                 if c.__module__.partition(".")[0] == self.package and hasattr(c, "fit")
             )
-            parameters = dict(inspect.signature(own.fit).parameters) | parameters
+            parameters = dict(inspect.signature(cls.fit).parameters) | parameters
         return parameters
 
     def readable(self, X: Any) -> Any:
@@ -281,16 +286,17 @@ class BoosterAdapter(Adapter):
                 "early_stopping=True needs a model whose first rounds can be used alone, and those "
                 f"of {kind!r} change in later ones. Choose another booster."
             )
-        given = {name for name, value in fit_params.items() if value is not None}
-        for name in sorted(given & self.taken):
+        named = {name for name, value in fit_params.items() if value is not None}
+        for name in sorted(named & self.taken):
             raise ValueError(
                 f"QueryRanker(early_stopping=True) gives {self.library} its validation set and "
                 f"stops it: leave out {name}. Give a validation set of your own by eval_X, eval_y "
                 "and eval_qid."
             )
-        if self.continued in given:
+        if self.init_model_argument in named:
             raise ValueError(
-                f"early_stopping=True cannot go on from another model: leave out {self.continued}."
+                "early_stopping=True cannot go on from another model: leave out "
+                f"{self.init_model_argument}."
             )
         callbacks = (of.get("callbacks") or () for of in (parameters, fit_params))
         for callback in chain(*callbacks):

@@ -7,7 +7,6 @@ row.
 from __future__ import annotations
 
 import sys
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from scipy import sparse
 
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, truth_of
-from skgraded.boosting.rows import WEIGHT, Rows
+from skgraded.boosting.frames import library_locals
+from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, documented, truth_of
+from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 
@@ -34,28 +34,21 @@ TYPED = ("cat_features", "text_features", "embedding_features")
 
 # CatBoost in QueryRanker -------------------------------------------------------------------------
 
-class Library(BoosterAdapter):
+class _Library(BoosterAdapter):
     """CatBoostRanker, CatBoostRegressor, CatBoost and what is made after them."""
 
     package = "catboost"
     model = "CatBoost"
     library = "CatBoost"
-    polars_since: tuple[int, ...] = (1, 2, 10)
-    first_scores: tuple[str, ...] = ("baseline",)
-    by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id")
-    taken: frozenset[str] = frozenset({
+    polars_since = (1, 2, 10)
+    first_scores = ("baseline",)
+    by_position = ("pairs", "graph", "subgroup_id")
+    taken = frozenset({
         "eval_set", "early_stopping_rounds", "use_best_model", "metric_period",
     })
-    continued = "init_model"
+    init_model_argument = "init_model"
 
-    def check_by_row(
-        self,
-        sample_weight: ArrayLike | None,
-        fit_params: dict[str, Any],
-        n: int | None,
-        expected: str,
-    ) -> dict[str, np.ndarray]:
-        """Collect the arguments of fit that follow the rows, checked, by name."""
+    def check_by_row(self, sample_weight, fit_params, n, expected):
         if fit_params.get("group_weight") is not None:
             raise ValueError(
                 "Give the weights by sample_weight, not by group_weight: CatBoost is told the "
@@ -63,15 +56,14 @@ class Library(BoosterAdapter):
             )
         return super().check_by_row(sample_weight, fit_params, n, expected)
 
-    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        """The arguments of fit, beside X and y, that `rows` stand for."""
+    def fit_arguments(self, rows):
         arguments = super().fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             del arguments[WEIGHT]  # YetiRank, the default, leaves weights of rows out
             arguments["group_weight"] = np.repeat(rows.query_weights, np.asarray(rows.sizes))
         return arguments
 
-    def readable(self, X: Any) -> Any:
+    def readable(self, X):
         """`X` in a form that CatBoost reads: sparse matrices of 32-bit indices, no newer arrays."""
         if not sparse.issparse(X):
             return super().readable(X)
@@ -79,8 +71,7 @@ class Library(BoosterAdapter):
         # put together anew, it has indices no wider than they must be
         return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
 
-    def copy(self) -> Any:
-        """An unfitted copy of the estimator."""
+    def copy(self):
         return self._with(self.estimator.get_params())
 
     def _with(self, parameters):
@@ -90,33 +81,30 @@ class Library(BoosterAdapter):
         is_base = cls is sys.modules["catboost"].CatBoost
         return cls(parameters) if is_base else cls(**parameters)
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
-    ) -> Any:
+    def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, shown by an eval_metric and stopped by a callback."""
         arguments = self.fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
         metric = _Show(progress, 4 * float(weights.max()))
-        own = self.estimator.get_params()
-        given = {name: value for name, value in fit_params.items() if value is not None}
-        parameters = {name: value for name, value in own.items() if name not in STOPPING}
+        settings = self.estimator.get_params()
+        of_fit = {name: value for name, value in fit_params.items() if value is not None}
+        parameters = {name: value for name, value in settings.items() if name not in STOPPING}
         model = self._with(parameters | {"eval_metric": metric})
         callbacks = [*(fit_params.get("callbacks") or ()), _Stop(progress)]
         model.fit(
             training.X, training.grades,
             **fit_params | arguments | {
-                "eval_set": self._to_stop_on(validation, metric.mark, own | given),
+                "eval_set": self._to_stop_on(validation, metric.mark, settings | of_fit),
                 "use_best_model": True, "metric_period": 1, "callbacks": callbacks,
             },
         )
         metric.progress = None  # the model keeps the metric, but need not keep the rows
         return model
 
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy of the estimator for so many rounds, stopped by nothing."""
+    def fit_rounds(self, rows, n_rounds, fit_params):
         left_out = STOPPING | NAMES_OF_ROUNDS
-        own = self.estimator.get_params()
-        parameters = {name: value for name, value in own.items() if name not in left_out}
+        settings = self.estimator.get_params()
+        parameters = {name: value for name, value in settings.items() if name not in left_out}
         model = self._with(parameters | {"iterations": n_rounds})
         return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
 
@@ -176,11 +164,12 @@ class _Stop:
         return not self._progress.is_over
 
 
-ADAPTERS: list[type[BoosterAdapter]] = [Library]
+ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
 
+@documented
 def eval_metric(
     measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike
 ) -> Any:
@@ -210,11 +199,6 @@ def eval_metric(
         queries than it was told of; scores that are NaN or of several classes; a set in which
         the measure is undefined for every query that has weight, whatever the measure's
         `undefined`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the measure cannot be read or is a list; if the rows of a query are not together.
 
     Notes
     -----
@@ -248,9 +232,9 @@ def eval_metric(
     >>> ranker.get_best_score()["validation"]["NDCNG@5"] == max(values)
     True
     """
-    one = as_measure(measure)
-    named = type(one.name, (_EvalMetric,), {"__module__": __name__})
-    return named(one, group_id, eval_group_id)
+    checked = as_measure(measure)
+    named = type(checked.name, (_EvalMetric,), {"__module__": __name__})
+    return named(checked, group_id, eval_group_id)
 
 
 class _EvalMetric(BoostingMetric):
@@ -286,9 +270,15 @@ class _EvalMetric(BoostingMetric):
 
     def _rows_of(self, target):
         """Which set's rows have these labels; None for training rows that CatBoost shuffled."""
-        learn_pool, eval_pools = _pools_of_caller()
-        if learn_pool is None:
+        from catboost import Pool
+
+        # CatBoost calls from inside `_train`, whose arguments are the pools; by hand nobody tells.
+        pools = library_locals("train_pool", Pool)
+        if not pools:
             return self._rows_of_length(len(target))
+        learn_pool, eval_pools = pools["train_pool"], pools.get("test_pool")
+        if not isinstance(eval_pools, (list, tuple)):
+            eval_pools = [] if eval_pools is None else [eval_pools]
         is_learn = np.array_equal(self._learn.labels_of(learn_pool), target)
         is_eval = any(np.array_equal(self._eval.labels_of(pool), target) for pool in eval_pools)
         if is_eval and is_learn and not np.array_equal(self._learn.sizes, self._eval.sizes):
@@ -310,22 +300,6 @@ class _EvalMetric(BoostingMetric):
             f"cannot tell whose they are: it was told of {self._learn.n} training rows and "
             f"{self._eval.n} evaluation rows."
         )
-
-
-def _pools_of_caller():
-    """Training pool and evaluation pools of the fit that is calling; None and [] without one.
-
-    CatBoost hands a metric labels without saying whose, but it calls from inside its ``_train``,
-    whose arguments tell.
-    """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_name == "_train" and "train_pool" in frame.f_locals:
-            evals = frame.f_locals.get("test_pool")
-            evals = evals if isinstance(evals, (list, tuple)) else [evals]
-            return frame.f_locals["train_pool"], [pool for pool in evals if pool is not None]
-        frame = frame.f_back
-    return None, []
 
 
 class _Rows:

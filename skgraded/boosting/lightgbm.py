@@ -5,10 +5,9 @@ Its rankers take the sizes of the queries and a weight a row.
 
 from __future__ import annotations
 
-import dataclasses
 import sys
-import weakref
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -17,9 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, refuse_part, truth_of
+from skgraded.boosting.frames import library_locals
+from skgraded.boosting.metric import BoostingMetric, documented, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
-from skgraded.boosting.rows import Rows
 from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
@@ -58,44 +57,42 @@ NO_BAGGING = (
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
-class Library(BoosterAdapter):
+class _Library(BoosterAdapter):
     """LGBMRanker, LGBMRegressor and what is made after them."""
 
     package = "lightgbm"
     model = "LGBMModel"
     library = "LightGBM"
-    polars_since: tuple[int, ...] = (4, 7)
-    first_scores: tuple[str, ...] = ("init_score",)
-    kind_parameters: tuple[str, ...] = ("boosting_type", "boosting", "boost")
-    changing: frozenset[str] = frozenset({"dart"})
-    names_of_rounds: frozenset[str] = frozenset({
+    polars_since = (4, 7)
+    first_scores = ("init_score",)
+    kind_parameters = ("boosting_type", "boosting", "boost")
+    changing = frozenset({"dart"})
+    names_of_rounds = frozenset({
         "n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees",
         "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter",
     })
-    unstopped: dict[str, Any] = {"early_stopping_round": 0}
-    taken: frozenset[str] = frozenset({
+    unstopped = {"early_stopping_round": 0}
+    taken = frozenset({
         "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight",
         "eval_metric", "early_stopping_rounds",
     })
-    continued = "init_model"
+    init_model_argument = "init_model"
 
     @property
-    def wants_whole_grades(self) -> bool:
-        """Whether the estimator's objective takes whole grades only, as a ranker's own does."""
+    def wants_whole_grades(self):
         if self.query_argument is None or self._takes_gains:
             return False
         return not callable(self._objective) and self._objective in OF_WHOLE_GRADES
 
-    @property
+    @cached_property
     def _parameters(self):
         return self.estimator.get_params(deep=False)
 
-    @property
+    @cached_property
     def _objective(self):
         """The objective of a ranker, by any of its names."""
-        parameters = self._parameters
-        given = (parameters[name] for name in OBJECTIVE_NAMES if parameters.get(name))
-        return next(given, "lambdarank")
+        named = filter(None, map(self._parameters.get, OBJECTIVE_NAMES))
+        return next(named, "lambdarank")
 
     @property
     def _takes_gains(self):
@@ -103,8 +100,7 @@ class Library(BoosterAdapter):
         is_lambdarank = not callable(self._objective) and self._objective == "lambdarank"
         return self.grades_are_gains and self.query_argument is not None and is_lambdarank
 
-    def check(self) -> None:
-        """Refuse settings of the estimator by which it would learn nothing, or something else."""
+    def check(self):
         if callable(self._objective) and _is_on(self._parameters, "bagging_by_query"):
             raise ValueError(NO_BAGGING)
         if self._takes_gains and self._parameters.get("label_gain") is not None:
@@ -114,12 +110,11 @@ class Library(BoosterAdapter):
             )
 
     @property
-    def for_fractions(self) -> str:
-        """What to do about fractional grades where whole ones are wanted."""
+    def for_fractions(self):
         gains = "set grades='gain', or " if self._objective == "lambdarank" else ""
         return gains + super().for_fractions
 
-    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+    def labelled(self, grades):
         """An unfitted copy of the estimator, and grades as codes, if it is told what these gain.
 
         LightGBM takes any number of levels, whose gains may be any numbers. Its own ndcg, which it
@@ -129,32 +124,28 @@ class Library(BoosterAdapter):
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
             model.set_params(label_gain=gains.tolist(), metric="None")
-        elif callable(self._objective) and self.query_argument and not self._names_a_metric:
-            model.set_params(metric="None")
+        elif callable(self._objective) and self.query_argument:
+            if all(self._parameters.get(name) is None for name in METRIC_NAMES):
+                model.set_params(metric="None")
         return model, grades
 
-    @property
-    def _names_a_metric(self):
-        return any(self._parameters.get(name) is not None for name in METRIC_NAMES)
-
-    def readable(self, X: Any) -> Any:
+    def readable(self, X):
         """`X` in a form that LightGBM reads: sparse matrices, but not SciPy's newer arrays."""
         return sparse.csr_matrix(X) if sparse.issparse(X) else super().readable(X)
 
-    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
+    def with_memory(self, fit_params, memory):
         """The arguments of fit, with a callback by which each data set is binned only once."""
-        given = fit_params.get(self.continued) is not None  # whose first scores need raw data
-        if given or "callbacks" not in self.fit_parameters:
+        if fit_params.get(self.init_model_argument) is not None:  # its first scores need raw data
+            return fit_params
+        if "callbacks" not in self.fit_parameters:
             return fit_params
         callbacks = [*(fit_params.get("callbacks") or ()), _KeptBins(memory)]
         return fit_params | {"callbacks": callbacks}
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
-    ) -> Any:
+    def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, shown and stopped by an exception of LightGBM's own."""
         def measure(y_true, y_pred):
-            _refuse_part("QueryRanker(early_stopping=True)", sys._getframe(1))
+            _calling_booster("QueryRanker(early_stopping=True)")
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
@@ -200,7 +191,7 @@ def _stop_of(progress):
     return stop
 
 
-ADAPTERS: list[type[BoosterAdapter]] = [Library]
+ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 
 # Binned data, kept -------------------------------------------------------------------------------
@@ -209,23 +200,25 @@ class _KeptBins:
     """A callback that looks the binned data of a training up in joblib's Memory.
 
     LightGBM's estimators make their Dataset themselves and let nobody give them one. But before a
-    training has it binned, it asks each callback when it wants to be called, and there it can be
-    told to read its bins from a file, as any Dataset can.
+    training has it binned, it asks each callback whether to call it before a round, and there the
+    Dataset can be told to read its bins from a file, as any Dataset can.
     """
 
     def __init__(self, memory):
         self._bin = memory.cache(_bin)
-
-    @property
-    def before_iteration(self):
-        """False; but by then the Dataset of the training that asks has its bins."""
-        dataset = _dataset_trained(sys._getframe(1))
-        if dataset is not None and _can_be_kept(dataset.params):
-            self._construct(dataset)
-        return False
+        self.before_iteration = _WhenAsked(self._find_bins)
 
     def __call__(self, env):
         """Nothing, after a round."""
+
+    def _find_bins(self):
+        from lightgbm import Dataset
+
+        dataset = library_locals("train_set", Dataset).get("train_set")
+        if dataset is None:
+            return
+        if all(dataset.params.get(name) in (None, 1, "", "cpu") for name in NOT_KEPT_WITH):
+            self._construct(dataset)
 
     def _construct(self, dataset):
         categories = dataset.categorical_feature
@@ -243,14 +236,15 @@ class _KeptBins:
         vars(dataset).update(known)
 
 
-def _dataset_trained(frame):
-    """The Dataset of the training that runs in this frame or above it, if there is one."""
-    while frame is not None:
-        dataset = frame.f_locals.get("train_set")
-        if _is_dataset(dataset):
-            return dataset
-        frame = frame.f_back
-    return None
+class _WhenAsked:
+    """An answer "no" that does some work first: LightGBM calls nothing before it bins."""
+
+    def __init__(self, work):
+        self._work = work
+
+    def __bool__(self):
+        self._work()
+        return False
 
 
 def _bin(data, feature_name, categorical_feature, params, version):
@@ -282,12 +276,9 @@ def _parameters_of_bins(dataset):
     }
 
 
-def _can_be_kept(params):
-    return all(params.get(name) in (None, 1, "", "cpu") for name in NOT_KEPT_WITH)
-
-
 # Measures as metrics -----------------------------------------------------------------------------
 
+@documented
 def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
     """Make a metric that LightGBM shows at each round and can stop early on.
 
@@ -296,14 +287,6 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 
     ``first_metric_only`` would pick those. Of several measures LightGBM stops on any that stalls,
     and keeps the best round of that one; ``lgb.early_stopping(…, first_metric_only=True)`` stops on
     the first of the list.
-
-    Parameters
-    ----------
-    measures : Measure, str, or list of these
-        What to compute; a list is computed from one sort of the predictions.
-    every : int, default=1
-        Compute at rounds 1, every + 1, 2 · every + 1, … and repeat the last values between. Each
-        training counts anew.
 
     Returns
     -------
@@ -315,11 +298,6 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 
         without query sizes, or one in which a measure is undefined for every query that has
         weight, whatever the measure's `undefined`; and a training on several machines (Dask,
         ``machines=``), of which each would show its own queries. (LightGBM's own metrics do.)
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a measure cannot be read or is given twice, or `every` is not a whole number ≥ 1.
 
     Notes
     -----
@@ -361,60 +339,29 @@ class _EvalMetric(BoostingMetric):
 
     factory = "eval_metric"
 
-    def __init__(self, measures, every=1):
-        super().__init__(measures, every)
-        self._trainings = WeakIdentityDict()  # by LightGBM's buffer of the predictions
-
     def __call__(self, y_true, y_pred, weight=None, group=None):
         """Values for (preds, dataset) or (y_true, y_pred, weight, group)."""
-        _refuse_part(repr(self), sys._getframe(1))
+        booster = _calling_booster(repr(self))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
-        training = self._training(preds, truth)
-        if training.n_rounds % self.every == 0:
-            when = f" at round {training.n_rounds + 1} of the training"
-            training.values = self.means(truth.judgments, preds, when)
-        training.n_rounds += 1
-        results = [
-            (measure.name, value, True)
-            for measure, value in zip(self.measures, training.values, strict=True)
-        ]
-        return results[0] if self._one else results
-
-    def _training(self, preds, truth):
-        """Find what is remembered of the training that hands in these predictions.
-
-        A Booster has one buffer of predictions for each of its data sets and fills it anew at
-        each round, so another buffer, or another truth, is another training.
-        """
-        training = self._trainings.get(preds)
-        if training is None or training.truth() is not truth:
-            training = _Training(weakref.ref(truth))
-            self._trainings.put(preds, training)
-        return training
+        n_rounds = 0 if booster is None else booster.current_iteration()
+        values = self.of_round(
+            booster, n_rounds, truth, lambda when: self.means(truth.judgments, preds, when)
+        )
+        return self.results(values, True)
 
 
-@dataclasses.dataclass
-class _Training:
-    truth: weakref.ref
-    n_rounds: int = 0
-    values: list = dataclasses.field(default_factory=list)
-
-
-def _refuse_part(what, frame):
-    """Raise if the Booster that evaluates, in this frame or above it, is one of several machines.
+def _calling_booster(what):
+    """The Booster that evaluates, None in a call by hand; refused if it is one of several machines.
 
     LightGBM hands a metric neither its Booster nor, in the scikit-learn forms, the parameters.
     """
     from lightgbm import Booster
 
-    while frame is not None:
-        caller = frame.f_locals.get("self")
-        if isinstance(caller, Booster):
-            # by set_network the number is not known
-            if caller._network and caller.params.get("num_machines", 2) > 1:
-                refuse_part(what, LATER)
-            return
-        frame = frame.f_back
+    booster = library_locals("self", Booster).get("self")
+    # by set_network the number is not known
+    if booster is not None and booster._network and booster.params.get("num_machines", 2) > 1:
+        refuse_part(what, LATER)
+    return booster
 
 
 class Rounds(NamedTuple):
@@ -438,6 +385,7 @@ class Rounds(NamedTuple):
     best_score: float
 
 
+@documented
 def evaluate_rounds(
     booster: Any,
     data: Any,
@@ -455,18 +403,12 @@ def evaluate_rounds(
     data : lightgbm.Dataset
         Validation data with their labels and groups, whose raw data are not freed: a Dataset that
         was not trained on, or made with ``free_raw_data=False``.
-    measures : Measure, str, or list of these, default="ndcng@10"
     every : int, default=10
         Measured are the rounds `every`, 2 · `every`, … and the last.
 
     Returns
     -------
     Rounds
-
-    Raises
-    ------
-    ValueError, TypeError
-        On bad input, as of `eval_metric`.
 
     Examples
     --------
@@ -499,12 +441,14 @@ def evaluate_rounds(
     preds, values = 0.0, []
     for before, upto in zip(np.append(0, rounds), rounds, strict=False):
         first = 0 if is_mean else before
-        own = {"start_iteration": first, "num_iteration": upto - first}
-        added = booster.predict(X, raw_score=True, **own)
+        added = booster.predict(
+            X, raw_score=True, start_iteration=first, num_iteration=upto - first
+        )
         preds = added if is_mean else preds + added
         values.append(metric.means(truth.judgments, preds, f" at round {upto}"))
-    by_measure = dict(zip([one.name for one in metric.measures], np.transpose(values), strict=True))
-    best = int(np.argmax(np.array(values)[:, 0]))
+    names = [measure.name for measure in metric.measures]
+    best = int(np.argmax([means[0] for means in values]))
+    by_measure = dict(zip(names, np.transpose(values), strict=True))
     return Rounds(rounds, by_measure, int(rounds[best]), float(values[best][0]))
 
 
@@ -516,13 +460,10 @@ def _truth_and_preds(y_true, y_pred, weight, group):
     truth = _checked_truth(
         dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight()
     )
-    if _untorn.get(dataset) is not truth:
+    if not truth.is_whole:
         _refuse_torn(dataset)
-        _untorn.put(dataset, truth)
+        truth.is_whole = True
     return truth, y_true
-
-
-_untorn = WeakIdentityDict()  # Datasets whose queries were found to be whole
 
 
 def _refuse_torn(dataset):
@@ -562,6 +503,7 @@ def _is_dataset(data):
 
 # Measures as objectives --------------------------------------------------------------------------
 
+@documented
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
 ) -> Callable:
@@ -572,19 +514,6 @@ def objective(
     levels, and a query may have any number of rows. It makes no better models than LightGBM's
     ``lambdarank`` where that can be used; see the guide.
 
-    Parameters
-    ----------
-    measure : Measure or str
-        NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
-    truncation : int, default=30
-        Of each pair of documents one has to be among so many first ranks, as
-        ``lambdarank_truncation_level`` has it; a few more than the cut-off.
-    sigmoid : float, default=1.0
-        How steep the probability of a wrong order is: 1 / (1 + exp(sigmoid · difference)).
-    norm : bool, default=True
-        Whether a pair counts less the further its scores are apart, and a query with large
-        gradients less, as ``lambdarank_norm`` has it.
-
     Returns
     -------
     callable
@@ -594,11 +523,6 @@ def objective(
         ``bagging_by_query``, which leaves a callable with no rows at all, and with the folds that
         ``lgb.cv`` makes for it, which tear queries apart (give it
         ``folds=GroupKFold(…)`` of scikit-learn).
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the measure cannot be read or is of another kind, or a parameter is out of range.
 
     Notes
     -----

@@ -1,22 +1,59 @@
-"""What the metrics of the boosting libraries share: their truth and refusals."""
+"""What the metrics of the boosting libraries share: their rounds, their truth and refusals."""
 
 from __future__ import annotations
 
+import inspect
 import weakref
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import whole_number
+from skgraded._input.docs import with_parameters
 from skgraded._kernels.sums import total
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores, score_queries
 
+PARAMETERS = """
+measure : Measure or str
+    NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
+measures : Measure, str, or list of these
+    What to compute; a list is computed from one sort of the predictions.
+every : int, default=1
+    Compute at rounds 1, every + 1, 2 · every + 1, … and repeat the last values between. Each
+    training counts anew.
+truncation : int, default=30
+    One document of each pair must be among this many first ranks, as with LightGBM's
+    ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``; a few more
+    than the cut-off.
+sigmoid : float, default=1.0
+    How steep the probability of a wrong order is: 1 / (1 + exp(sigmoid · difference)).
+norm : bool, default=True
+    Whether a pair counts less the further its scores are apart, and a query with large
+    gradients less, as with LightGBM's ``lambdarank_norm``.
+"""
+RAISES = """
+
+Raises
+------
+ValueError, TypeError
+    If a measure cannot be read, is given twice or cannot be used here, or if another argument is
+    out of range."""
+F = TypeVar("F", bound=Callable)
+
+
+def documented(function: F) -> F:
+    """Add what the docstrings of all libraries share: parameters that one omits, and errors."""
+    if function.__doc__ is not None:  # python -OO
+        names = inspect.signature(function).parameters
+        function.__doc__ = with_parameters(function.__doc__, names, PARAMETERS) + RAISES
+    return function
+
 
 class BoostingMetric:
-    """Measures that a boosting library calls at each round; a skin a library adds the call."""
+    """Measures that a boosting library calls at each round; its subclass adds the call."""
 
     factory: str  # the name of the function that makes it
     measures: list[Measure]
@@ -26,6 +63,8 @@ class BoostingMetric:
         self.measures = as_measures(measures)
         self.every = whole_number(every, "every", 1)
         self._one = isinstance(measures, (str, Measure))
+        # By Booster its first round that was measured, and the last values of each data set.
+        self._trainings: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
         measures = repr(self.measures[0].name if self._one else [m.name for m in self.measures])
@@ -35,6 +74,31 @@ class BoostingMetric:
     # of copies and pickles too: they start with nothing remembered
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.measures[0] if self._one else self.measures, self.every)
+
+    def of_round(
+        self, booster: Any, n_rounds: int, data: Any, compute: Callable[[str], list[float]]
+    ) -> list[float]:
+        """Compute the values of a training's round, or repeat the last that the data had.
+
+        Without a Booster, in a call by hand, each call computes.
+        """
+        if booster is None:
+            return compute("")
+        first_round, last_values = self._trainings.setdefault(
+            booster, (n_rounds, weakref.WeakKeyDictionary())
+        )
+        n_before = n_rounds - first_round
+        if n_before % self.every == 0 or data not in last_values:
+            last_values[data] = compute(f" at round {n_before + 1} of the training")
+        return last_values[data]
+
+    def results(self, values: list[float], *direction: bool) -> Any:
+        """The values as a library takes them: a tuple per measure, alone if there is one only."""
+        results = [
+            (measure.name, value, *direction)
+            for measure, value in zip(self.measures, values, strict=True)
+        ]
+        return results[0] if self._one else results
 
     def means(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> list[float]:
         """Mean of each measure over the queries; `when`, such as " at round 3", is for errors."""
@@ -49,13 +113,14 @@ class BoostingMetric:
 
         So that the mean of the queries of several workers can be had.
         """
-        found = self._scored(score_queries, judgments, preds, when)
+        all_values = self._scored(score_queries, judgments, preds, when)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
-        sums = np.zeros((3, len(found)))
-        for i, (measure, values) in enumerate(zip(self.measures, found, strict=True)):
-            own = np.where(np.isnan(values), 0.0, weights)
+        sums = np.zeros((3, len(all_values)))
+        for i, (measure, values) in enumerate(zip(self.measures, all_values, strict=True)):
+            counted = np.where(np.isnan(values), 0.0, weights)
             defined = ~measure.undefined_queries(judgments)
-            sums[:, i] = total(own * np.nan_to_num(values)), total(own), weights[defined].sum()
+            sums[:2, i] = total(counted * np.nan_to_num(values)), total(counted)
+            sums[2, i] = weights[defined].sum()
         return sums
 
     def _scored(self, score, judgments, preds, when):
@@ -85,6 +150,8 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 
 class Truth:
     """Judgments, and copies of the labels, groups and weights that they were laid out from."""
+
+    is_whole: bool = False  # once it is seen that no query lacks rows
 
     def __init__(self, given: tuple[Any, Any, Any]) -> None:
         labels, group, weight = given
@@ -123,20 +190,17 @@ _truths = WeakIdentityDict()  # shared by all metrics: several may watch one dat
 
 def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
     """Look up, or lay out, the truth of a data set, or of the labels that stand for one."""
-    given = (labels, group, weight)
+    columns = (labels, group, weight)
     truth = _truths.get(owner)
-    if truth is None or not truth.is_of(given):
-        truth = Truth(given)
+    if truth is None or not truth.is_of(columns):
+        truth = Truth(columns)
         _truths.put(owner, truth)
     return truth
 
 
 # Errors ------------------------------------------------------------------------------------------
 
-AFTERWARDS = "measure what the finished model predicts for all queries, by skgraded.evaluate"
-
-
-def refuse_part(what: str, instead: str = AFTERWARDS) -> NoReturn:
+def refuse_part(what: str, instead: str) -> NoReturn:
     """Raise in a training on several workers, each of which has the scores of its rows only."""
     raise ValueError(
         f"{what} would see the queries of one worker only, and show their mean as that of all: "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,59 +14,46 @@ from skgraded._kernels.sums import LINEAR, PAIR
 from skgraded._kernels.threads import run_chunks
 from skgraded.boosting.metric import check_shape, refuse_nan
 from skgraded.judgments import Judgments
-from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 
 TRAINABLE = "NDCG, NDCNG, AP, MuAP and GAP"
 
 
+@dataclass(frozen=True, repr=False)
 class Objective:
-    """A measure that a boosting library trains on; a skin a library adds the call.
+    """A measure that a boosting library trains on; its subclass adds the call.
 
     Of two documents, one of which is among the first `truncation`, the one with the higher grade
     is pushed up and the other down: by the measure's change if they were swapped, times the
     logistic probability of their wrong order.
     """
 
-    def __init__(
-        self,
-        measure: Measure | str,
-        *,
-        truncation: int = 30,
-        sigmoid: float = 1.0,
-        norm: bool = True,
-    ) -> None:
-        self.measure: Measure = as_measure(measure)
-        self.truncation: int = whole_number(truncation, "truncation", 1)
-        self.sigmoid: float = _check_sigmoid(sigmoid)
-        if not isinstance(norm, (bool, np.bool_)):
-            raise TypeError(f"norm must be True or False; got {norm!r}.")
-        self.norm: bool = bool(norm)
+    measure: Any
+    _: KW_ONLY
+    truncation: int = 30
+    sigmoid: float = 1.0
+    norm: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.norm, (bool, np.bool_)):
+            raise TypeError(f"norm must be True or False; got {self.norm!r}.")
+        vars(self).update(
+            measure=as_measure(self.measure),
+            truncation=whole_number(self.truncation, "truncation", 1),
+            sigmoid=_check_sigmoid(self.sigmoid), norm=bool(self.norm),
+        )
         _refuse_untrainable(self.measure)
 
-    @property
-    def _settings(self):
-        return {"truncation": self.truncation, "sigmoid": self.sigmoid, "norm": self.norm}
-
     def __repr__(self) -> str:
-        default = {"truncation": 30, "sigmoid": 1.0, "norm": True}
-        given = [f", {name}={value}" for name, value in self._settings.items()
-                 if value != default[name]]
-        return f"objective({self.measure.name!r}{''.join(given)})"
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return (self.measure, self._settings) == (other.measure, other._settings)
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.measure, *self._settings.values()))
+        settings = [field for field in fields(self) if getattr(self, field.name) != field.default]
+        shown = [f", {field.name}={getattr(self, field.name)}" for field in settings[1:]]
+        return f"objective({self.measure.name!r}{''.join(shown)})"
 
     def gradients(self, judgments: Judgments, preds: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """First and second derivatives by row, 32-bit floats, times the weights of the queries."""
         check_shape(preds, judgments)
         scores = np.ascontiguousarray(preds, dtype=float)
-        order, codes = judgments.remember("swaps", lambda: _shuffled(judgments), lambda kept: True)
+        order, codes = judgments.remember("swaps", lambda: _shuffled(judgments))
         plan = self.measure.plan(judgments)
         gradients = np.empty(judgments.n_rows, dtype=np.float32)
         hessians = np.empty_like(gradients)

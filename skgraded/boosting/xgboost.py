@@ -5,8 +5,6 @@ Its rankers take the query of each row, sorted, and a weight a query.
 
 from __future__ import annotations
 
-import sys
-import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,16 +12,16 @@ import numpy as np
 import xgboost as xgb
 
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
+from skgraded.boosting.frames import library_locals
+from skgraded.boosting.metric import BoostingMetric, documented, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
-from skgraded.boosting.rows import WEIGHT, Rows
+from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import MEASURES, Measure
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
 # XGBoost's own that are the better the higher, as EarlyStopping of XGBoost has them.
 HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
-STOPPED = "QueryRanker(early_stopping=True)"
 NOT_FOR_SKLEARN = (
     "{metric} is for xgb.train and xgb.cv, which hand it a DMatrix with its queries. As "
     "eval_metric of an XGBRanker it would be called query by query and averaged by the size of "
@@ -34,26 +32,25 @@ NOT_FOR_SKLEARN = (
 
 # XGBoost in QueryRanker --------------------------------------------------------------------------
 
-class Library(BoosterAdapter):
+class _Library(BoosterAdapter):
     """XGBRanker, XGBRegressor and what is made after them."""
 
     package = "xgboost"
     model = "XGBModel"
     library = "XGBoost"
-    polars_since: tuple[int, ...] = (3, 0)
-    first_scores: tuple[str, ...] = ("base_margin",)
-    kind_parameters: tuple[str, ...] = ("booster",)
-    changing: frozenset[str] = frozenset({"dart", "gblinear"})
-    unstopped: dict[str, Any] = {"early_stopping_rounds": None}
-    taken: frozenset[str] = frozenset({
+    polars_since = (3, 0)
+    first_scores = ("base_margin",)
+    kind_parameters = ("booster",)
+    changing = frozenset({"dart", "gblinear"})
+    unstopped = {"early_stopping_rounds": None}
+    taken = frozenset({
         "eval_set", "eval_group", "eval_metric", "sample_weight_eval_set", "base_margin_eval_set",
         "early_stopping_rounds",
     })
-    continued = "xgb_model"
+    init_model_argument = "xgb_model"
 
     @property
-    def wants_whole_grades(self) -> bool:
-        """Whether the estimator's objective takes whole grades only, as a ranker's own does."""
+    def wants_whole_grades(self):
         if self.query_argument is None:
             return False
         parameters = self.estimator.get_params(deep=False)
@@ -61,44 +58,43 @@ class Library(BoosterAdapter):
         return parameters["objective"] == "rank:ndcg" and exponential
 
     @property
-    def for_fractions(self) -> str:
-        """What to do about fractional grades where whole ones are wanted."""
+    def for_fractions(self):
         of_objective = "ndcg_exp_gain=False, or objective='rank:pairwise'"
         return f"set grades='gain', {of_objective}, or wrap a regressor"
 
-    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
-        """An unfitted copy of the estimator, told if labels are gains, and the grades."""
+    def labelled(self, grades):
         model = self.copy()
         if self.grades_are_gains and self.query_argument:
             model.set_params(ndcg_exp_gain=False)
         return model, grades
 
-    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        """The arguments of fit, beside X and y, that `rows` stand for."""
+    def fit_arguments(self, rows):
         arguments = super().fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             arguments[WEIGHT] = rows.query_weights
         return arguments
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
-    ) -> Any:
+    def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, shown and stopped by a callback.
 
         XGBoost would average a callable metric of a ranker by the size of the queries.
         """
-        _refuse_part(STOPPED)
+        if xgb.collective.get_world_size() > 1:
+            refuse_part(
+                "QueryRanker(early_stopping=True)", "stop on skgraded.xgboost.custom_metric and "
+                "EarlyStopping in xgboost's train, which count the queries of all workers",
+            )
         model, labels = self.labelled(training.grades)
         data = xgb.DMatrix(
             validation.X, base_margin=validation.by_row.get("base_margin"), missing=model.missing,
             nthread=model.n_jobs, feature_types=model.feature_types,
             enable_categorical=model.enable_categorical,
         )
-        own = {"callbacks": model.callbacks, "early_stopping_rounds": model.early_stopping_rounds}
+        settings = {name: getattr(model, name) for name in ("callbacks", "early_stopping_rounds")}
         callbacks = [_Stop(progress, data), *(model.callbacks or ())]
         model.set_params(callbacks=callbacks, early_stopping_rounds=None)
         model.fit(training.X, labels, **fit_params | self.fit_arguments(training))
-        vars(model).update(own)  # set_params would hand all to the trained booster
+        vars(model).update(settings)  # set_params would hand all to the trained booster
         booster = model.get_booster()
         # Once a callback has stopped it, the next are not called; up to 2.1 they have no order.
         if progress.n_rounds < booster.num_boosted_rounds():
@@ -120,25 +116,18 @@ class _Stop(xgb.callback.TrainingCallback):
         return self._progress.is_over
 
 
-ADAPTERS: list[type[BoosterAdapter]] = [Library]
+ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
 
+@documented
 def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
     """Make a metric that XGBoost shows at each round.
 
     Give it to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``, and stop on it by the
     `EarlyStopping` of this module: XGBoost's own goes by the name of the metric and would
     minimise it.
-
-    Parameters
-    ----------
-    measures : Measure, str, or list of these
-        What to compute; a list is computed from one sort of the predictions.
-    every : int, default=1
-        Compute at rounds 1, every + 1, 2 · every + 1, … and repeat the last values between. Each
-        training counts anew.
 
     Returns
     -------
@@ -154,11 +143,6 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
         query at a time, averages the values by query *size* and counts 1 for a query of one
         document. That goes for a measure in this place too, so use neither:
         ``QueryRanker(XGBRanker(), early_stopping=True)`` stops on the mean over queries.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a measure cannot be read or is given twice, or `every` is not a whole number ≥ 1.
 
     Notes
     -----
@@ -196,10 +180,6 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
 class _CustomMetric(BoostingMetric):
     factory = "custom_metric"
 
-    def __init__(self, measures, every=1):
-        super().__init__(measures, every)
-        self._trainings: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by Booster
-
     @property
     def __name__(self):
         # Only XGBoost's scikit-learn forms ask for it; XGBRanker does where each query has one
@@ -210,33 +190,19 @@ class _CustomMetric(BoostingMetric):
         """Values for (preds, dmatrix)."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
-        booster = _calling_booster(sys._getframe(1))
+        booster = library_locals("self", xgb.Booster).get("self")
+        n_rounds = 0 if booster is None else booster.num_boosted_rounds()
         if xgb.collective.get_world_size() > 1:
-            values = self._of_round(
-                booster, dmatrix, lambda when: self._means_of_workers(dmatrix, preds, when)
+            values = self.of_round(
+                booster, n_rounds, dmatrix,
+                lambda when: self._means_of_workers(dmatrix, preds, when),
             )
         else:
             truth = _truth(dmatrix)
-            values = self._of_round(
-                booster, truth, lambda when: self.means(truth.judgments, preds, when)
+            values = self.of_round(
+                booster, n_rounds, truth, lambda when: self.means(truth.judgments, preds, when)
             )
-        results = [
-            (measure.name, value) for measure, value in zip(self.measures, values, strict=True)
-        ]
-        return results[0] if self._one else results
-
-    def _of_round(self, booster, data, compute):
-        """What is computed at this round of the training, or was computed last for the data."""
-        if booster is None:
-            return compute("")
-        n_rounds = booster.num_boosted_rounds()
-        first_round, last_values = self._trainings.setdefault(
-            booster, (n_rounds, weakref.WeakKeyDictionary())
-        )
-        n_round = n_rounds - first_round
-        if n_round % self.every == 0 or data not in last_values:
-            last_values[data] = compute(f" at round {n_round + 1} of the training")
-        return last_values[data]
+        return self.results(values)
 
     def _means_of_workers(self, dmatrix, preds, when):
         """Means over the queries of all workers, each of which has to come here.
@@ -257,24 +223,6 @@ class _CustomMetric(BoostingMetric):
         if n_errors:
             raise ValueError(f"{self} failed on {n_errors:.0f} of the workers, which says why.")
         return self.means_of_sums(np.reshape(sums_of_all, sums.shape))
-
-
-def _refuse_part(what):
-    if xgb.collective.get_world_size() > 1:
-        refuse_part(
-            what, "stop on skgraded.xgboost.custom_metric and EarlyStopping in xgboost's train, "
-            "which count the queries of all workers"
-        )
-
-
-def _calling_booster(frame):
-    """Find the Booster in whose `eval_set` a metric is called, None if it is called by hand.
-
-    XGBoost hands a metric neither its training nor the round, and the same DMatrix may be in the
-    next training. Where this finds nothing each call computes, so no value can be stale.
-    """
-    caller = frame.f_locals.get("self")
-    return caller if isinstance(caller, xgb.Booster) else None
 
 
 def _truth(dmatrix):
@@ -374,6 +322,7 @@ def _is_better_high(metric):
 
 # Measures as objectives --------------------------------------------------------------------------
 
+@documented
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
 ) -> Callable:
@@ -382,30 +331,12 @@ def objective(
     Give it to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``. XGBRanker takes no callable. Grades may be
     any numbers ≥ 0.
 
-    Parameters
-    ----------
-    measure : Measure or str
-        NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
-    truncation : int, default=30
-        Of each pair of documents one has to be among so many first ranks, as XGBoost's
-        ``lambdarank_num_pair_per_sample`` has it.
-    sigmoid : float, default=1.0
-        How steep the probability of a wrong order is: 1 / (1 + exp(sigmoid · difference)).
-    norm : bool, default=True
-        Whether a pair counts less the further its scores are apart, and a query with large
-        gradients less.
-
     Returns
     -------
     callable
         Called by XGBoost as ``objective(preds, dmatrix)``, it returns gradients and hessians. It
         raises a ValueError for a DMatrix without queries and for predictions that are not finite,
         and a TypeError in an estimator of XGBoost.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the measure cannot be read or is of another kind, or a parameter is out of range.
 
     Notes
     -----

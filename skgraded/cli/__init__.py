@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Sequence
 
 from skgraded import __version__
-from skgraded._input.interrupts import raising
 from skgraded._input.words import plain_list, printable
 from skgraded._input.writing import write_text
 from skgraded.cli import _printing
@@ -68,8 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
             text = _report(args, notes.append)
-        with raising():  # so that nothing half-written is left
-            _write(text, args)
+        _write(text, args)
     except BrokenPipeError:  # the reader has seen enough
         _drop_output()
         return 0

@@ -10,7 +10,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -51,42 +51,22 @@ def check_undefined(value: Any) -> float:
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
-def called(function: Any, name: str, arguments: np.ndarray, above_0: bool = False) -> np.ndarray:
+def call_checked(
+    function: Any, name: str, arguments: np.ndarray, above_0: bool = False
+) -> np.ndarray:
     """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
-    given = function(arguments.copy())
+    result = function(arguments.copy())
     try:
-        values = np.ascontiguousarray(given, dtype=float)
-        good = np.shape(given) == arguments.shape and np.isfinite(values).all()
+        values = np.array(result, dtype=float, order="C")  # the function may reuse its array
+        good = np.shape(result) == arguments.shape and np.isfinite(values).all()
     except (TypeError, ValueError):
         good = False
     if not good or values.min() < 0 or (above_0 and values.min() == 0):
         raise ValueError(
             f"{name} must give a finite number {'>' if above_0 else '≥'} 0 for each element of "
-            f"its argument; for {arguments!r} it gave {given!r}."
+            f"its argument; for {arguments!r} it gave {result!r}."
         )
     return values
-
-
-class Watched:
-    """A user's function, with what it was given and what it gave."""
-
-    def __init__(self, function: Function) -> None:
-        self._function = function
-        self._calls: list = []
-
-    def __call__(self, arguments: np.ndarray) -> ArrayLike:
-        """What the function gives."""
-        before = arguments.copy()  # the function may change what it is given
-        given = self._function(arguments)
-        self._calls.append((before, np.array(given)))
-        return given
-
-    def is_as_before(self) -> bool:
-        """Whether it still gives the same for the same."""
-        return all(
-            np.array_equal(self._function(arguments.copy()), given)
-            for arguments, given in self._calls
-        )
 
 
 GAINS = ("exp2", "linear")
@@ -197,12 +177,7 @@ class Measure:
         qid: Any = None,
         group: ArrayLike | None = None,
     ) -> np.ndarray:
-        """Value of each query, in order of first appearance.
-
-        Parameters
-        ----------
-        y_true, y_score, qid, group
-            As for a call.
+        """Value of each query, in order of first appearance; parameters as for a call.
 
         Returns
         -------
@@ -214,12 +189,7 @@ class Measure:
     def n_undefined(
         self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
     ) -> int:
-        """How many queries have no value of their own and get `undefined` instead.
-
-        Parameters
-        ----------
-        y_true, qid, group
-            As for a call.
+        """How many queries have no value and get `undefined` instead; parameters as for a call.
 
         Returns
         -------
@@ -231,31 +201,18 @@ class Measure:
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
-        undefined = self._kept("_undefined", judgments)
+        undefined = self.once("_undefined", judgments)
         undefined.flags.writeable = False
         return undefined
 
     def plan(self, judgments: Judgments) -> Any:
         """Lay out what the kernel has to sum for this measure over these Judgments, once."""
         self._refuse_unknown(judgments)
-        return self._kept("_plan", judgments)
+        return self.once("_plan", judgments)
 
-    def _kept(self, method, judgments):
-        """What a method gives, or gave before if the user's functions still give the same."""
-        def compute():
-            parameters = self._parameters
-            functions = {name: Watched(f) for name, f in parameters.items() if callable(f)}
-            if not functions:
-                return getattr(self, method)(judgments), []
-            watched = object.__new__(type(self))
-            watched.__setstate__(parameters | functions)
-            return getattr(watched, method)(judgments), list(functions.values())
-
-        result, _ = judgments.remember(
-            (method, *self._key), compute,
-            lambda kept: all(function.is_as_before() for function in kept[1]),
-        )
-        return result
+    def once(self, method: str, judgments: Judgments) -> Any:
+        """Return what a method computes from these Judgments, computed at the first call only."""
+        return judgments.remember((method, self), lambda: getattr(self, method)(judgments))
 
     def _plan(self, judgments):
         return None
@@ -278,10 +235,11 @@ class Measure:
     def _parameters(self):
         return {name: getattr(self, name) for name in fields_of(self)}
 
-    @property
+    @cached_property
     def _key(self):
-        """What tells two measures' plans apart; unlike the text, it tells two lambdas apart."""
-        return (type(self), *self._parameters.values())
+        """What equal measures have in common: callables are compared by identity."""
+        values = self._parameters.values()
+        return (type(self), *(id(value) if callable(value) else value for value in values))
 
     @property
     def name(self) -> str:
@@ -302,10 +260,10 @@ class Measure:
         return self.name
 
     def __eq__(self, other: object) -> bool:
-        return self.name == other.name if isinstance(other, Measure) else NotImplemented
+        return self._key == other._key if isinstance(other, Measure) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self._key)
 
     def __copy__(self) -> Self:
         return self
@@ -353,7 +311,7 @@ class Ranked(Measure):
 MEASURES: dict[str, type[Measure]] = {}  # by name, in the order in which they are defined
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}  # names that stand for parameters too
 
-# What `measure` writes into a docstring for a parameter that the class says nothing of itself.
+# What `measure` writes into a docstring for a parameter that the class itself does not describe.
 PARAMETERS = """
 k : int, optional
     The cut-off; None: all ranks, down to the last document that was retrieved.
@@ -362,6 +320,11 @@ ties : {"average", "ordinal", "best", "worst"}, default="average"
     order of rows, or the order that is best or worst for the grades.
 threshold : float, optional
     The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
+gain : {"linear", "exp2"} or callable, default="linear"
+    The grade r itself, or 2^r - 1, or a function of an array of grades, which must not fall as
+    grades rise and must give 0 for 0.
+max_grade : float, optional
+    r_max: None is the query's own top grade; a number is the top of the data set's scale.
 undefined : {0.0, 1.0, nan}, default=0.0
     The value of a query that has none; nan leaves it out of the mean.
 """
@@ -386,12 +349,13 @@ def measure(
     ValueError
         If another file has a measure of this name.
     """
+    standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
+
     def register(cls):
         cls = shared_fields(cls)
         if cls.__doc__ is not None:  # python -OO
             cls.__doc__ = with_parameters(cls.__doc__, fields_of(cls), PARAMETERS)
         if _is_new(cls):
-            standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
             MEASURES[cls.__name__] = cls
             ALIASES.update((alias, (cls, meant)) for alias, meant in standing_for.items())
         # what `import *` takes from the module, and so the names in skgraded
@@ -406,7 +370,8 @@ def _is_new(cls):
     known = MEASURES.get(cls.__name__, cls).__module__
     if known == cls.__module__:  # or a module that is loaded again
         return True
-    files = {getattr(sys.modules.get(one), "__file__", one) for one in (known, cls.__module__)}
+    modules = (known, cls.__module__)
+    files = {getattr(sys.modules.get(module), "__file__", module) for module in modules}
     if len(files) > 1:
         raise ValueError(f"There is a measure {cls.__name__} in {known} already: choose a name.")
     return False
@@ -421,19 +386,17 @@ def score_queries(
     plans = [measure.plan(judgments) for measure in measures]
     scores = score_column(y_score, judgments.n_rows)
     sums = sum_plans([plan for plan in plans if plan is not None], judgments, scores)
-    rows = iter(sums)
-    found = [
-        measure.values(judgments, scores) if plan is None else next(rows)
-        for measure, plan in zip(measures, plans, strict=True)
-    ]
-    for measure, plan, values in zip(measures, plans, found, strict=True):
+    rows, all_values = iter(sums), []
+    for measure, plan in zip(measures, plans, strict=True):
+        values = measure.values(judgments, scores) if plan is None else next(rows)
+        all_values.append(values)
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
         # Every measure ends at 1: what is as near to it as its sums are rounded is 1.
         values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
-    return found
+    return all_values
 
 
 def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from skgraded._input.columns import number, one_of
 from skgraded._kernels.sums import ABOVE, TAU, Plan
 from skgraded.judgments import Judgments
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Function, Measure, called
+from skgraded.measures.base import TIES, Function, Measure, call_checked
 
 CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
 
@@ -27,7 +27,7 @@ def rank_weights(discount: str | Function, ranks: np.ndarray) -> np.ndarray:
     if discount == "exp2":
         with np.errstate(under="ignore"):
             return np.exp2(-ranks)  # 2^R itself would overflow
-    divisors = called(discount, "discount", ranks, above_0=True)
+    divisors = call_checked(discount, "discount", ranks, above_0=True)
     return divisors.min() / divisors
 
 
@@ -156,8 +156,8 @@ class _ByScipy(_Correlation):
             # as ranks: SciPy 1.11 takes the sum of inf and -inf for a missing value
             ranks = np.unique(scores[rows], return_inverse=True)[1]
             if ranks.max() > 0:  # else 0: constant scores say nothing
-                own = np.lexsort((ranks, grades[rows]))  # sums of one order have the same bits
-                out[query] = correlation(grades[rows][own], ranks[own]).statistic
+                by_rank = np.lexsort((ranks, grades[rows]))  # sums of one order have the same bits
+                out[query] = correlation(grades[rows][by_rank], ranks[by_rank]).statistic
         return out
 
 

@@ -12,37 +12,26 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import check_scores, column, whole_number
 from skgraded.judgments import Judgments, check_judgments
-from skgraded.measures.base import Measure, Ranked, fields_of, mean_over_queries, score_queries
+from skgraded.measures.base import Measure, Ranked, mean_over_queries, score_queries
 from skgraded.measures.precision import AP, MuAP
 from skgraded.measures.texts import as_measures
 
-DEEPEST = 100  # cut-off that is taken unasked
+DEEPEST = 100  # the last cut-off by default
 TABLE_SIZE = 30_000_000  # memory only: numbers that the plans of one call may hold, 240 MB
 
 
 class ThresholdCurve(NamedTuple):
-    """What `threshold_curve` gives: the curve's steps, each up to its threshold.
+    """Steps of a `threshold_curve`, each up to its threshold."""
 
-    Attributes
-    ----------
-    thresholds, average_precision : ndarray of shape (n_thresholds,)
-    """
-
-    thresholds: np.ndarray
-    average_precision: np.ndarray
+    thresholds: np.ndarray  # (n_thresholds,)
+    average_precision: np.ndarray  # (n_thresholds,)
 
 
 class CutoffCurve(NamedTuple):
-    """What `cutoff_curve` gives.
+    """Points of a `cutoff_curve`."""
 
-    Attributes
-    ----------
-    cutoffs : ndarray of shape (n_cutoffs,) of int
-    values : ndarray of shape (n_measures, n_cutoffs)
-    """
-
-    cutoffs: np.ndarray
-    values: np.ndarray
+    cutoffs: np.ndarray  # (n_cutoffs,) of int
+    values: np.ndarray  # (n_measures, n_cutoffs)
 
 
 def threshold_curve(
@@ -97,9 +86,9 @@ def threshold_curve(
     >>> t, ap.round(3)
     (array([1., 2., 3., 4.]), array([0.78 , 0.483, 0.403, 0.125]))
     """
-    own = MuAP(ties=ties, undefined=undefined)
+    measure = MuAP(ties=ties, undefined=undefined)
     judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-    own.plan(judgments)  # refuses grades that are not known
+    measure.plan(judgments)  # refuses grades that are not known
     if not relative and judgments.levels.max() <= 0:
         raise ValueError(
             "y_true has no grade above 0, so there is no threshold: relative=True gives the value "
@@ -107,7 +96,7 @@ def threshold_curve(
         )
     scores = check_scores(y_score, judgments.n_rows)
     steps = _Steps(judgments, relative)
-    values = steps.mean(steps.average_precision(scores, own.ties), own.undefined)
+    values = steps.mean(steps.average_precision(scores, measure.ties), measure.undefined)
     return ThresholdCurve(steps.thresholds, values)
 
 
@@ -254,26 +243,19 @@ def without_cutoff(
     measures: str | Measure | Iterable[str | Measure], ties: str | None = None
 ) -> list[Ranked]:
     """Measures without a cut-off, checked to have none and to know one; with a tie rule, if any."""
-    return [_without_cutoff(measure, ties) for measure in as_measures(measures)]
-
-
-def _without_cutoff(measure, ties):
-    parameters = fields_of(measure)
-    if "k" not in parameters:
-        raise ValueError(f"{measure} has no cut-off k, so there is no curve over it.")
-    if measure.k is not None:
-        raise ValueError(f"Give {measure} without its cut-off: the curve is over all of them.")
-    if ties is None:
-        return measure
-    if "ties" not in parameters:
-        raise ValueError(f"{measure} has no ties: leave out ties={ties!r}.")
-    return dataclasses.replace(measure, ties=ties)
+    uncut: list = as_measures(measures)
+    for measure in uncut:
+        if not isinstance(measure, Ranked):
+            raise ValueError(f"{measure} has no cut-off k, so there is no curve over it.")
+        if measure.k is not None:
+            raise ValueError(f"Give {measure} without its cut-off: the curve is over all of them.")
+    return uncut if ties is None else [dataclasses.replace(m, ties=ties) for m in uncut]
 
 
 def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:
     """Whole cut-offs that ascend from 1 or above, (n_cutoffs,) of int."""
-    given = column(cutoffs, "cutoffs")
-    whole = np.array([whole_number(n, "cutoffs", 1) for n in given.tolist()])
+    numbers = column(cutoffs, "cutoffs").tolist()
+    whole = np.array([whole_number(n, "cutoffs", 1) for n in numbers])
     if (np.diff(whole) <= 0).any():
         raise ValueError(f"cutoffs must ascend; got {whole.tolist()}.")
     return whole

@@ -10,7 +10,7 @@ import numpy as np
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Function, Ranked, called, shared_fields
+from skgraded.measures.base import TIES, Function, Ranked, call_checked, shared_fields
 from skgraded.measures.grades import (
     SMALL,
     divisors,
@@ -28,7 +28,7 @@ def _discounts(discount, depth):
         return np.reciprocal(np.log2(ranks + 1))
     if discount == "letor":
         return np.reciprocal(np.log2(np.maximum(ranks, 2)))
-    values = called(discount, "discount", ranks)
+    values = call_checked(discount, "discount", ranks)
     # An ideal list is ordered by grade only if discounts do not rise.
     if values[0] == 0 or (np.diff(values) > 0).any():
         raise ValueError(
@@ -52,7 +52,7 @@ class _CumulatedGain(Ranked):
         return judgments.levels
 
     def _gains(self, judgments):
-        return relative_gains(self.gain, self._gained_grades(judgments), judgments)
+        return relative_gains(self, self._gained_grades(judgments), judgments)
 
     def _plan(self, judgments):
         ties = TIES[self.ties]
@@ -73,7 +73,7 @@ class _CumulatedGain(Ranked):
     def _undefined(self, judgments):
         if not callable(self.gain):  # without a look at the levels
             return judgments.top_grades <= 0
-        return without_gain(self.gain, self._gained_grades(judgments), judgments)
+        return without_gain(self, self._gained_grades(judgments), judgments)
 
 
 @base.measure(aliases={"mean_ndcg": {"k": "mean"}})
@@ -157,8 +157,8 @@ class NDCNG(_CumulatedGain):
                 "the top of the data set's scale."
             )
         # Gains of so small grades are as good as linear, so that only ratios count.
-        own = SMALL * normalized_levels(judgments, None)
-        return np.where(judgments.by_level(small), own, normalized)
+        relative = SMALL * normalized_levels(judgments, None)
+        return np.where(judgments.by_level(small), relative, normalized)
 
     def _undefined(self, judgments):
         if self.max_grade is not None:

@@ -17,7 +17,7 @@ from skgraded.measures.grades import (
     refuse_grades_above,
     relative_gains,
     relevant_levels,
-    share,
+    relevant_weights,
     top_gains,
     without_gain,
 )
@@ -69,7 +69,7 @@ class AP(_Thresholded):
     def _plan(self, judgments):
         relevant = relevant_levels(judgments, self.threshold)
         depth = self._depth(judgments)
-        weights = share(relevant, judgments, np.minimum(n_relevant(judgments, relevant), depth))
+        weights = relevant_weights(judgments, relevant, depth)
         # With t = 0 every document is relevant and P@p is 1.
         kind = LINEAR if self.threshold == 0 else PAIR
         return Plan(kind, weights, TIES[self.ties], depth)
@@ -144,14 +144,14 @@ class GAP(Graded):
 
     def _plan(self, judgments):
         depth = self._depth(judgments)
-        gains = relative_gains(self.gain, judgments.levels, judgments)
-        refuse_gain_of_0(self, gains, judgments)
+        refuse_gain_of_0(self, judgments)
+        gains = relative_gains(self, judgments.levels, judgments)
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, np.ones(depth))
         gains /= judgments.by_level(divisors(ideal))
         return Plan(PAIR, gains, TIES[self.ties], depth)
 
     def _undefined(self, judgments):
-        return without_gain(self.gain, judgments.levels, judgments)
+        return without_gain(self, judgments.levels, judgments)
 
 
 @base.measure(aliases=("q",))
@@ -169,9 +169,6 @@ class QMeasure(Graded):
     beta : float, default=1
         β ≥ 0: how much gains count beside relevant documents; the larger, the more does a document
         of high grade in front make up for.
-    gain : {"linear", "exp2"} or callable, default="linear"
-        r, or 2^r - 1, or a function of an array of grades, which must not fall as grades rise and
-        gives 0 for 0.
 
     Examples
     --------
@@ -190,10 +187,10 @@ class QMeasure(Graded):
     def _plan(self, judgments):
         depth = self._depth(judgments)
         relevant = relevant_levels(judgments, None)
-        gains = relative_gains(self.gain, judgments.levels, judgments)
-        refuse_gain_of_0(self, gains, judgments)
+        refuse_gain_of_0(self, judgments)
+        gains = relative_gains(self, judgments.levels, judgments)
         # Numerator and denominator are divided by 1 + β · top gain, so that none overflows.
-        tops = top_gains(self.gain, judgments)
+        tops = top_gains(self, judgments)
         tops = self.beta * tops if self.beta else np.zeros_like(tops)  # an infinite gain times 0
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.where(np.isinf(tops), 1.0, np.minimum(tops, 1e300) * of_count)
@@ -256,7 +253,7 @@ class Recall(_Thresholded):
 
     def _plan(self, judgments):
         relevant = relevant_levels(judgments, self.threshold)
-        values = share(relevant, judgments, n_relevant(judgments, relevant))
+        values = relevant_weights(judgments, relevant, judgments.max_size)
         return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))
 
 
@@ -294,11 +291,6 @@ class GeneralizedPrecision(Graded):
     gP@k = Σ_{i≤k} (r_i / r_max) / k, r_i the grade at rank i. It divides by k even when fewer
     documents were retrieved; without k by the number retrieved. With one grade > 0 it is
     precision. A query with no grade > 0 has no gP.
-
-    Parameters
-    ----------
-    max_grade : float, optional
-        r_max: None is the query's own top grade; a number is the top of the data set's scale.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def _add(parameters, more, text):
 
 def _class_named(name):
     """The class with this name or alias, and the parameters that the alias stands for."""
-    known: dict = {_plain(one): (cls, {}) for one, cls in MEASURES.items()}
+    known: dict = {_plain(name): (cls, {}) for name, cls in MEASURES.items()}
     known |= {_plain(alias): standing_for for alias, standing_for in ALIASES.items()}
     plain = _plain(name)
     if plain in known:
@@ -141,11 +141,11 @@ def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measu
         raise TypeError(
             f"measures must be a measure, its text, or a list of them; got {measures!r}."
         )
-    found = [measure(m) for m in measures]
-    if not found:
+    parsed = [measure(m) for m in measures]
+    if not parsed:
         raise ValueError("measures is empty: give at least one, such as 'ndcng@10'.")
-    names = [m.name for m in found]
+    names = [m.name for m in parsed]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"measures has {name} twice.")
-    return found
+    return parsed

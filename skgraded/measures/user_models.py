@@ -11,7 +11,7 @@ from skgraded.measures.grades import (
     divisors,
     normalized_levels,
     refuse_grades_above,
-    relative_gains,
+    relative_exp2_gains,
 )
 from skgraded.measures.precision import Graded
 
@@ -88,7 +88,7 @@ class NERR(Graded):
     def _plan(self, judgments):
         # Where hardly anybody stops only the ratios count: no stop at a top grade is too small.
         tops = _stops(judgments, self.max_grade)[judgments.level_starts[1:] - 1]
-        stops = relative_gains("exp2", judgments.levels, judgments)
+        stops = relative_exp2_gains(judgments.levels, judgments)
         stops *= judgments.by_level(np.maximum(tops, 1e-18))
         depth = self._depth(judgments)
         ideal = Plan(CASCADE, stops, TIES["ordinal"], depth)
@@ -111,8 +111,6 @@ class RBP(Graded):
     ----------
     persistence : float, default=0.8
         φ, from 0 to below 1; the paper takes 0.5, 0.8 and 0.95 for impatient to patient users.
-    max_grade : float, optional
-        r_max: None is the query's own top grade; a number is the top of the data set's scale.
 
     Examples
     --------

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from functools import partial
 
@@ -157,43 +156,41 @@ def test_a_closed_standard_error_leaves_standard_output_alone_and_a_full_one_is_
 # Interrupts --------------------------------------------------------------------------------------
 
 BEGIN = """
-import os, signal, sys, threading
+import os, signal, sys, threading, time
 def interrupt():
-    while "skgraded" not in sys.modules or MODULE not in sys.modules:
+    while "skgraded.cli" not in sys.modules or MODULE not in sys.modules:
         pass
+    time.sleep(SECONDS)
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt, daemon=True).start()
 """
 
 
-@pytest.mark.parametrize("module", ["numpy", "skgraded.measures", "pandas"])
-def test_an_interrupt_during_the_imports_is_quiet(files, module):
-    (files / "sitecustomize.py").write_text(BEGIN.replace("MODULE", repr(module)))
-    done = shell("PYTHONPATH=.:$PYTHONPATH exec SKGRADED evaluate qrels run > out")
-    assert done.returncode == -signal.SIGINT and done.stderr == ""
-    assert (files / "out").read_text() == ""
+def interrupted(files, module, seconds):
+    """The command, interrupted so long after a module begins to be imported."""
+    begin = BEGIN.replace("MODULE", repr(module)).replace("SECONDS", repr(seconds))
+    (files / "sitecustomize.py").write_text(begin)
+    return shell("PYTHONPATH=.:$PYTHONPATH exec SKGRADED evaluate qrels long --quiet > out")
 
 
-def test_interrupts_at_random_moments_are_quiet(files):
+def test_an_interrupt_is_quiet(files):
     with open(files / "long", "w") as file:
         file.writelines(f"q1 Q0 d{i} 1 {i} s\n" for i in range(300_000))
+    done = interrupted(files, "pandas", 0)
+    assert (done.returncode, done.stderr, (files / "out").read_text()) == (130, "", "")
     rng = random.Random(0)
-    for _ in range(2):  # 50 by hand; before the first import Python's own start may speak
-        process = subprocess.Popen(
-            [sys.executable, "-m", "skgraded", "evaluate", "qrels", "long", "--quiet"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        time.sleep(rng.uniform(0.3, 1.5))
-        process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
-        assert error == "" and process.returncode in (0, -signal.SIGINT, 130)
-        assert process.returncode or "q" in out
+    for _ in range(2):  # 50 by hand
+        done = interrupted(files, "skgraded.cli._systems", rng.uniform(0.02, 0.8))
+        assert done.stderr == "" and done.returncode in (0, -signal.SIGINT, 130)
+        assert done.returncode or "q" in (files / "out").read_text()
 
 
-def test_who_imports_the_package_keeps_the_interrupts_of_python():
+def test_an_import_leaves_the_signals_alone():
     code = (
-        "import signal, sys; sys.argv = ['-m']\nimport skgraded\n"
-        "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+        "import signal; del __import__('sys').argv\n"
+        "before = {number: signal.getsignal(number) for number in signal.valid_signals()}\n"
+        "import skgraded.cli, skgraded.__main__\n"
+        "print(before == {number: signal.getsignal(number) for number in before})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "True\n"

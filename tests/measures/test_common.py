@@ -385,7 +385,7 @@ def test_a_measure_does_not_change():
         assert str(measure) == before
 
 
-def test_measures_are_equal_when_their_texts_are():
+def test_measures_are_equal_when_their_parameters_are():
     measures = with_every_undefined(EVERY)
     assert len(set(measures)) == len(measures) == len({str(measure) for measure in measures})
     assert FEW[0] != str(FEW[0]) and FEW[0] != None  # noqa: E711

@@ -9,7 +9,7 @@ import pytest
 from preference_oracle import closed, edrc, implied
 
 import skgraded as sg
-from skgraded.measures import preferences
+from skgraded.measures import preference_graphs
 from skgraded.measures.preferences import edrc_per_query, edrc_score
 
 # Ackerman and Chen (2011), table 1
@@ -85,7 +85,7 @@ def test_blocks_of_any_size_give_the_same(prior, monkeypatch):
     cases = [(true, random_pairs(rng, n, n)) for rng, n, true in random_cases(15, max_items=20)]
     whole = values()
     for size in (1, 2, 5):
-        monkeypatch.setattr(preferences, "BLOCK", size)
+        monkeypatch.setattr(preference_graphs, "BLOCK", size)
         assert values() == pytest.approx(whole)
 
 

@@ -99,6 +99,13 @@ def test_undefined_values_of_equal_worth_are_equal():
     assert len({sg.AP(undefined=0.0), sg.AP(undefined=1.0), sg.AP(undefined=nan)}) == 3
 
 
+def test_callables_are_compared_by_identity():
+    first, second = [sg.NDCG(gain=lambda grades: grades) for _ in range(2)]
+    assert str(first) == str(second) and first != second and len({first, second}) == 2
+    twin = sg.NDCG(gain=first.gain)
+    assert twin == first and hash(twin) == hash(first)
+
+
 def test_a_callable_shows_its_name():
     def doubled(grades):
         return 2 * grades

@@ -1,0 +1,245 @@
+"""Truth and prediction of EDRC as graphs or orders of items, and what they agree upon."""
+
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skgraded._input.columns import one_of
+from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block, count_in_orders
+from skgraded.measures.preference_input import is_probability
+
+BLOCK = 1024  # items that closures are held for at a time, 128 bytes an item and side
+CHECK_CYCLES = one_of("cycles", ("raise", "unknown", "majority"))
+
+
+# Preferences that contradict each other ----------------------------------------------------------
+
+class LeftOut(NamedTuple):
+    """How many pairs of a query are unknown because preferences contradict each other.
+
+    A pair are two items, whichever of them was preferred and however often.
+    """
+
+    n_pairs: int  # of which anything was stated
+    n_contradicted: int  # stated both ways; by majority: as often the one way as the other
+    n_in_cycles: int  # stated one way, within a longer cycle
+
+    @property
+    def n_unknown(self) -> int:
+        """How many pairs were left out."""
+        return self.n_contradicted + self.n_in_cycles
+
+
+def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
+    """Pairs without those that ``cycles="unknown"`` or "majority" leaves out; see `LeftOut`."""
+    votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
+    opposite = {(v, w): votes[w, v] for v, w in votes}
+    stated = [pair for pair, n in votes.items() if n >= opposite[pair]]
+    component = _strong_components(stated)
+    kept = [(v, w) for v, w in stated if component[v] != component[w]]
+    # Each of these pairs is there both ways, in `stated` too.
+    n_contradicted = sum(votes[pair] == opposite[pair] for pair in stated) // 2
+    n_twice = sum(n > 0 for n in opposite.values()) // 2
+    return kept, LeftOut(
+        len(votes) - n_twice, n_contradicted, len(stated) - len(kept) - 2 * n_contradicted
+    )
+
+
+def _strong_components(pairs):
+    """The strongly connected component of each item, as a number."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    number = {item: i for i, item in enumerate(dict.fromkeys(chain.from_iterable(pairs)))}
+    ends = np.array([(number[v], number[w]) for v, w in pairs], dtype=np.int32).reshape(-1, 2)
+    graph = sparse.csr_array((np.ones(len(ends), bool), ends.T), shape=(len(number),) * 2)
+    _, component = csgraph.connected_components(graph, directed=True, connection="strong")
+    return dict(zip(number, component.tolist(), strict=True))
+
+
+# The two sides -----------------------------------------------------------------------------------
+
+class Pairs:
+    """Preferences given as pairs: a graph without cycles, closed on demand."""
+
+    left_out: LeftOut | None = None
+
+    def __init__(self, pairs, name, cycles):
+        # items of pairs left out too
+        self.items = list(dict.fromkeys(chain.from_iterable(pairs)))
+        if cycles != "raise":
+            pairs, self.left_out = without_cycles(pairs, cycles)
+        distinct = dict.fromkeys(pairs)
+        self.number = {item: i for i, item in enumerate(self.items)}
+        ends = map(self.number.__getitem__, chain.from_iterable(distinct))
+        pairs_of_numbers = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
+        self.graph = Graph(len(self.items), pairs_of_numbers)
+        if self.graph.has_cycle:
+            raise Cycle(
+                f"{name} has a cycle: {_chain(_a_cycle(self.items, distinct))}. Preferences must "
+                "not contradict each other: leave out one of these pairs, or give cycles='unknown' "
+                "or 'majority'."
+            )
+
+    def places(self, items):
+        """Place of each item if the pairs make a whole order, -1 of those they do not mention."""
+        levels = self.graph.levels()
+        return None if levels is None else np.append(levels, np.int32(-1))[self.numbers(items)]
+
+    def numbers(self, items):
+        """The graph's number of each item, -1 of those that the pairs do not mention."""
+        return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
+
+
+def _chain(cycle):
+    shown = [repr(item) for item in cycle]
+    if len(shown) > 12:
+        shown[8:-2] = [f"… ({len(shown) - 10} more) …"]
+    return " ≻ ".join(shown)
+
+
+def _a_cycle(items, pairs):
+    preferred: dict = {item: [] for item in items}
+    for better, other in pairs:
+        preferred[other].append(better)
+    try:
+        TopologicalSorter(preferred).prepare()
+    except CycleError as error:
+        return error.args[1]
+
+
+class Cycle(ValueError):
+    """Preferences of one query contradict each other."""
+
+
+class Scores:
+    """Preferences given as scores: the higher is preferred."""
+
+    left_out: LeftOut | None = None
+
+    def __init__(self, scores):
+        self.items = scores
+
+    def places(self, items):
+        """Place of each item by its score, the highest first; -1 of those that have none."""
+        scores = [self.items.get(v) for v in items]
+        distinct = sorted({score for score in scores if score is not None}, reverse=True)
+        place = {score: i for i, score in enumerate(distinct)} | {None: -1}
+        return np.fromiter((place[score] for score in scores), np.int32, len(scores))
+
+
+# Counting ----------------------------------------------------------------------------------------
+
+def count_pairs(truth, prediction, counted, lower, prior):
+    """Of each `lower` item: how many items are below, agreed and disagreed upon.
+
+    And, where the prior is callable, what it gives to the silence about the truth's items.
+    """
+    places = prediction.places(truth.items)
+    levels = None if callable(prior) or places is None else truth.graph.levels()
+    if levels is not None:
+        return *_count_in_orders(levels, places, counted, lower), None
+    number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
+    real = _GraphSides(truth.graph, np.arange(len(number)), number)
+    said: _GraphSides | _OrderSides
+    if places is None:
+        said = _GraphSides(prediction.graph, prediction.numbers(truth.items), number)
+    else:
+        said = _OrderSides(places, number)
+    counts, of_silence = np.zeros((3, len(lower)), np.int64), np.zeros(len(lower))
+    for first in range(0, number.max() + 1, BLOCK):
+        sides = real.of_block(first) + said.of_block(first)
+        count_block(lower, *sides, counts)
+        if callable(prior):
+            block = [truth.items[w] for w in np.flatnonzero(counted)[first : first + BLOCK]]
+            for i, v in enumerate(lower):
+                of_silence[i] += expected(prior, _silent(v, sides, block), truth.items[v])
+    return *counts, of_silence
+
+
+def _count_in_orders(levels, places, counted, lower):
+    """`count_pairs` where both sides are whole orders, in which items may tie."""
+    at_level = np.bincount(levels[counted > 0], minlength=levels.max() + 1)
+    n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[lower]]
+    both = np.flatnonzero((places >= 0) & (counted > 0))
+    by_place = both[np.argsort(places[both])]
+    agree, disagree = np.zeros((2, len(levels)), np.int64)
+    count_in_orders(levels, places, by_place, agree)
+    count_in_orders(levels, places, by_place[::-1].copy(), disagree)
+    return n_below, agree[lower], disagree[lower]
+
+
+def _silent(v, sides, block):
+    """The items of a block that are not below v and on which the two sides say nothing together."""
+    above, below, said_above, said_below = (
+        table[rows[v]] if rows[v] >= 0 else np.zeros_like(table[0]) for table, rows in sides
+    )
+    bits = ~(below | above & (said_above | said_below))
+    ones = np.unpackbits(bits.astype("<u8").view(np.uint8), count=len(block), bitorder="little")
+    return [block[i] for i in np.flatnonzero(ones)]
+
+
+def expected(prior, chosen, v):
+    """Σ of the callable prior that w is preferred to v, over the w chosen."""
+    total = 0.0
+    for w in chosen:
+        probability = prior(w, v)
+        if not is_probability(probability):
+            raise ValueError(
+                f"prior must give probabilities in [0, 1]; prior({w!r}, {v!r}) is {probability!r}."
+            )
+        total += float(probability)
+    return total
+
+
+# The items of one block that are above each of the truth's items, and those below it, as tables of
+# bits and each item's row in them. `number` is that of the truth's items; those of a block follow
+# each other, and -1 is in none.
+
+def _words(number):
+    return -(-min(BLOCK, int(number.max()) + 1) // 64)
+
+
+class _GraphSides:
+    """Those of preferences closed transitively; an item itself is on both its sides."""
+
+    def __init__(self, graph, numbers, number):
+        self.graph, self.numbers = graph, numbers  # the graph's numbers of the truth's items
+        self.number = np.full(graph.n + 1, -1, np.int32)  # the last for all that it lacks
+        self.number[numbers] = number
+        self.number[-1] = -1
+        self.bits = np.empty((2, graph.n, _words(number)), np.uint64)
+        self.reached = np.zeros((2, graph.n + 1), np.uint8)
+
+    def of_block(self, first):
+        rows = []
+        for side, bits, reached in zip((ABOVE, BELOW), self.bits, self.reached, strict=True):
+            self.graph.reach(side, self.number, first, BLOCK, bits, reached)
+            rows.append(np.where(reached[self.numbers], self.numbers, -1).astype(np.int32))
+        return list(zip(self.bits, rows, strict=True))
+
+
+class _OrderSides:
+    """Those of a whole order, in which items may tie, by their places in it, -1 for none."""
+
+    def __init__(self, places, number):
+        self.places, self.number, self.n_words = places, number, _words(number)
+
+    def of_block(self, first):
+        is_in = (self.number >= first) & (self.number < first + BLOCK) & (self.places >= 0)
+        block = np.flatnonzero(is_in)
+        block = block[np.argsort(self.places[block])]
+        bit = (self.number[block] - first).astype(np.uint64)
+        upto = np.zeros((len(block) + 1, self.n_words), np.uint64)  # of the i first
+        upto[np.arange(len(block)) + 1, bit // 64] = np.uint64(1) << bit % 64
+        np.bitwise_or.accumulate(upto, axis=0, out=upto)
+        above, not_below = (
+            np.searchsorted(self.places[block], self.places, side) for side in ("left", "right")
+        )
+        return [
+            (table, np.where(self.places >= 0, rows, -1).astype(np.int32))
+            for table, rows in ((upto, above), (upto[-1] ^ upto, not_below))
+        ]

@@ -1,0 +1,180 @@
+"""Preferences as users give them, read into plain pairs, scores and items."""
+
+import numbers
+from collections.abc import Mapping
+
+import numpy as np
+
+from skgraded._input.columns import is_missing, unmasked
+from skgraded._input.queries import query_codes
+from skgraded._input.words import plain_list
+
+JUDGED = "judged"
+
+
+def is_probability(value):
+    """Whether the value is a number in [0, 1]."""
+    return isinstance(value, (numbers.Real, np.bool_)) and 0 <= float(value) <= 1
+
+
+def check_prior(prior):
+    """Check the probability of a preference of which nothing is known, or the function for it."""
+    if callable(prior):
+        return prior
+    if isinstance(prior, (bool, np.bool_)) or not is_probability(prior):
+        raise ValueError(
+            f"prior must be a number in [0, 1], or a callable of two items; got {prior!r}."
+        )
+    return float(prior)
+
+
+def refuse_empty(values, name):
+    """Raise a ValueError if there are no values."""
+    if not values:
+        raise ValueError(f"{name} is empty: there is nothing to measure.")
+
+
+def refuse_lacking(queries, mapping, name):
+    """Raise unless there is a mapping that has all the queries."""
+    lacking = [query for query in queries if query not in mapping]
+    if lacking:
+        raise ValueError(
+            f"{name} lacks {len(lacking)} of the {len(queries)} queries, {lacking[0]!r} among "
+            "them: give each query its own, an empty list if there is nothing."
+        )
+
+
+def kind_of(value):
+    """The name of the value's type, for messages."""
+    return "None" if value is None else type(value).__name__
+
+
+# Pairs -------------------------------------------------------------------------------------------
+
+def read_pairs_by_query(pairs, qid, name):
+    """The pairs of each query, in order of first appearance; all under None without `qid`."""
+    read = read_pairs(pairs, name)
+    refuse_empty(read, name)
+    if qid is None:
+        return {None: read}
+    if isinstance(pairs, (set, frozenset)):
+        raise TypeError(f"{name} is a set, which has no order that qid could go by.")
+    codes, ids = query_codes(qid, len(read), expected=name)
+    pairs_of: list = [[] for _ in ids]
+    for code, pair in zip(codes.tolist(), read, strict=True):
+        pairs_of[code].append(pair)
+    return dict(zip(plain_list(ids), pairs_of, strict=True))
+
+
+def read_pairs(pairs, name):
+    """A list of (preferred, other) tuples of hashable items."""
+    read: list = []
+    seen: dict = {}
+    for row, pair in enumerate(_rows(pairs, name)):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ValueError(
+                f"{name} must be pairs (preferred, other): row {row} is {pair!r}. Give tuples of "
+                "two items, an array of shape (n, 2), or a frame of two columns; scores are a "
+                "mapping of item to score."
+            )
+        for item in pair:
+            _check_item(item, f"{name}, row {row}, has", seen)
+        preferred, other = pair
+        if preferred == other:
+            raise ValueError(f"{name}: row {row} prefers {preferred!r} to itself.")
+        read.append((preferred, other))
+    return read
+
+
+def _rows(pairs, name):
+    """The rows as a list, with Python's own values where they came in a frame or an array."""
+    if len(getattr(pairs, "shape", ())) == 2 and hasattr(pairs, "columns"):
+        if pairs.shape[1] != 2:
+            raise ValueError(
+                f"{name} must have two columns, preferred and other; it has {pairs.shape[1]}."
+            )
+        return _rows_of_frame(pairs)
+    if hasattr(pairs, "iloc") and pairs.dtype.kind in "iuf":
+        raise TypeError(
+            f"{name} is a Series of numbers. Scores by item are a mapping: give series.to_dict()."
+        )
+    if isinstance(pairs, (str, bytes, Mapping)) or not hasattr(pairs, "__iter__"):
+        raise TypeError(f"{name} must be pairs (preferred, other); got {kind_of(pairs)}.")
+    if isinstance(pairs, np.ndarray) and pairs.ndim != 1 and pairs.shape[1:] != (2,):
+        raise ValueError(f"{name} must have shape (n, 2); it has {pairs.shape}.")
+    return [_elements(row) if isinstance(row, np.ndarray) else row for row in _elements(pairs)]
+
+
+def _rows_of_frame(frame):
+    """Rows of a pandas or polars frame or an Arrow table as tuples."""
+    if hasattr(frame, "itertuples"):
+        return list(frame.itertuples(index=False, name=None))
+    if hasattr(frame, "rows"):
+        return frame.rows()
+    return list(zip(*(column.to_pylist() for column in frame.columns), strict=True))
+
+
+def _elements(values):
+    """A list of the elements, Python's own where an array holds numbers or text."""
+    values = unmasked(values)
+    if hasattr(values, "to_pylist"):
+        return values.to_pylist()
+    is_array = hasattr(values, "tolist") and getattr(values, "dtype", None) is not None
+    if is_array and getattr(values.dtype, "kind", "O") not in "mM":  # times would become ints
+        return values.tolist()
+    return list(values)
+
+
+# Items and scores --------------------------------------------------------------------------------
+
+def read_scores(scores, name):
+    """A dict of each item's score."""
+    read: dict = {}
+    for item, score in scores.items():
+        _check_item(item, f"{name} has", read)
+        if not isinstance(score, (numbers.Real, np.bool_)) or is_missing(score):
+            raise (ValueError if is_missing(score) else TypeError)(
+                f"{name} must give each item a number as score; item {item!r} has {score!r}. "
+                "(A mapping of queries needs qid; pairs are a list of tuples.)"
+            )
+        read[item] = score
+    return read
+
+
+def read_items_by_query(items, queries):
+    """The items of each query as by `read_items`; None: all."""
+    if not isinstance(items, Mapping):
+        return dict.fromkeys(queries, None if items is None else read_items(items, "items"))
+    refuse_lacking(queries, items, "items")
+    return {query: read_items(items[query], f"items[{query!r}]", True) for query in queries}
+
+
+def read_items(items, name, may_be_empty=False):
+    """The items as the keys of a dict, in their order; or JUDGED."""
+    if isinstance(items, str) and items == JUDGED:
+        return JUDGED
+    if isinstance(items, (str, bytes, Mapping)) or not hasattr(items, "__iter__"):
+        raise TypeError(
+            f'{name} must be a collection of items; got {kind_of(items)}. ("judged" is a word for '
+            "the items of true_pairs.)"
+        )
+    read: dict = {}
+    for item in _elements(items):
+        _check_item(item, f"{name} has", read)
+        read[item] = None
+    if not may_be_empty:
+        refuse_empty(read, name)
+    return read
+
+
+def _check_item(item, where, seen):
+    try:
+        if item in seen:
+            return
+    except TypeError:
+        raise TypeError(
+            f"{where} the item {item!r}, which is not hashable: use tuples for composed items."
+        ) from None
+    if is_missing(item):
+        raise ValueError(f"{where} a missing item ({item!r}): leave it out.")
+    seen[item] = None
