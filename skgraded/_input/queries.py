@@ -194,9 +194,19 @@ def _coded(qid):
         return None
     if hasattr(qid, "combine_chunks"):
         qid = qid.combine_chunks()
+    n, heads = len(qid), None
     if not dtype.startswith("dictionary"):
+        if "view" not in dtype:  # hash only the first row of each run
+            from pyarrow import compute
+
+            differs = compute.not_equal(qid[1:], qid[:-1])
+            starts_run = differs.fill_null(True).to_numpy(zero_copy_only=False)
+            heads = np.append(0, np.flatnonzero(starts_run) + 1)[:n]
+            qid = qid.take(heads)
         qid = qid.dictionary_encode()
     codes = qid.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    if heads is not None:
+        codes = np.repeat(codes, np.diff(heads, append=n))
     return _Coded(np.ascontiguousarray(codes, dtype=np.intp), qid.dictionary.to_pylist())
 
 

@@ -22,17 +22,13 @@ from skgraded.large.parts import (
     check_job,
     check_partitioning,
     clean,
-    evaluate_table,
     gathered,
     joined,
-    marks_of,
     measure_together,
-    nothing,
-    query_ids_of,
     refuse_nothing,
-    refuse_torn,
 )
 from skgraded.large.shuffle import cut
+from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
@@ -64,12 +60,8 @@ def evaluate_batches(
     total = source.n_rows if progress else None
     with counting_bar(progress, total, unit=" rows", unit_scale=True) as show:
         if partitioning == "shuffle":
-            found = _shuffled(source, job, show)
-        elif partitioning == "clustered":
-            found = _clustered(source.batches, job, show)
-        else:
-            found = _whole(source.batches, job, show)
-    return refuse_nothing(found, job)
+            return refuse_nothing(_shuffled(source, job, show), job)
+        return _in_order(source, job, show, partitioning == "clustered")
 
 
 evaluate_batches.__doc__ = with_parameters(
@@ -235,64 +227,36 @@ def _gathered(batches, job, show):
 
 # Query after query -------------------------------------------------------------------------------
 
-class _Seen:
-    """What was found so far, and of which queries: 8 bytes each, and their ids on disk."""
+def _in_order(source, job, show, is_clustered):
+    """Measure tables of whole queries, with 8 bytes per query in memory and its id on disk."""
+    tables = (_clustered if is_clustered else _cleaned)(source.batches, job, show)
+    total = Result.of(measure_together(None, job), job)
+    starts: list[int] = []  # of the ids of each table in the file
+    with tempfile.SpooledTemporaryFile(IDS_IN_MEMORY) as file:
+        def ids_of(i):
+            file.seek(starts[i])
+            return pickle.load(file)
 
-    def __init__(self, job):
-        self._job = job
-        self._found = job.summed(nothing(job))
-        self._marks, self._places, self._starts = [], [], []
-        self._ids = tempfile.SpooledTemporaryFile(IDS_IN_MEMORY)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self._ids.close()
-
-    def measure(self, table, place, in_runs):
-        """Measure a clean table of whole queries; None or one without rows changes nothing."""
-        if table is None or not table.num_rows:
-            return
-        evaluations = evaluate_table(table, self._job, place, in_runs)
-        self._found = self._job.merged([self._found, self._job.summed(evaluations)])
-        self._marks.append(marks_of(evaluations))
-        self._places.append(place)
-        self._starts.append(self._ids.tell())
-        with _errors_of_disk("ids were written"):
-            pickle.dump(query_ids_of(evaluations), self._ids, protocol=pickle.HIGHEST_PROTOCOL)
-
-    def all(self):
-        """The Summary of all queries, of which none may be torn."""
-        refuse_torn(self._marks, self._ids_of, self._places.__getitem__)
-        return self._found
-
-    def _ids_of(self, i):
-        self._ids.seek(self._starts[i])
-        return pickle.load(self._ids)
-
-
-def _whole(batches, job, show):
-    """Measure batches that hold whole queries, each by itself."""
-    with _Seen(job) as seen:
-        for place, table in _cleaned(batches, job, show):
-            seen.measure(table, place, in_runs=False)
-        return seen.all()
+        for place, table in tables:
+            measured = measure_together(table, job, place, is_clustered)
+            total.add(Result.of(measured, job), job)
+            starts.append(file.tell())
+            with _errors_of_disk("ids were written"):
+                pickle.dump(measured.query_ids, file, protocol=pickle.HIGHEST_PROTOCOL)
+        return total.finished(job, ids_of)
 
 
 def _clustered(batches, job, show):
-    """Measure tables whose last query may go on in the next."""
+    """Tables of whole queries: the last query of each is moved to the next."""
     from skgraded._input.arrow import first_of_last
 
     rest, place = None, ""
-    with _Seen(job) as seen:
-        for place, table in _gathered(batches, job, show):
-            table = joined([rest, table])
-            _, start = first_of_last(table[QUERY])
-            seen.measure(table.slice(0, start), place, in_runs=True)
-            rest = table.slice(start)
-        seen.measure(rest, place, in_runs=True)
-        return seen.all()
+    for place, table in _gathered(batches, job, show):
+        table = joined([rest, table])
+        _, start = first_of_last(table[QUERY])
+        yield place, table.slice(0, start)
+        rest = table.slice(start)
+    yield place, rest
 
 
 # In any order ------------------------------------------------------------------------------------
@@ -303,7 +267,7 @@ def _shuffled(source, job, show):
     with _Pieces(source.n_rows) as pieces:
         for _, table in _gathered(source.batches, job, show):
             tables.append(table)
-            if sum(one.num_rows for one in tables) >= IN_MEMORY:
+            if sum(table.num_rows for table in tables) >= IN_MEMORY:
                 pieces.write(joined(tables))
                 tables = []
         rest = joined(tables)

@@ -73,23 +73,6 @@ def test_many_partitions_are_merged_step_by_step_and_send_several_pieces_togethe
     assert measured(pieces(mixed(frame), 51)) == expected  # two go together, and one is left over
 
 
-def test_dask_knows_the_size_of_pieces_also_of_those_that_came_together():
-    rows = []
-    for size in (1_000, 20_000):
-        row = np.full((1, 3), None).view(engine.Pieces)
-        row[0, 0] = row[0, 2] = engine.Piece(bytes(size))
-        rows.append(da.from_delayed(dask.delayed(row), row.shape, dtype=object))
-    (blocks,) = da.concatenate(rows).rechunk({0: 2, 1: 2}, method="p2p").to_delayed()
-
-    @dask.delayed
-    def sized(block):
-        from dask.sizeof import sizeof  # that of the worker
-
-        return sizeof(block)
-
-    assert dask.compute(*map(sized, blocks)) == (21_000, 21_000)
-
-
 @pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 @pytest.mark.parametrize("settings", [
     {"dataframe.shuffle.method": "tasks"},
@@ -99,20 +82,6 @@ def test_other_shuffles_of_dask(settings):
     frame = table(text=True)
     with dask.config.set(settings):
         assert measured(pieces(mixed(frame), 4)) == sg.Summary.of(in_memory(frame))
-
-
-def test_pieces_are_pickled_without_a_copy_where_that_can_be():
-    given = np.arange(10_000, dtype=np.uint8)
-    row = np.full((1, 2), None).view(engine.Pieces)
-    row[0, 1] = engine.Piece(given)
-    assert row.nbytes == row[:, 1:].copy().nbytes == sizeof(row) == 10_000
-    for protocol in (4, 5):
-        again = pickle.loads(pickle.dumps(row, protocol))
-        assert again.nbytes == 10_000 and again[0, 1].held.equals(row[0, 1].held)
-    frames = []
-    assert len(pickle.dumps(row, 5, buffer_callback=frames.append)) < 1000
-    (frame,) = frames
-    assert np.shares_memory(np.frombuffer(frame, dtype=np.uint8), given)
 
 
 @pytest.mark.parametrize(("partitioning", "text"), [

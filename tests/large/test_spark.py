@@ -30,6 +30,7 @@ with warnings.catch_warnings():
     from pyspark.sql import functions as F
 
     import skgraded.spark as engine
+    from skgraded.large import spark as module
 
 
 # pyspark leaves sockets open, and CrossValidator its threads.
@@ -94,7 +95,6 @@ def test_partitions_give_the_summary_of_all_rows(measured):
     assert measured(pieces(mixed(text), 4)[1:]) == expected
 
 
-LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
 IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -115,50 +115,13 @@ def test_a_partition_comes_in_batches_of_any_size(measured, in_batches_of, n_row
     assert measured([frame], partitioning) == sg.Summary.of(in_memory(frame))
 
 
-@pytest.fixture
-def limited(spark):
-    """Batches of at most 1,000 bytes."""
-    spark.sparkContext.setLocalProperty(LIMIT, "1000")
-    yield spark.range(0, 10_000, numPartitions=1)
-    spark.sparkContext.setLocalProperty(LIMIT, None)
-
-
-def sizes_in_batches(rows, limited=None):
-    """The sizes of the batches in which rows come to Python, as they do for our own jobs."""
-    def own_sizes(batches):
-        for batch in batches:
-            yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
-
-    with engine._batches_by_rows(rows if limited is None else limited):
-        return [row.n for row in engine._mapped(rows, own_sizes, "n long").collect()]
-
-
-def test_batches_end_by_their_rows_alone_unless_the_session_has_settings(
-    spark, limited, measured, in_batches_of
-):
-    assert sizes_in_batches(limited) == [4000, 4000, 2000]
-    with pytest.raises(ValueError, match="y_true is empty"):
-        measured([table(3)[:0]])
-    assert spark.sparkContext.getLocalProperty(LIMIT) == "1000"  # as it was before
-    in_batches_of(300)
-    assert set(sizes_in_batches(limited)) == {100, 300}
-    in_batches_of(0)
-    assert max(sizes_in_batches(limited)) < 300
-
-
-def test_rows_that_python_makes_may_be_large(limited):
-    made = engine._mapped(limited, iter, limited.schema)  # the same rows
-    assert max(sizes_in_batches(limited, limited=made)) < 300
-    assert max(sizes_in_batches(limited, limited=made.select("id").where("id > 1"))) < 300
-
-
 def test_partitions_without_rows(measured):
     frame = table(2)
     assert measured([frame], n_partitions=8) == sg.Summary.of(in_memory(frame))
 
 
 def test_each_piece_has_a_partition_of_its_own(spark):
-    labels = pa.table({"piece": pa.array(engine._labels(spark, 8), pa.int32())})
+    labels = pa.table({"piece": pa.array(module._labels(spark, 8), pa.int32())})
     pieces = spark.createDataFrame(labels).repartition(8, "piece")
     assert sorted(row.part for row in pieces.select(
         F.spark_partition_id().alias("part")
@@ -251,8 +214,8 @@ def test_a_query_that_is_torn_in_the_first_run_only_is_named(spark, tmp_path):
                 yield pa.RecordBatch.from_pydict({"query": [query], "grade": [1], "score": [1]})
 
     rows = spark.range(0, 2, numPartitions=2)
-    rows = engine._mapped(rows, moving, "query long, grade long, score long")
-    with pytest.raises(ValueError, match="Query 0 is torn: one partition and another hold"):
+    rows = module._mapped(rows, moving, "query long, grade long, score long")
+    with pytest.raises(ValueError, match="Query 0 is torn: partition 0 and partition 1 hold"):
         engine.evaluate(rows, "grade", "score", "query", "rr", partitioning="whole")
 
 
