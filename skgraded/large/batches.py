@@ -8,10 +8,8 @@ import pickle
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from skgraded._input.docs import with_parameters
 from skgraded._input.needs import needs
@@ -27,7 +25,7 @@ from skgraded.large.parts import (
     measure_together,
     refuse_nothing,
 )
-from skgraded.large.shuffle import cut
+from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
 from skgraded.reports.summaries import Summaries
@@ -123,7 +121,7 @@ class _Source(NamedTuple):
 def _source(batches, job, whole_files):
     if isinstance(batches, (str, os.PathLike)):
         paths = parquet_files(batches)
-        n_rows = sum(_opened(path).metadata.num_rows for path in paths)
+        n_rows = sum(map(_n_rows, paths))
         return _Source(_batches_of_files(paths, job, whole_files), n_rows)
     if hasattr(batches, "__len__") and hasattr(batches, "columns"):
         raise TypeError(
@@ -169,35 +167,37 @@ def _in_folder(folder):
         )
 
 
+def _n_rows(path):
+    with _opened(path) as file:
+        return file.metadata.num_rows
+
+
+@contextmanager
 def _opened(path):
     from pyarrow import ArrowException, parquet
 
     try:
         # Arrow's own threads and buffers may abort the process when it ends (apache/arrow#34314).
-        return parquet.ParquetFile(path, pre_buffer=False)
+        with parquet.ParquetFile(path, pre_buffer=False) as file:
+            yield file
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
 
 
 def _batches_of_files(paths, job, whole):
     """Batches of files, or all rows of each."""
-    from pyarrow import ArrowException
-
     from skgraded._input.arrow import refuse_unknown
 
     for path in paths:
         with _opened(path) as file:
             refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
-            try:
-                if whole:
-                    yield path, file.read(job.columns, use_threads=False)
-                    continue
-                first = 0
-                for batch in file.iter_batches(ROWS, columns=job.columns, use_threads=False):
-                    yield f"{path} from row {first}", batch
-                    first += batch.num_rows
-            except (ArrowException, OSError) as error:
-                raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
+            if whole:
+                yield path, file.read(job.columns, use_threads=False)
+                continue
+            first = 0
+            for batch in file.iter_batches(ROWS, columns=job.columns, use_threads=False):
+                yield f"{path} from row {first}", batch
+                first += batch.num_rows
 
 
 def _cleaned(batches, job, show):
@@ -281,13 +281,11 @@ def _shuffled(source, job, show):
 
 
 class _Pieces:
-    """Rows on disk, those of a query in one piece; in one temporary file, gone in the end."""
+    """Rows in a temporary file, in pieces that hold whole queries."""
 
     def __init__(self, n_rows):
-        known = n_rows is not None
-        self._n = min(max(n_rows // ROWS_A_PIECE, 8), 1024) if known else N_PIECES  # memory only
-        self._ends = [0]  # in the file: of each piece of each table, as a stream of its own
-        self._folder: Any = None
+        n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_A_PIECE, 8), 1024)
+        self._places: list = [[] for _ in range(n)]  # of each piece, in the file: start and size
         self._file: Any = None
 
     def __enter__(self):
@@ -295,9 +293,8 @@ class _Pieces:
 
     def __exit__(self, *error):
         if self._file is not None:
-            self._file.close()
-        if self._folder is not None:
-            self._folder.cleanup()
+            with suppress(OSError):  # what could not be written, once more
+                self._file.close()
 
     @property
     def is_empty(self):
@@ -306,36 +303,25 @@ class _Pieces:
 
     def write(self, table):
         """Cut a clean table by query and write it."""
-        from skgraded._input import arrow
-
-        table, sizes = cut(table, self._n)
-        starts = np.cumsum(sizes) - sizes
+        numbers, rows = packed(table, len(self._places))
         with _errors_of_disk("partitioning='shuffle' wrote rows"):
             if self._file is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="skgraded-")
-                self._path = os.path.join(self._folder.name, "rows.arrow")
-                self._file = arrow.pa.OSFile(self._path, "wb")
-            for start, size in zip(starts, sizes, strict=True):
-                with arrow.pa.ipc.new_stream(self._file, table.schema) as writer:
-                    writer.write_table(table.slice(start, size))
-                self._ends.append(self._file.tell())
+                self._file = tempfile.TemporaryFile(prefix="skgraded-")
+            for number, row in zip(numbers, rows, strict=True):
+                self._places[number].append((self._file.tell(), row.as_buffer().size))
+                self._file.write(row.as_buffer())
+            self._file.flush()
 
     def read(self):
-        """Each piece as a table; nothing can be written any more."""
-        from skgraded._input import arrow
+        """Each piece as a table."""
+        return (unpacked(map(self._read, places)) for places in self._places)
 
-        with _errors_of_disk("partitioning='shuffle' wrote rows"):
-            self._file.close()
-        self._file = arrow.pa.OSFile(self._path)
-        for piece in range(self._n):
-            yield joined(
-                arrow.pa.ipc.open_stream(self._read(i)).read_all()
-                for i in range(piece, len(self._ends) - 1, self._n)
-            )
+    def _read(self, place):
+        from pyarrow import py_buffer
 
-    def _read(self, i):
-        self._file.seek(self._ends[i])
-        return self._file.read_buffer(self._ends[i + 1] - self._ends[i])
+        start, size = place
+        self._file.seek(start)
+        return py_buffer(self._file.read(size))
 
 
 @contextmanager

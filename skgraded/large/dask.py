@@ -124,7 +124,7 @@ def _parts(ddf, job):
 
 
 def _measured(parts, job, partitioning):
-    """The Measured of each partition as tasks; with "shuffle", of rows brought together by query."""
+    """Measure each partition, or with "shuffle" rows brought together by query; as tasks."""
     n = len(parts)
     if partitioning == "shuffle":
         refuse_order_of_rows(job)

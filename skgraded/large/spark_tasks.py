@@ -5,9 +5,7 @@ A worker loads this module, and nothing of pyspark.ml, which takes it longer tha
 
 from __future__ import annotations
 
-import gc
 import pickle
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -30,22 +28,6 @@ PIECES = "piece int, measured binary, rows binary, error binary"
 SUMS = "sums binary"  # a row per partition: its pickled Summary, or an error
 ROWS = 2**18  # that are cut into pieces at once
 IN_ORDER = False  # files come by size, and several of them may be one partition
-
-
-def run(batches, function):
-    """What a function makes of the batches of a partition."""
-    yield from function(batches)
-    _settle()
-
-
-@cache
-def _settle():
-    """Leave what a worker has loaded out of the rounds of the garbage collector.
-
-    PySpark has it look at everything after each task, which takes longer than a small partition.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def _part():
@@ -87,7 +69,7 @@ def inside(batches, job, partitioning, labels):
     numbers = np.flatnonzero(sizes)
     taken = [order[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
     values = [pickle.dumps(measured.take(taken[i])) for i in numbers]
-    yield _pieces(labels[numbers], measured=values)
+    yield _pieces(labels[numbers], measured=pa.array(values, pa.binary()))
     if measured.edges is not None:
         numbers, rows = packed(measured.edges, len(labels))
         yield _pieces(labels[numbers], rows=rows.cast(pa.binary()))
