@@ -42,5 +42,5 @@ def unpacked(pieces):
     from skgraded._input import arrow
 
     tables = list(arrow.of_bytes(pieces))
-    refuse_other_types({id_type_of(table) for table in tables})
+    refuse_other_types({str(id_type_of(table)) for table in tables})
     return joined(tables)

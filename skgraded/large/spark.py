@@ -112,24 +112,24 @@ def _together(df, job, partitioning, n_partitions, keeps_number):
     refuse_unknown(job.columns, df.columns)
     if partitioning != "whole":
         refuse_order_of_rows(job)
-    labels = _labels(df.sparkSession, n_partitions)
+    if n_partitions is None:
+        n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    n = whole_number(n_partitions, "n_partitions", 1)
     is_shuffled = partitioning == "shuffle"
     cut = tasks.cut if is_shuffled else partial(tasks.inside, partitioning=partitioning)
+    keeps_number = keeps_number or is_shuffled
+    labels = _labels(df.sparkSession, n) if keeps_number else np.arange(n)
     frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
     pieces = _mapped(frame, partial(cut, job=job, labels=labels), tasks.PIECES)
     # Without a number adaptive execution makes one partition of many.
-    number = [len(labels)] if is_shuffled or keeps_number else []
-    return pieces.repartition(*number, F.col("piece"))
+    return pieces.repartition(*[n] * keeps_number, F.col("piece"))
 
 
-def _labels(spark, n_partitions):
+def _labels(spark, n):
     """Numbers that Spark's hash sends to partitions 0, 1, …, of those to which it shuffles.
 
     Were its hash another, pieces would share partitions, and nothing else would change.
     """
-    if n_partitions is None:
-        n_partitions = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
-    n = whole_number(n_partitions, "n_partitions", 1)
     numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
     hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
     label_of = {row.part: row.id for row in reversed(hashed)}

@@ -82,7 +82,7 @@ def session():
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "3")
+        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.memory", "1g")
         # a JVM that lives for seconds: little compiled, one thread that collects
         .config(
