@@ -34,7 +34,10 @@ def pytest_cmdline_main(config):
         config.option.loadscopereorder = False  # many tests do not take long
 
 
-LONGEST = ("test_spark", "test_dask", "test_hostile_streams", "test_html_browser", "test_examples")
+LONGEST = (
+    "test_engines", "test_spark", "test_dask", "test_hostile_streams", "test_html_browser",
+    "test_examples",
+)
 
 
 def pytest_collection_modifyitems(items):

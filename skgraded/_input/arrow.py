@@ -1,15 +1,14 @@
 """Parts of a large table, whatever they come as, as Arrow tables; imported by who has pyarrow."""
 
-from itertools import pairwise
-
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
+from skgraded._input.columns import column as number_column
+from skgraded._input.columns import refuse_nan_scores
 from skgraded._input.needs import needs
 from skgraded._input.tables import is_pandas_frame
 from skgraded._input.words import did_you_mean, object_array
-from skgraded._kernels.layout import heads_of_runs
 
 
 def as_arrow(part, names):
@@ -81,11 +80,13 @@ def numbers(column):
     return column.to_numpy()
 
 
-def scores(column, values):
-    """A column of scores, of which `numbers` gave the values, whose type does not depend on these.
+def scores(column, name):
+    """A column of scores without NaN, whose type depends only on the type that it had.
 
-    Floats, but for whole numbers of 64 bits and for decimals, which these may not hold.
+    Floats, except for 64-bit integers and decimals, which floats may round.
     """
+    values = numbers(column)
+    refuse_nan_scores(number_column(values, name), name)
     if values.dtype.kind == "O":
         return _plain(column)
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
@@ -141,19 +142,6 @@ def as_given(column):
     return column.to_pylist()
 
 
-def runs(column):
-    """The ids of the runs of equal neighbours in a column that `ids` gave, and the runs' sizes."""
-    given = as_given(column)
-    is_array = isinstance(given, np.ndarray)
-    # of floats, 0.0 and -0.0 are one id and have other bytes
-    heads = heads_of_runs(given) if is_array and given.dtype in (np.int64, np.uint64) else None
-    if heads is None:
-        differs = compute.not_equal(column.slice(1), column.slice(0, len(column) - 1))
-        heads = np.append(0, np.flatnonzero(differs.to_numpy()) + 1)
-    found = given[heads] if is_array else object_array(column.take(heads).to_pylist())
-    return found, np.diff(heads, append=len(column))
-
-
 def first_of_last(column):
     """Where the run of equal ids that begins a column ends, and where the one at its end starts."""
     return _run(column, 1), len(column) - _run(column, -1)
@@ -171,11 +159,6 @@ def _run(column, step):
         if length >= n:
             return n
         length *= 8
-
-
-def is_one_of(column, one, other):
-    """Which ids of a column are one or the other of its own."""
-    return compute.or_(compute.equal(column, one), compute.equal(column, other))
 
 
 def marks(ids):
@@ -236,14 +219,7 @@ def of_bytes(pieces):
 
 def buffers(column):
     """What each row of a column of bytes holds."""
-    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-        if not len(chunk):  # and may have no buffers
-            continue
-        _, places, stream = chunk.buffers()
-        kind = np.int64 if pa.types.is_large_binary(chunk.type) else np.int32
-        ends = np.frombuffer(places, kind)[chunk.offset : chunk.offset + len(chunk) + 1].tolist()
-        for start, end in pairwise(ends):
-            yield stream.slice(start, end - start)
+    return [row.as_buffer() for row in column]
 
 
 def narrowed(column):

@@ -34,7 +34,7 @@ def queries_of(qid, n, expected="y_true"):
     ids = _checked_ids(qid, n, expected, "qid")
     heads = _heads(ids)
     if heads is None:  # or rows come in another order
-        numbered = _number_whole(ids, "qid")
+        numbered = _number(ids, "qid")
         if numbered is None:
             codes, queries = _codes(ids, "qid")
             return queries, *rows_by_query(codes, len(queries))
@@ -71,25 +71,8 @@ def _checked_ids(qid, n, expected, name):
 
 def _codes(array, name):
     """Numbers of the rows, and the ids, of checked ids."""
-    numbered = _number_whole(array, name)
-    if numbered is not None:
-        return numbered[:2]
-    if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
-        return _hash_codes(array, name)
-    missing = np.isnat(array) if array.dtype.kind in "mM" else array != array
-    if missing.any():
-        row = int(np.argmax(missing))
-        raise ValueError(
-            f"{name} is missing in row {row} ({array[row]}): give every row its id."
-        )
-    # Only the first row of each run is looked at closer: rows mostly come query by query.
-    heads = np.flatnonzero(np.concatenate(([True], array[1:] != array[:-1])))
-    ids, first, inverse = np.unique(array[heads], return_index=True, return_inverse=True)
-    by_appearance = np.argsort(first, kind="stable")
-    rank = np.empty(len(ids), dtype=np.intp)
-    rank[by_appearance] = np.arange(len(ids))
-    codes = np.repeat(rank[inverse.ravel()], np.diff(heads, append=len(array)))
-    return codes, ids[by_appearance]
+    numbered = _number(array, name)
+    return _hash_codes(array, name) if numbered is None else numbered[:2]
 
 
 def group_sizes(group, n, expected="y_true"):
@@ -161,24 +144,34 @@ class _Coded:
         return _Coded(self.codes[rows], self.categories)
 
 
-def _number_whole(ids, name):
-    """Of whole ids, or such with codes: numbers, ids, rows of each, whether in order."""
+def _number(ids, name):
+    """Numbers, ids, rows of each id and whether in order; None for ids that are not numeric."""
     if isinstance(ids, _Coded):
-        if ids.codes.min() < 0:
-            row = int(np.argmin(ids.codes))
-            raise ValueError(f"{name} is missing in row {row} (None): give every row its id.")
+        _refuse_missing(ids.codes < 0, lambda row: None, name)
         codes, first, *rest = number_by_appearance(ids.codes, 0, len(ids.categories))
         texts = [ids.categories[i] for i in ids.codes[first].tolist()]
         return codes, object_array(texts), *rest
-    if not isinstance(ids, np.ndarray) or ids.dtype.kind not in "iu":
+    if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         return None
-    low = ids.min()
-    span = int(ids.max()) - int(low) + 1
+    kind, whole = ids.dtype.kind, ids
+    if kind in "mMf":
+        _refuse_missing(np.isnan(ids) if kind == "f" else np.isnat(ids), ids.__getitem__, name)
+        whole = (ids.astype(np.float64) + 0.0 if kind == "f" else ids.copy()).view(np.int64)
+    low = whole.min()
+    span = int(whole.max()) - int(low) + 1
     if span > 4 * len(ids) + 1000:
         span = 0  # of values so far apart a table would be too large
-    whole = np.ascontiguousarray(ids, dtype=np.intp)
+    whole = np.ascontiguousarray(whole, dtype=np.intp)
     codes, first, *rest = number_by_appearance(whole, int(low.astype(np.intp)), span)
     return codes, ids[first], *rest
+
+
+def _refuse_missing(missing, value_of, name):
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(
+            f"{name} is missing in row {row} ({value_of(row)}): give every row its id."
+        )
 
 
 def _coded(qid):
@@ -194,9 +187,19 @@ def _coded(qid):
         return None
     if hasattr(qid, "combine_chunks"):
         qid = qid.combine_chunks()
+    n, heads = len(qid), None
     if not dtype.startswith("dictionary"):
+        if "view" not in dtype:  # hash only the first row of each run
+            from pyarrow import compute
+
+            differs = compute.not_equal(qid[1:], qid[:-1])
+            starts_run = differs.fill_null(True).to_numpy(zero_copy_only=False)
+            heads = np.append(0, np.flatnonzero(starts_run) + 1)[:n]
+            qid = qid.take(heads)
         qid = qid.dictionary_encode()
     codes = qid.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    if heads is not None:
+        codes = np.repeat(codes, np.diff(heads, append=n))
     return _Coded(np.ascontiguousarray(codes, dtype=np.intp), qid.dictionary.to_pylist())
 
 

@@ -8,10 +8,8 @@ import pickle
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from skgraded._input.docs import with_parameters
 from skgraded._input.needs import needs
@@ -22,17 +20,13 @@ from skgraded.large.parts import (
     check_job,
     check_partitioning,
     clean,
-    evaluate_table,
     gathered,
     joined,
-    marks_of,
     measure_together,
-    nothing,
-    query_ids_of,
     refuse_nothing,
-    refuse_torn,
 )
-from skgraded.large.shuffle import cut
+from skgraded.large.shuffle import packed, unpacked
+from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
@@ -64,12 +58,8 @@ def evaluate_batches(
     total = source.n_rows if progress else None
     with counting_bar(progress, total, unit=" rows", unit_scale=True) as show:
         if partitioning == "shuffle":
-            found = _shuffled(source, job, show)
-        elif partitioning == "clustered":
-            found = _clustered(source.batches, job, show)
-        else:
-            found = _whole(source.batches, job, show)
-    return refuse_nothing(found, job)
+            return refuse_nothing(_shuffled(source, job, show), job)
+        return _in_order(source, job, show, partitioning == "clustered")
 
 
 evaluate_batches.__doc__ = with_parameters(
@@ -131,7 +121,7 @@ class _Source(NamedTuple):
 def _source(batches, job, whole_files):
     if isinstance(batches, (str, os.PathLike)):
         paths = parquet_files(batches)
-        n_rows = sum(_opened(path).metadata.num_rows for path in paths)
+        n_rows = sum(map(_n_rows, paths))
         return _Source(_batches_of_files(paths, job, whole_files), n_rows)
     if hasattr(batches, "__len__") and hasattr(batches, "columns"):
         raise TypeError(
@@ -177,35 +167,37 @@ def _in_folder(folder):
         )
 
 
+def _n_rows(path):
+    with _opened(path) as file:
+        return file.metadata.num_rows
+
+
+@contextmanager
 def _opened(path):
     from pyarrow import ArrowException, parquet
 
     try:
         # Arrow's own threads and buffers may abort the process when it ends (apache/arrow#34314).
-        return parquet.ParquetFile(path, pre_buffer=False)
+        with parquet.ParquetFile(path, pre_buffer=False) as file:
+            yield file
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
 
 
 def _batches_of_files(paths, job, whole):
     """Batches of files, or all rows of each."""
-    from pyarrow import ArrowException
-
     from skgraded._input.arrow import refuse_unknown
 
     for path in paths:
         with _opened(path) as file:
             refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
-            try:
-                if whole:
-                    yield path, file.read(job.columns, use_threads=False)
-                    continue
-                first = 0
-                for batch in file.iter_batches(ROWS, columns=job.columns, use_threads=False):
-                    yield f"{path} from row {first}", batch
-                    first += batch.num_rows
-            except (ArrowException, OSError) as error:
-                raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
+            if whole:
+                yield path, file.read(job.columns, use_threads=False)
+                continue
+            first = 0
+            for batch in file.iter_batches(ROWS, columns=job.columns, use_threads=False):
+                yield f"{path} from row {first}", batch
+                first += batch.num_rows
 
 
 def _cleaned(batches, job, show):
@@ -235,64 +227,36 @@ def _gathered(batches, job, show):
 
 # Query after query -------------------------------------------------------------------------------
 
-class _Seen:
-    """What was found so far, and of which queries: 8 bytes each, and their ids on disk."""
+def _in_order(source, job, show, is_clustered):
+    """Measure tables of whole queries, with 8 bytes per query in memory and its id on disk."""
+    tables = (_clustered if is_clustered else _cleaned)(source.batches, job, show)
+    total = Result.of(measure_together(None, job), job)
+    starts: list[int] = []  # of the ids of each table in the file
+    with tempfile.SpooledTemporaryFile(IDS_IN_MEMORY) as file:
+        def ids_of(i):
+            file.seek(starts[i])
+            return pickle.load(file)
 
-    def __init__(self, job):
-        self._job = job
-        self._found = job.summed(nothing(job))
-        self._marks, self._places, self._starts = [], [], []
-        self._ids = tempfile.SpooledTemporaryFile(IDS_IN_MEMORY)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self._ids.close()
-
-    def measure(self, table, place, in_runs):
-        """Measure a clean table of whole queries; None or one without rows changes nothing."""
-        if table is None or not table.num_rows:
-            return
-        evaluations = evaluate_table(table, self._job, place, in_runs)
-        self._found = self._job.merged([self._found, self._job.summed(evaluations)])
-        self._marks.append(marks_of(evaluations))
-        self._places.append(place)
-        self._starts.append(self._ids.tell())
-        with _errors_of_disk("ids were written"):
-            pickle.dump(query_ids_of(evaluations), self._ids, protocol=pickle.HIGHEST_PROTOCOL)
-
-    def all(self):
-        """The Summary of all queries, of which none may be torn."""
-        refuse_torn(self._marks, self._ids_of, self._places.__getitem__)
-        return self._found
-
-    def _ids_of(self, i):
-        self._ids.seek(self._starts[i])
-        return pickle.load(self._ids)
-
-
-def _whole(batches, job, show):
-    """Measure batches that hold whole queries, each by itself."""
-    with _Seen(job) as seen:
-        for place, table in _cleaned(batches, job, show):
-            seen.measure(table, place, in_runs=False)
-        return seen.all()
+        for place, table in tables:
+            measured = measure_together(table, job, place, is_clustered)
+            total.add(Result.of(measured, job), job)
+            starts.append(file.tell())
+            with _errors_of_disk("ids were written"):
+                pickle.dump(measured.query_ids, file, protocol=pickle.HIGHEST_PROTOCOL)
+        return total.finished(job, ids_of)
 
 
 def _clustered(batches, job, show):
-    """Measure tables whose last query may go on in the next."""
+    """Tables of whole queries: the last query of each is moved to the next."""
     from skgraded._input.arrow import first_of_last
 
     rest, place = None, ""
-    with _Seen(job) as seen:
-        for place, table in _gathered(batches, job, show):
-            table = joined([rest, table])
-            _, start = first_of_last(table[QUERY])
-            seen.measure(table.slice(0, start), place, in_runs=True)
-            rest = table.slice(start)
-        seen.measure(rest, place, in_runs=True)
-        return seen.all()
+    for place, table in _gathered(batches, job, show):
+        table = joined([rest, table])
+        _, start = first_of_last(table[QUERY])
+        yield place, table.slice(0, start)
+        rest = table.slice(start)
+    yield place, rest
 
 
 # In any order ------------------------------------------------------------------------------------
@@ -303,7 +267,7 @@ def _shuffled(source, job, show):
     with _Pieces(source.n_rows) as pieces:
         for _, table in _gathered(source.batches, job, show):
             tables.append(table)
-            if sum(one.num_rows for one in tables) >= IN_MEMORY:
+            if sum(table.num_rows for table in tables) >= IN_MEMORY:
                 pieces.write(joined(tables))
                 tables = []
         rest = joined(tables)
@@ -317,13 +281,11 @@ def _shuffled(source, job, show):
 
 
 class _Pieces:
-    """Rows on disk, those of a query in one piece; in one temporary file, gone in the end."""
+    """Rows in a temporary file, in pieces that hold whole queries."""
 
     def __init__(self, n_rows):
-        known = n_rows is not None
-        self._n = min(max(n_rows // ROWS_A_PIECE, 8), 1024) if known else N_PIECES  # memory only
-        self._ends = [0]  # in the file: of each piece of each table, as a stream of its own
-        self._folder: Any = None
+        n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_A_PIECE, 8), 1024)
+        self._places: list = [[] for _ in range(n)]  # of each piece, in the file: start and size
         self._file: Any = None
 
     def __enter__(self):
@@ -331,9 +293,8 @@ class _Pieces:
 
     def __exit__(self, *error):
         if self._file is not None:
-            self._file.close()
-        if self._folder is not None:
-            self._folder.cleanup()
+            with suppress(OSError):  # what could not be written, once more
+                self._file.close()
 
     @property
     def is_empty(self):
@@ -342,36 +303,25 @@ class _Pieces:
 
     def write(self, table):
         """Cut a clean table by query and write it."""
-        from skgraded._input import arrow
-
-        table, sizes = cut(table, self._n)
-        starts = np.cumsum(sizes) - sizes
+        numbers, rows = packed(table, len(self._places))
         with _errors_of_disk("partitioning='shuffle' wrote rows"):
             if self._file is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="skgraded-")
-                self._path = os.path.join(self._folder.name, "rows.arrow")
-                self._file = arrow.pa.OSFile(self._path, "wb")
-            for start, size in zip(starts, sizes, strict=True):
-                with arrow.pa.ipc.new_stream(self._file, table.schema) as writer:
-                    writer.write_table(table.slice(start, size))
-                self._ends.append(self._file.tell())
+                self._file = tempfile.TemporaryFile(prefix="skgraded-")
+            for number, row in zip(numbers, rows, strict=True):
+                self._places[number].append((self._file.tell(), row.as_buffer().size))
+                self._file.write(row.as_buffer())
+            self._file.flush()
 
     def read(self):
-        """Each piece as a table; nothing can be written any more."""
-        from skgraded._input import arrow
+        """Each piece as a table."""
+        return (unpacked(map(self._read, places)) for places in self._places)
 
-        with _errors_of_disk("partitioning='shuffle' wrote rows"):
-            self._file.close()
-        self._file = arrow.pa.OSFile(self._path)
-        for piece in range(self._n):
-            yield joined(
-                arrow.pa.ipc.open_stream(self._read(i)).read_all()
-                for i in range(piece, len(self._ends) - 1, self._n)
-            )
+    def _read(self, place):
+        from pyarrow import py_buffer
 
-    def _read(self, i):
-        self._file.seek(self._ends[i])
-        return self._file.read_buffer(self._ends[i + 1] - self._ends[i])
+        start, size = place
+        self._file.seek(start)
+        return py_buffer(self._file.read(size))
 
 
 @contextmanager

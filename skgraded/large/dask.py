@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable
 
 import numpy as np
@@ -10,44 +9,34 @@ import numpy as np
 from skgraded._input.docs import with_parameters
 from skgraded._input.needs import needs
 from skgraded.large.parts import (
-    EDGES,
     PARAMETERS,
     check_job,
     check_partitioning,
     clean,
     frame_of,
-    ids_of_part,
-    marks_of,
-    measure_edges,
     measure_part,
     measure_together,
-    nothing,
-    query_ids_of,
-    refuse_nothing,
+    no_queries,
     refuse_order_of_rows,
-    refuse_other_types,
     refuse_several,
-    refuse_torn,
 )
 from skgraded.large.shuffle import packed, unpacked
+from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
 with needs("skgraded.dask", "dask"):
-    import dask.array as da
     import dask.dataframe as dd
     import pandas as pd
     import pyarrow as pa
     from dask import delayed
-    from dask.utils import get_default_shuffle_method
 
     from skgraded._input.arrow import as_arrow, buffers, ids, refuse_unknown
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
 AT_ONCE = 16  # results of partitions that are merged in one task
-WIDEST = 8  # columns of pieces that go together; what Dask does, it does for each block
 NO_PIECE = np.empty(0, dtype=np.int64), pa.array([], pa.large_binary())
 NAMES = ["ddf", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning"]
 
@@ -65,40 +54,11 @@ def evaluate(
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     parts = _parts(ddf, job)
     measured = _measured(parts, job, check_partitioning(partitioning))
-    is_shuffled = partitioning == "shuffle"
-    results = [delayed(_summarized)(one, job, is_shuffled) for one in measured]
+    results = [delayed(Result.of)(of_part, job) for of_part in measured]
     while len(results) > 1:
-        groups = (results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE))
-        results = [delayed(_merged)(job, *group) for group in groups]
-    found, marks, edges, id_types = results[0].compute()
-    refuse_other_types(id_types)
-    at_ends = measure_edges(edges, job)
-
-    def ids_of(i):
-        if i == len(parts):
-            return query_ids_of(at_ends)
-        return delayed(ids_of_part)(parts[i], job, f"partition {i}").compute()
-
-    if not is_shuffled:
-        refuse_torn([*marks, marks_of(at_ends)], ids_of, _name_of(len(parts)))
-    return refuse_nothing(job.merged([found, job.summed(at_ends)]), job)
-
-
-def _summarized(measured, job, is_shuffled):
-    """The Summary of a part, its marks and edges, if rows were not shuffled, and types of ids."""
-    found = job.summed(measured.evaluations)
-    if is_shuffled:
-        return found, [], [], measured.id_types
-    return found, [marks_of(measured.evaluations)], [measured.edges], measured.id_types
-
-
-def _merged(job, *results):
-    found, marks, edges, id_types = zip(*results, strict=True)
-    return job.merged(found), sum(marks, []), sum(edges, []), frozenset().union(*id_types)
-
-
-def _name_of(n_parts):
-    return lambda i: EDGES if i == n_parts else f"partition {i}"
+        groups = [results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE)]
+        results = [delayed(Result.merge)(group, job) for group in groups]
+    return results[0].compute().finished(job, lambda i: measured[i].query_ids.compute())
 
 
 def evaluate_per_query(
@@ -116,11 +76,12 @@ def evaluate_per_query(
     parts = _parts(ddf, job)
     dtype = _dtype_of_ids(ddf, qid)
     measured = _measured(parts, job, check_partitioning(partitioning))
-    tabled = [delayed(_tabled)(one, dtype) for one in measured]
-    frames = [one[0] for one in tabled]
+    frames = [delayed(_values)(of_part, dtype) for of_part in measured]
     if partitioning != "shuffle":
-        frames.append(delayed(_rest)(job, dtype, *[one[1:] for one in tabled]))
-    return dd.from_delayed(frames, meta=frame_of(nothing(job), dtype), verify_meta=False)
+        results = [delayed(Result.of)(of_part, job, with_sums=False) for of_part in measured]
+        frames.append(delayed(_values_at_edges)(results, job, dtype))
+    meta = frame_of(no_queries(job), dtype)
+    return dd.from_delayed(frames, meta=meta, verify_meta=False)
 
 
 def _dtype_of_ids(ddf, qid):
@@ -132,30 +93,26 @@ def _dtype_of_ids(ddf, qid):
     return column.to_pandas().dtype
 
 
-def _tabled(measured, dtype):
-    """Values of the queries of a part as a frame; their marks, the part's edges and types."""
-    own = query_ids_of(measured.evaluations)
-    if isinstance(dtype, pd.StringDtype) and len(own) and not isinstance(own[0], str):
+def _values(measured, dtype):
+    """Values of the queries of a part as a frame."""
+    query_ids = measured.query_ids
+    if isinstance(dtype, pd.StringDtype) and len(query_ids) and not isinstance(query_ids[0], str):
         raise TypeError(
-            f"qid is a category of ids such as {own[0]!r}, which Dask takes for text as long as it "
-            "does not know the categories: give it ddf[qid].cat.as_known()."
+            f"qid is a category of ids such as {query_ids[0]!r}, which Dask takes for text as long "
+            "as it does not know the categories: give it ddf[qid].cat.as_known()."
         )
-    frame = frame_of(measured.evaluations, dtype)
-    return frame, marks_of(measured.evaluations), measured.edges, measured.id_types
+    return frame_of(measured.evaluations, dtype)
 
 
-def _rest(job, dtype, *parts):
-    """The frame of the queries at the edges, once it is known that no query is torn."""
-    marks, edges, id_types = zip(*parts, strict=True)
-    refuse_other_types(frozenset().union(*id_types))
-    at_ends = measure_edges(edges, job)
-    all_marks = [*marks, marks_of(at_ends)]
-    is_whole = dtype.kind in "iu"  # and so is its own mark
-    refuse_torn(
-        all_marks, (lambda i: all_marks[i].view(np.int64)) if is_whole else None,
-        _name_of(len(marks)),
-    )
-    return frame_of(at_ends, dtype)
+def _values_at_edges(results, job, dtype):
+    """Values of the queries at the edges as a frame, once no query is split."""
+    result = Result.merge(results, job)
+    ids_of = None  # of text only the hashes are known
+    if dtype.kind in "iu":  # such an id is its own mark
+        def ids_of(i):
+            return result.marks[i][1].view(np.int64)
+
+    return _values(result.measure_edges(job, ids_of), dtype)
 
 
 def _parts(ddf, job):
@@ -167,102 +124,33 @@ def _parts(ddf, job):
 
 
 def _measured(parts, job, partitioning):
-    """What comes of the partitions, as tasks; with "shuffle" of rows brought together by query."""
+    """Measure each partition, or with "shuffle" rows brought together by query; as tasks."""
+    n = len(parts)
     if partitioning == "shuffle":
         refuse_order_of_rows(job)
-    n = len(parts)
     if partitioning != "shuffle" or n == 1:
         return [
             delayed(measure_part)(part, job, f"partition {i}", partitioning)
             for i, part in enumerate(parts)
         ]
-    exchanged = _by_workers if get_default_shuffle_method() == "p2p" else _by_frames
-    return exchanged(parts, job)
+    frames = [delayed(_packed)(part, job, f"partition {i}", n) for i, part in enumerate(parts)]
+    pieces = dd.from_delayed(frames, meta=_frame_of(*NO_PIECE), verify_meta=False)
+    pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
+    return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
 
 
 def _packed(part, job, place, n):
-    """The rows of a partition in pieces: their numbers, and each as bytes."""
+    """The rows of a partition in pieces, as a frame of their numbers and bytes."""
     table = clean(part, job, place)
-    return NO_PIECE if table is None else packed(table, n)
-
-
-def _by_workers(parts, job):
-    """Measure pieces that workers send to each other, as an array of objects that is rechunked.
-
-    A shuffle of frames goes the same way, but copies what is in the pieces about twice as often.
-    """
-    n = len(parts)
-    rows = [delayed(_row)(part, job, f"partition {i}", n) for i, part in enumerate(parts)]
-    pieces = da.concatenate([da.from_delayed(row, (1, n), dtype=object) for row in rows])
-    width = min(1 + n // 50, WIDEST)
-    (blocks,) = pieces.rechunk({0: n, 1: width}, method="p2p").to_delayed()
-    return [delayed(_measured_column)(blocks[i // width], i % width, job) for i in range(n)]
-
-
-class Piece:
-    """Bytes that protocol 5 pickles without a copy; once they are read, no file is held open."""
-
-    def __init__(self, held):
-        self.held = pa.py_buffer(held)
-
-    def __reduce_ex__(self, protocol):
-        held = pickle.PickleBuffer(self.held) if protocol > 4 else self.held.to_pybytes()
-        return _piece_of, (held,)
-
-
-def _piece_of(held):
-    return Piece(bytes(held))
-
-
-class Pieces(np.ndarray):
-    """An array of pieces, or None, with their size, by which Dask limits its buffers.
-
-    Dask lets an array with an `__array_function__` of its own join its like, which keeps the class.
-    """
-
-    __array_priority__ = 1
-
-    def __array_function__(self, func, types, args, kwargs):
-        return super().__array_function__(func, types, args, kwargs)
-
-    @property
-    def nbytes(self):
-        return sum(piece.held.size for piece in self.flat if piece is not None)
-
-
-def _row(part, job, place, n):
-    """A 1 × n array: what a partition has of each piece, None where it has nothing."""
-    row = np.full((1, n), None).view(Pieces)
-    numbers, pieces = _packed(part, job, place, n)
-    for number, piece in zip(numbers, buffers(pieces), strict=True):
-        row[0, number] = Piece(piece)
-    return row
-
-
-def _measured_column(block, i, job):
-    held = [piece.held for piece in block[:, i] if piece is not None]
-    return measure_together(unpacked(held), job)
-
-
-def _by_frames(parts, job):
-    """Measure pieces that a shuffle of frames brings together: on disk if there is no cluster."""
-    n = len(parts)
-    frames = [delayed(_frame)(part, job, f"partition {i}", n) for i, part in enumerate(parts)]
-    pieces = dd.from_delayed(frames, meta=_frame_of(*NO_PIECE), verify_meta=False)
-    pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
-    return [delayed(_measured_frame)(part, job) for part in pieces.to_delayed()]
-
-
-def _frame(part, job, place, n):
-    return _frame_of(*_packed(part, job, place, n))
+    return _frame_of(*(NO_PIECE if table is None else packed(table, n)))
 
 
 def _frame_of(numbers, pieces):
     return pd.DataFrame({"piece": numbers, "rows": pd.arrays.ArrowExtensionArray(pieces)})
 
 
-def _measured_frame(part, job):
-    return measure_together(unpacked(buffers(pa.array(part["rows"]))), job)
+def _measured_pieces(frame, job):
+    return measure_together(unpacked(buffers(pa.array(frame["rows"]))), job)
 
 
 evaluate.__doc__ = with_parameters(

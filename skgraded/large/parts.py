@@ -1,28 +1,20 @@
-"""A part of a large table: its columns made clean, its queries measured, its ids compared.
+"""A part of a large table: its columns are checked and its queries measured.
 
-What all engines share. A part is a table as it lies on one of many workers, or comes from one of
-many batches. Its errors name the part, and count rows inside it.
+All engines share this. A part is the table on one of many workers, or one of many batches. Errors
+name the part and count rows inside it.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.columns import (
-    check_weights,
-    column,
-    grade_column,
-    grades_as_given,
-    one_of,
-    refuse_nan_scores,
-)
-from skgraded._input.queries import query_codes
+from skgraded._input.columns import check_weights, column, grade_column, grades_as_given, one_of
 from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
@@ -36,6 +28,7 @@ if TYPE_CHECKING:
 PARTITIONINGS = ("shuffle", "clustered", "whole")
 check_partitioning: Callable[[Any], str] = one_of("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
+TOGETHER = "the rows that were brought together"
 GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
 
 PARAMETERS = """
@@ -62,7 +55,7 @@ class Job:
     qid: str
     measures: tuple[Measure, ...]
     sample_weight: str | None
-    is_one: bool  # whether one system was asked for by its name, and not a list of them
+    is_single: bool  # whether y_score is a name and not a list of names
 
     @property
     def columns(self) -> list[str]:
@@ -72,13 +65,13 @@ class Job:
 
     def summed(self, evaluations: dict[str, Evaluation]) -> Summary | Summaries:
         """The Summary of one system, or the Summaries of several."""
-        if self.is_one:
+        if self.is_single:
             return Summary.of(evaluations[self.y_score[0]])
         return Summaries.of(evaluations)
 
     def merged(self, parts: Iterable[Any]) -> Summary | Summaries:
         """What `summed` gives of all parts together."""
-        return Summary.merge(parts) if self.is_one else Summaries.merge(parts)
+        return Summary.merge(parts) if self.is_single else Summaries.merge(parts)
 
 
 def check_job(
@@ -90,8 +83,8 @@ def check_job(
     shipped: bool = False,
 ) -> Job:
     """Check what the caller asks for; `shipped` if it goes to other processes."""
-    is_one = not isinstance(y_score, (list, tuple))
-    scores = (y_score,) if is_one else tuple(y_score)
+    is_single = not isinstance(y_score, (list, tuple))
+    scores = (y_score,) if is_single else tuple(y_score)
     names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
     if sample_weight is not None:
         names.append(("sample_weight", sample_weight))
@@ -100,11 +93,11 @@ def check_job(
             raise TypeError(
                 f"{argument} must be the name of a column; got {type(name).__name__}."
             )
-    if not is_one and (len(scores) < 2 or len(set(scores)) < len(scores)):
+    if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
         raise ValueError(
             f"y_score must be the name of a column, or a list of two or more; got {y_score!r}."
         )
-    job = Job(y_true, scores, qid, tuple(as_measures(measures)), sample_weight, is_one)
+    job = Job(y_true, scores, qid, tuple(as_measures(measures)), sample_weight, is_single)
     if shipped:
         pickle.dumps(job)  # a measure with a lambda says so here
     return job
@@ -112,7 +105,7 @@ def check_job(
 
 def refuse_several(job: Job) -> None:
     """Refuse a list of systems where values by query are asked for."""
-    if not job.is_one:
+    if not job.is_single:
         raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
 
 
@@ -136,228 +129,44 @@ def errors_in(place):
         raise kind(f"In {place}, where rows count from 0: {error}") from None
 
 
-# A clean table -----------------------------------------------------------------------------------
+# A clean table ---------------------------------------------------------------------------------
 
 def clean(part: Any, job: Job, place: str) -> Any:
-    """The columns of a part, checked, as an Arrow table of few types under our own names."""
+    """The checked columns of a part as an Arrow table with our own names; None without rows."""
     from skgraded._input import arrow
 
     with errors_in(place):
-        given = arrow.as_arrow(part, job.columns)
-        if not given.num_rows:
+        table = arrow.as_arrow(part, job.columns)
+        if not table.num_rows:
             return None
-        columns = {QUERY: arrow.ids(given[job.qid], "qid")}
-        columns[GRADE] = _checked_grades(arrow.numbers(given[job.y_true]), job.measures)
+        grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
+        _refuse_grades(grades, job.measures)
+        columns = {QUERY: arrow.ids(table[job.qid], "qid"), GRADE: grades}
         for i, name in enumerate(job.y_score):
-            scores = arrow.numbers(given[name])
-            called = "y_score" if job.is_one else f"y_score {name!r}"
-            refuse_nan_scores(column(scores, called), called)
-            columns[f"{SCORE} {i}"] = arrow.scores(given[name], scores)
+            columns[f"{SCORE} {i}"] = arrow.scores(
+                table[name], "y_score" if job.is_single else f"y_score {name!r}"
+            )
         if job.sample_weight is not None:
-            weights = column(arrow.numbers(given[job.sample_weight]), "sample_weight")
-            if weights.any():  # a part of no weight may stand beside others
+            weights = column(arrow.numbers(table[job.sample_weight]), "sample_weight")
+            if weights.any():  # other parts may have weight
                 weights = check_weights(weights, len(weights), "y_true")
             columns[WEIGHT] = weights
         return arrow.pa.table(columns)
 
 
-def _checked_grades(values, measures):
-    """Grades as they were given, which are right for the measures too."""
-    grades = grades_as_given(values, "y_true", allow_nan=True)
-    highest = grades.max()  # NaN if one is unknown
+def _refuse_grades(grades, measures):
+    """Raise the error of the first measure that refuses a NaN among the grades, or the highest."""
+    highest = Judgments(grades[[grades.argmax()]])  # NaN if there is one
     for measure in measures:
-        if np.isnan(highest) or highest > (getattr(measure, "max_grade", None) or highest):
-            measure.n_undefined(Judgments(grades))  # raises unless it takes unknown grades
-    return grades
-
-
-def evaluate_table(
-    table: Any, job: Job, place: str, in_runs: bool = False
-) -> dict[str, Evaluation]:
-    """Evaluations by system of a clean table of whole queries; in runs: whose rows are together."""
-    from skgraded._input import arrow
-
-    weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
-    has_weight = weights is None or weights.any()
-    query_ids, group = arrow.runs(table[QUERY]) if in_runs else (None, None)
-    if in_runs:
-        _refuse_two_runs(query_ids, place)
-    with errors_in(place):
-        judgments = Judgments(
-            table[GRADE].to_numpy(), qid=None if in_runs else arrow.as_given(table[QUERY]),
-            group=group, sample_weight=weights if has_weight else None,
-        )
-        found = [
-            values_by_query(list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]))
-            for i in range(len(job.y_score))
-        ]
-    if in_runs:
-        found = [one | {"query_ids": query_ids} for one in found]
-    if not has_weight:
-        found = [one | {"weights": np.zeros(judgments.n_queries)} for one in found]
-    return {name: Evaluation(**one) for name, one in zip(job.y_score, found, strict=True)}
-
-
-def _refuse_two_runs(ids, place):
-    """Refuse ids of runs of which two are the same."""
-    from skgraded._input import arrow
-
-    marks = np.sort(arrow.marks(ids))
-    if not (marks[1:] == marks[:-1]).any():
-        return
-    codes, queries = query_codes(ids)
-    twice = np.flatnonzero(np.bincount(codes) > 1)
-    if len(twice):  # else two ids share their mark
-        raise torn(plain_list(queries[twice[:1]])[0], place)
-
-
-def torn(query: Any, *places: str) -> ValueError:
-    """A ValueError about a query whose rows lie apart."""
-    one_part = len(places) == 1 and places[0] != EDGES
-    where = f"{' and '.join(places)} {'holds' if one_part else 'hold'}"
-    shown = str(query) if isinstance(query, np.generic) else repr(query)
-    which = "A query" if query is None else f"Query {shown}"
-    return ValueError(
-        f"{which} is torn: {where} rows of it apart from each other. Use "
-        "partitioning='shuffle', or bring the rows of each query together."
-    )
-
-
-def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
-    """A table without its first and its last query, None if there are no more, and these.
-
-    Of rows in order, those of a query follow each other. What is at the edges is copied: a slice
-    would hold the whole table, and be sent with all of it.
-    """
-    from skgraded._input import arrow
-
-    queries = table[QUERY]
-    end, start = arrow.first_of_last(queries)
-    if end < start and not in_order:
-        at_edges = arrow.is_one_of(queries, queries[0], queries[-1])
-        return table.filter(arrow.compute.invert(at_edges)), table.filter(at_edges)
-    if end < start and queries[0] == queries[-1]:
-        raise torn(queries[0].as_py(), place)
-    inside = table.slice(end, start - end) if end < start else None
-    after = np.arange(max(end, start), table.num_rows)
-    return inside, table.take(np.concatenate([np.arange(end), after]))
-
-
-def query_ids_of(evaluations: Mapping[str, Evaluation]) -> np.ndarray:
-    """The ids of the queries, which all systems share."""
-    return next(iter(evaluations.values())).query_ids
-
-
-def marks_of(evaluations: Mapping[str, Evaluation]) -> np.ndarray:
-    """64 bits of each query."""
-    from skgraded._input import arrow
-
-    return arrow.marks(query_ids_of(evaluations))
-
-
-class Measured(NamedTuple):
-    """What comes of a part: values of its queries, and the rows of those that may go on in others.
-
-    Where a query may go on in the next part, the first and the last one are left over.
-    """
-
-    evaluations: dict[str, Evaluation]
-    edges: Any = None
-    id_types: frozenset[str] = frozenset()
-
-
-def measure_part(
-    part: Any, job: Job, place: str, partitioning: str, in_order: bool = True
-) -> Measured:
-    """Measure a part as it comes, or what is inside it if its ends are clustered with others."""
-    table, edges = clean(part, job, place), None
-    id_types = id_types_of(table)
-    in_runs = in_order and partitioning == "clustered"
-    if partitioning == "clustered" and table is not None:
-        table, edges = without_edges(table, place, in_order)
-    if table is None or not table.num_rows:
-        return Measured(nothing(job), edges, id_types)
-    return Measured(evaluate_table(table, job, place, in_runs), edges, id_types)
-
-
-def measure_together(table: Any, job: Job) -> Measured:
-    """Measure a clean table of rows that were brought together by query, None if there is none."""
-    if table is None or not table.num_rows:
-        return Measured(nothing(job))
-    together = evaluate_table(table, job, "the rows that were brought together")
-    return Measured(together, id_types=id_types_of(table))
-
-
-def id_types_of(*tables: Any) -> frozenset[str]:
-    """The types of the ids of clean tables, None among them."""
-    return frozenset(str(table.schema.field(QUERY).type) for table in tables if table is not None)
-
-
-def refuse_other_types(id_types: Iterable[str]) -> None:
-    """Raise a TypeError if ids are of several types, of which equal ones may look different."""
-    kinds = sorted(id_types)
-    if len(kinds) > 1:
-        raise TypeError(
-            f"qid is of the types {' and '.join(kinds)} in different partitions. Give it the same "
-            "type in all."
-        )
-
-
-def measure_edges(edges: Iterable[Any], job: Job, in_order: bool = True) -> dict[str, Evaluation]:
-    """Measure what all parts have left over; in order: that of the rows."""
-    table = joined(edges)
-    return nothing(job) if table is None else evaluate_table(table, job, EDGES, in_order)
-
-
-def nothing(job: Job) -> dict[str, Evaluation]:
-    """Evaluations by system of no query."""
-    names = [measure.name for measure in job.measures]
-    evaluation = Evaluation(
-        np.empty(0, dtype=object),
-        {name: np.empty(0) for name in names},
-        {name: np.empty(0, dtype=bool) for name in names},
-        weights=None if job.sample_weight is None else np.empty(0),
-    )
-    return dict.fromkeys(job.y_score, evaluation)
-
-
-def frame_of(evaluations: Mapping[str, Evaluation], dtype: Any) -> pandas.DataFrame:
-    """Values by query of one system as a frame, whose ids are of a type of pandas."""
-    (evaluation,) = evaluations.values()
-    frame = evaluation.to_frame()
-    if getattr(dtype, "tz", None) is not None and frame["query_id"].dtype.kind == "M":
-        frame["query_id"] = frame["query_id"].dt.tz_localize("UTC")
-    return frame.astype({"query_id": dtype})
-
-
-def ids_of_part(part: Any, job: Job, place: str) -> np.ndarray:
-    """The ids in a part."""
-    from skgraded._input import arrow
-
-    given = arrow.as_given(clean(part, job, place)[QUERY])
-    return query_codes(given)[1]
-
-
-# All parts ---------------------------------------------------------------------------------------
-
-def gathered(parts: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[tuple[list, list]]:
-    """Places and tables, as many together as have `n_rows` rows; in the end what is left."""
-    places: list = []
-    tables: list = []
-    n = 0
-    for place, table in parts:
-        places.append(place)
-        tables.append(table)
-        n += table.num_rows
-        if n >= n_rows:
-            yield places, tables
-            places, tables, n = [], [], 0
-    if tables:
-        yield places, tables
+        try:
+            measure.n_undefined(highest)
+        except ValueError:
+            measure.n_undefined(Judgments(grades))  # names the row
+            raise
 
 
 def joined(tables: Iterable[Any]) -> Any:
-    """One clean table of several, None among them, whose numbers may be of different kinds."""
+    """Concatenate clean tables, whose types may differ; None if all tables are None."""
     from skgraded._input import arrow
 
     tables = [table for table in tables if table is not None]
@@ -374,7 +183,7 @@ def joined(tables: Iterable[Any]) -> Any:
 
 
 def _with_wide_grades(table):
-    """A clean table whose grades are floats of 64 bits if they were of fewer."""
+    """A clean table with grades of 64 bits in place of floats of fewer bits."""
     grades = table[GRADE].to_numpy()
     if grades.dtype.kind != "f" or grades.dtype == np.float64:
         return table
@@ -382,48 +191,165 @@ def _with_wide_grades(table):
     return table.set_column(position, GRADE, [grade_column(grades, GRADE)])
 
 
-def refuse_torn(
-    marks: Sequence[np.ndarray],
-    ids_of: Callable[[int], np.ndarray] | None,
-    name_of: Callable[[int], str],
-) -> None:
-    """Raise a ValueError that names a query of which two parts hold rows.
-
-    `marks` are those of each part, `ids_of` gives the ids of a part by its number, maybe by making
-    it anew, or is None if these are gone, and `name_of` what messages call it.
-    """
-    together = np.concatenate([np.empty(0, dtype=np.uint64), *marks])
-    together.sort()
-    for mark in together[1:][together[1:] == together[:-1]]:
-        places = [i for i, own in enumerate(marks) if (own == mark).any()]
-        if len(places) < 2:  # two ids of one part share their mark
-            continue
-        if ids_of is None:
-            raise torn(None, *map(name_of, places[:2]))
-        _refuse_shared({place: _with_mark(ids_of(place), mark) for place in places}, name_of)
+def gathered(parts: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[tuple[list, list]]:
+    """Group places and tables until a group has `n_rows` rows; the last group may have fewer."""
+    places: list = []
+    tables: list = []
+    n = 0
+    for place, table in parts:
+        places.append(place)
+        tables.append(table)
+        n += table.num_rows
+        if n >= n_rows:
+            yield places, tables
+            places, tables, n = [], [], 0
+    if tables:
+        yield places, tables
 
 
-def _with_mark(ids, mark):
+# Measuring ---------------------------------------------------------------------------------------
+
+def evaluate_table(
+    table: Any, job: Job, place: str, is_clustered: bool = False
+) -> dict[str, Evaluation]:
+    """Evaluate each system on a clean table of whole queries; clustered rows must be contiguous."""
     from skgraded._input import arrow
 
-    return plain_list(ids[arrow.marks(ids) == mark])
+    if table is None or not table.num_rows:
+        return no_queries(job)
+    weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
+    has_weight = weights is None or weights.any()
+    with errors_in(place):
+        judgments = Judgments(
+            table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
+            sample_weight=weights if has_weight else None,
+        )
+        values = [
+            values_by_query(list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]))
+            for i in range(len(job.y_score))
+        ]
+    if is_clustered and judgments.order is not None:
+        codes = judgments.query_of_row
+        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
+        raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
+    if not has_weight:
+        no_weights = {"weights": np.zeros(judgments.n_queries)}
+        values = [of_system | no_weights for of_system in values]
+    return {
+        name: Evaluation(**of_system) for name, of_system in zip(job.y_score, values, strict=True)
+    }
 
 
-def _refuse_shared(ids_in, name_of):
-    """Raise a ValueError about an id that is in two places; several only share their mark."""
-    place_of: dict = {}
-    for place, ids in ids_in.items():
-        for query in ids:
-            if query in place_of:
-                raise torn(query, name_of(place_of[query]), name_of(place))
-            place_of[query] = place
-    if len(place_of) < 2:  # the parts that were made anew hold other rows
-        raise torn(next(iter(place_of), None), *map(name_of, list(ids_in)[:2]))
+def no_queries(job: Job) -> dict[str, Evaluation]:
+    """The Evaluation of each system on no query."""
+    names = [measure.name for measure in job.measures]
+    evaluation = Evaluation(
+        np.empty(0, dtype=object),
+        {name: np.empty(0) for name in names},
+        {name: np.empty(0, dtype=bool) for name in names},
+        weights=None if job.sample_weight is None else np.empty(0),
+    )
+    return dict.fromkeys(job.y_score, evaluation)
 
 
-def refuse_nothing(found: Any, job: Job) -> Any:
-    """What was found itself; a ValueError if there is no query, or none of any weight."""
-    summary = found if job.is_one else next(iter(found.systems.values()))
+def split_error(query: Any, *places: str) -> ValueError:
+    """A ValueError about a query whose rows are not contiguous; `query` is None if unknown."""
+    places = tuple(dict.fromkeys(places))
+    one_part = len(places) == 1 and places[0] != EDGES
+    where = f"{' and '.join(places)} {'holds' if one_part else 'hold'}"
+    shown = str(query) if isinstance(query, np.generic) else repr(query)
+    which = "A query" if query is None else f"Query {shown}"
+    return ValueError(
+        f"{which} is torn: {where} rows of it apart from each other. Use "
+        "partitioning='shuffle', or bring the rows of each query together."
+    )
+
+
+def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
+    """Separate a table from its first and its last query: the other rows, and the edges.
+
+    With `in_order` the rows of a query are contiguous. The edges are a copy: a slice would keep the
+    whole table in memory, and be sent with all of it.
+    """
+    from skgraded._input import arrow
+
+    queries = table[QUERY]
+    end, start = arrow.first_of_last(queries)
+    if end < start and not in_order:
+        equal = arrow.compute.equal
+        at_edges = arrow.compute.or_(equal(queries, queries[0]), equal(queries, queries[-1]))
+        return table.filter(arrow.compute.invert(at_edges)), table.filter(at_edges)
+    if end < start and queries[0] == queries[-1]:
+        raise split_error(queries[0].as_py(), place)
+    inside = table.slice(end, max(start - end, 0))
+    after = np.arange(max(end, start), table.num_rows)
+    return inside, table.take(np.concatenate([np.arange(end), after]))
+
+
+class Measured(NamedTuple):
+    """Values of the queries of a part, and the rows of queries that other parts may continue."""
+
+    evaluations: dict[str, Evaluation]
+    place: str | None  # None if the queries cannot be split
+    edges: Any
+    id_type: str | None  # None without rows
+
+    @property
+    def query_ids(self) -> np.ndarray:
+        """Ids of the queries, which all systems share."""
+        return next(iter(self.evaluations.values())).query_ids
+
+    @property
+    def marks(self) -> np.ndarray:
+        """64 bits of each query."""
+        from skgraded._input import arrow
+
+        return arrow.marks(self.query_ids)
+
+    def take(self, queries: np.ndarray) -> Measured:
+        """Some of the queries, by position; without edges."""
+        taken = {name: values._take(queries) for name, values in self.evaluations.items()}
+        return Measured(taken, self.place, None, self.id_type)
+
+
+def measure_part(
+    part: Any, job: Job, place: str, partitioning: str, in_order: bool = True
+) -> Measured:
+    """Measure the queries of a part; with "clustered" all but the first and the last query."""
+    table, edges = clean(part, job, place), None
+    is_clustered = partitioning == "clustered"
+    id_type = id_type_of(table)
+    if is_clustered and table is not None:
+        table, edges = without_edges(table, place, in_order)
+    evaluations = evaluate_table(table, job, place, in_order and is_clustered)
+    return Measured(evaluations, place, edges, id_type)
+
+
+def measure_together(
+    table: Any, job: Job, place: str | None = None, is_clustered: bool = False
+) -> Measured:
+    """Measure a clean table, which may be None; without a place, it has all rows of its queries."""
+    evaluations = evaluate_table(table, job, place or TOGETHER, is_clustered)
+    return Measured(evaluations, place, None, id_type_of(table))
+
+
+def id_type_of(table: Any) -> str | None:
+    """The type of the ids of a clean table; None without a table."""
+    return None if table is None else str(table.schema.field(QUERY).type)
+
+
+def frame_of(evaluations: Mapping[str, Evaluation], dtype: Any) -> pandas.DataFrame:
+    """Per-query values of one system as a frame, with ids of this pandas dtype."""
+    (evaluation,) = evaluations.values()
+    frame = evaluation.to_frame()
+    if getattr(dtype, "tz", None) is not None and frame["query_id"].dtype.kind == "M":
+        frame["query_id"] = frame["query_id"].dt.tz_localize("UTC")
+    return frame.astype({"query_id": dtype})
+
+
+def refuse_nothing(sums: Any, job: Job) -> Any:
+    """Return the sums; raise a ValueError if there is no query, or none of any weight."""
+    summary = sums if job.is_single else next(iter(sums.systems.values()))
     if not summary.n_queries:
         raise ValueError("y_true is empty: there is nothing to measure.")
     if job.sample_weight is not None and any(
@@ -431,4 +357,4 @@ def refuse_nothing(found: Any, job: Job) -> Any:
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
     ):  # a query that had weight would be counted, undefined or not
         raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
-    return found
+    return sums

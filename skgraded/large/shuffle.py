@@ -1,32 +1,29 @@
-"""Rows brought together by query: tables cut into pieces, a query's rows always into the same."""
-
-import math
+"""Rows brought together by query: tables are cut into pieces, each query into one piece."""
 
 import numpy as np
 
 from skgraded._kernels.layout import order_by_hash
-from skgraded.large.parts import (
-    GRADE,
-    QUERY,
-    id_types_of,
-    joined,
-    refuse_other_types,
-)
+from skgraded.large.parts import GRADE, QUERY, id_type_of, joined
+from skgraded.large.split_queries import refuse_other_types
+
+
+def pieces_of(marks, n):
+    """The order that sorts queries or rows into n pieces by their marks, and each piece's size."""
+    return order_by_hash(np.ascontiguousarray(marks), n)
 
 
 def cut(table, n):
-    """The rows of a clean table piece by piece, and how many there are in each of the n pieces."""
+    """The rows of a clean table piece by piece, and the number of rows in each of n pieces."""
     from skgraded._input import arrow
 
-    order, sizes = order_by_hash(np.ascontiguousarray(arrow.marks_of_rows(table[QUERY])), n)
+    order, sizes = pieces_of(arrow.marks_of_rows(table[QUERY]), n)
     return arrow.compute.take(table.combine_chunks(), order, boundscheck=False), sizes
 
 
-def packed(table, n, largest=math.inf):
-    """Pieces of a clean table that have rows: their numbers, and each as bytes, in an array.
+def packed(table, n):
+    """The numbers of the pieces of a clean table that have rows, and an array of their bytes.
 
-    An engine that moves rows looks at each of them on the way; so there is one to look at for
-    thousands. A piece of more than `largest` bytes, on the average row, comes in several.
+    An engine that moves rows handles each of them; thousands of rows in a piece are one row to it.
     """
     from skgraded._input import arrow
 
@@ -35,23 +32,15 @@ def packed(table, n, largest=math.inf):
         table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))
     table, sizes = cut(table, n)
     batch = table.combine_chunks().to_batches()[0]
-    step = max(int(min(largest / batch.nbytes, 1) * len(batch)), 1)
-    starts: list[int] = []
-    numbers: list[int] = []
-    for number, end in enumerate(np.cumsum(sizes).tolist()):
-        own = range(end - int(sizes[number]), end, step)
-        starts += own
-        numbers += [number] * len(own)
-    ends = [*starts[1:], len(batch)]
-    return np.array(numbers), arrow.to_bytes(
-        batch.slice(start, end - start) for start, end in zip(starts, ends, strict=True)
-    )
+    starts = np.cumsum(sizes) - sizes
+    numbers = np.flatnonzero(sizes)
+    return numbers, arrow.to_bytes(batch.slice(starts[i], sizes[i]) for i in numbers)
 
 
 def unpacked(pieces):
-    """One clean table of pieces, which come as buffers of bytes, None of none."""
+    """Join pieces, which are buffers of bytes, into one clean table; None without pieces."""
     from skgraded._input import arrow
 
     tables = list(arrow.of_bytes(pieces))
-    refuse_other_types(id_types_of(*tables))
+    refuse_other_types({str(id_type_of(table)) for table in tables})
     return joined(tables)

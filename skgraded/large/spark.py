@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import re
 import warnings
 from collections.abc import Iterable
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -17,19 +14,13 @@ from skgraded._input.columns import whole_number
 from skgraded._input.docs import with_parameters
 from skgraded._input.needs import needs
 from skgraded.large.parts import (
-    EDGES,
     PARAMETERS,
     check_job,
     check_partitioning,
-    marks_of,
-    measure_edges,
-    nothing,
-    query_ids_of,
+    no_queries,
     refuse_nothing,
     refuse_order_of_rows,
     refuse_several,
-    refuse_torn,
-    torn,
 )
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
@@ -37,8 +28,7 @@ from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
 with needs("skgraded.spark", "spark"):
-    import pyarrow as pa
-    from pyspark import StorageLevel, keyword_only
+    from pyspark import keyword_only
     from pyspark.ml.evaluation import Evaluator
     from pyspark.ml.param import Param, Params, TypeConverters
     from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
@@ -47,20 +37,14 @@ with needs("skgraded.spark", "spark"):
     from pyspark.sql import functions as F
     from pyspark.sql.types import DoubleType, StructField, StructType
 
-    from skgraded._input.arrow import marks, refuse_unknown
+    from skgraded._input.arrow import refuse_unknown
     from skgraded.large import spark_tasks as tasks
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
-IN_BATCH = 4000  # rows of our columns, or pieces, which take 262 MB or so at most
-USUAL_IN_BATCH = 10_000  # where nobody says another number
-MOST_IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
-BY_PYTHON = re.compile("Python|InPandas|InArrow")  # in the names of such steps of a plan
 NAMES = [
     "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
 ]
-AT_ENDS = -1  # in place of the number of a partition
-MOST_NAMED = 10
 
 
 # Measuring ---------------------------------------------------------------------------------------
@@ -77,10 +61,13 @@ def evaluate(
 ) -> Summary | Summaries:
     """See below."""
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    frame = _partitioned(df, job, check_partitioning(partitioning), n_partitions)
-    with _batches_by_rows(df):
-        found, at_ends = _collected(frame, job, partitioning)
-    return refuse_nothing(job.merged([found, job.summed(at_ends)]), job)
+    together = _together(df, job, partitioning, n_partitions, keeps_number=False)
+    rows = _mapped(together, partial(tasks.sums, job=job), tasks.SUMS).collect()
+    results = [pickle.loads(row.sums) for row in rows]
+    for error in results:
+        if isinstance(error, Exception):
+            raise error
+    return refuse_nothing(job.merged([job.summed(no_queries(job)), *results]), job)
 
 
 def evaluate_per_query(
@@ -96,19 +83,14 @@ def evaluate_per_query(
     """See below."""
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     refuse_several(job)
-    frame = _partitioned(df, job, check_partitioning(partitioning), n_partitions)
+    together = _together(df, job, partitioning, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)
     schema = StructType([
         StructField("query_id", df.schema[qid].dataType, nullable=False),
         *(StructField(name, DoubleType()) for name in names),
     ])
     id_type = _arrow_type(df.sparkSession, df.schema[qid].dataType)
-    if partitioning == "shuffle":
-        return _mapped(frame, partial(tasks.values, job=job, id_type=id_type), schema)
-    labels = _labels(df.sparkSession, n_partitions)
-    inside = partial(tasks.inside, job=job, partitioning=partitioning, labels=labels)
-    together = _mapped(frame, inside, tasks.FOUND).repartition(len(labels), F.col("piece"))
-    return _mapped(together, partial(tasks.brought_together, job=job, id_type=id_type), schema)
+    return _mapped(together, partial(tasks.values, job=job, id_type=id_type), schema)
 
 
 def _arrow_type(spark, kind):
@@ -116,41 +98,38 @@ def _arrow_type(spark, kind):
     return spark.range(0).select(F.lit(None).cast(kind).alias("id")).toArrow().schema.types[0]
 
 
-def _frame_of(table, spark, schema):
-    """A small Arrow table as a frame, for which Spark starts no Python workers, as for a list.
+def _together(df, job, partitioning, n_partitions, keeps_number):
+    """All that the partitions hand on, with whole queries in each partition.
 
-    Where batches have no limit of rows PySpark cannot do so.
+    With "shuffle" these are rows. Otherwise they are values, and rows of the queries that may
+    continue in other partitions: one run of the plan yields both, for another run may have other
+    partitions.
     """
-    if int(spark.conf.get(MOST_IN_BATCH)) > 0:
-        return spark.createDataFrame(table, schema)
-    return spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema)
-
-
-def _partitioned(df, job, partitioning, n_partitions):
-    """The columns that are needed; with "shuffle" whole queries in each partition."""
+    check_partitioning(partitioning)
     _check_frame(df)
     if df.isStreaming:
         raise ValueError("df is a stream, which has no end: give a frame of rows that are there.")
     refuse_unknown(job.columns, df.columns)
-    frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
     if partitioning != "whole":
         refuse_order_of_rows(job)
-    if partitioning != "shuffle":
-        return frame
-    labels = _labels(df.sparkSession, n_partitions)
-    pieces = _mapped(frame, partial(tasks.cut, job=job, labels=labels), tasks.PIECES)
-    # Without a number adaptive execution would make one partition of many.
-    return pieces.repartition(len(labels), F.col("piece"))
+    if n_partitions is None:
+        n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    n = whole_number(n_partitions, "n_partitions", 1)
+    is_shuffled = partitioning == "shuffle"
+    cut = tasks.cut if is_shuffled else partial(tasks.inside, partitioning=partitioning)
+    keeps_number = keeps_number or is_shuffled
+    labels = _labels(df.sparkSession, n) if keeps_number else np.arange(n)
+    frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
+    pieces = _mapped(frame, partial(cut, job=job, labels=labels), tasks.PIECES)
+    # Without a number adaptive execution makes one partition of many.
+    return pieces.repartition(*[n] * keeps_number, F.col("piece"))
 
 
-def _labels(spark, n_partitions):
+def _labels(spark, n):
     """Numbers that Spark's hash sends to partitions 0, 1, …, of those to which it shuffles.
 
     Were its hash another, pieces would share partitions, and nothing else would change.
     """
-    if n_partitions is None:
-        n_partitions = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
-    n = whole_number(n_partitions, "n_partitions", 1)
     numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
     hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
     label_of = {row.part: row.id for row in reversed(hashed)}
@@ -171,104 +150,7 @@ def _mapped(frame, function, schema):
     with warnings.catch_warnings():
         # Of pandas 3, which has no part in this.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
-        return frame.mapInArrow(partial(tasks.run, function=function), schema)
-
-
-def _collected(frame, job, partitioning):
-    """The Summary of what is inside the partitions, and the Evaluation of what is at their ends."""
-    summarized = partial(tasks.summarized, job=job, partitioning=partitioning)
-    results = _mapped(frame, summarized, tasks.RESULT)
-    if partitioning == "shuffle":
-        found, _ = _of_parts(results, job)
-        return found, nothing(job)
-    results = results.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        found, edges = _of_parts(results, job)
-        at_ends = measure_edges(edges, job, tasks.IN_ORDER)
-        _refuse_torn(results, frame, at_ends, job)
-    finally:
-        results.unpersist()
-    return found, at_ends
-
-
-@contextmanager
-def _batches_by_rows(df):
-    """Let Arrow's batches of a frame end by their number of rows, and not also by their bytes.
-
-    Spark adds up the bytes of a batch after each row, which takes it twice as long as all else on
-    the way to Python; without a limit it does not. Local properties hold for the jobs of this
-    thread, where the session's settings say nothing.
-    """
-    wanted = {
-        "spark.sql.execution.arrow.maxBytesPerBatch": 2**31 - 1,
-        MOST_IN_BATCH: IN_BATCH,
-    }
-    if not _has_small_rows(df):
-        yield
-        return
-    context = df.sparkSession.sparkContext
-    before = {name: context.getLocalProperty(name) for name in wanted}
-    try:
-        for name, value in wanted.items():
-            context.setLocalProperty(name, str(value))
-        yield
-    finally:
-        for name, value in before.items():
-            context.setLocalProperty(name, value)
-
-
-def _has_small_rows(df):
-    """Whether all that jobs on a frame send to Python are rows of our columns, or pieces.
-
-    Not so if Python makes the frame itself, of rows that may be of any size.
-    """
-    if getattr(df, "_jdf", None) is None:  # on Spark Connect
-        return False
-    if os.environ.get("PYSPARK_PIN_THREAD", "true").lower() != "true":
-        return False  # where jobs are begun by other threads than properties are set
-    in_batch = int(df.sparkSession.conf.get(MOST_IN_BATCH))
-    plan = df._jdf.queryExecution().optimizedPlan().toString()
-    return 0 < in_batch <= USUAL_IN_BATCH and not BY_PYTHON.search(plan)
-
-
-def _of_parts(results, job):
-    """The Summary of all partitions, and their edges in order."""
-    rows = results.where("found is not null").select("part", "found").collect()
-    found, edges = job.summed(nothing(job)), []
-    for row in sorted(rows, key=lambda row: row.part):
-        result = pickle.loads(row.found)
-        if isinstance(result, Exception):
-            raise result
-        found = job.merged([found, result[0]])
-        edges.append(result[1])
-    return found, edges
-
-
-def _refuse_torn(results, frame, at_ends, job):
-    """Compare the ids of all partitions, which the engine does; names of some that are torn."""
-    queries = results.where("mark is not null").select("part", "mark")
-    own = tasks.signed(marks_of(at_ends))
-    if len(own):
-        known = pa.table({"part": pa.array(np.full(len(own), AT_ENDS), pa.int32()), "mark": own})
-        queries = queries.union(_frame_of(known, frame.sparkSession, queries.schema))
-    counted = queries.groupBy("mark").count()
-    twice = counted.where(F.col("count") > 1).orderBy("mark").limit(MOST_NAMED).collect()
-    if not twice:
-        return
-    wanted = [row.mark for row in twice]
-    with_marks = partial(tasks.ids_with_marks, job=job, wanted=wanted)
-    named = _mapped(frame, with_marks, tasks.RESULT).collect()
-    ids = {row.part: pickle.loads(row.found) for row in named}
-    ids[AT_ENDS] = query_ids_of(at_ends)
-    parts = sorted(ids)
-    refuse_torn(
-        [marks(ids[part]) for part in parts], lambda i: ids[parts[i]],
-        lambda i: EDGES if parts[i] == AT_ENDS else f"partition {parts[i]}",
-    )
-    for mark in wanted:  # of several ids, or its query is no more torn in this run of the plan
-        named = {query for own in ids.values() for query in own[tasks.signed(marks(own)) == mark]}
-        if len(named) < 2:
-            raise torn(next(iter(named), None), "one partition", "another")
+        return frame.mapInArrow(function, schema)
 
 
 # pyspark.ml --------------------------------------------------------------------------------------

@@ -1,93 +1,32 @@
-"""Dask frames on a real cluster of two processes: the Summary is that of all rows in memory."""
+"""Dask on a real cluster of two processes: its shuffles, types of ids, and other libraries."""
 
-import pickle
 import runpy
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
 from scripts import EXAMPLES
 
 import skgraded as sg
 
-dask = pytest.importorskip("dask")
-dd = pytest.importorskip("dask.dataframe")
-distributed = pytest.importorskip("distributed")
 
-import dask.array as da  # noqa: E402
-from dask.sizeof import sizeof  # noqa: E402
-
-import skgraded.dask as engine  # noqa: E402
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cluster():
-    """Two workers that are processes; errors of tasks are raised and need not be logged too."""
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as local,
-        distributed.Client(local) as client,
-    ):
-        yield client
-
-
-def frame_of(parts):
-    return dd.concat([dd.from_pandas(part, npartitions=1, sort=False) for part in parts])
-
-
-def measured(parts, partitioning="shuffle", measures=MEASURES, **others):
-    columns = COLUMNS | others
-    return engine.evaluate(
-        frame_of(parts), measures=measures, partitioning=partitioning, **columns
-    )
-
-
-def test_partitions_give_the_summary_of_all_rows():
-    numbers, text = table(), table(text=True)
-    expected = sg.Summary.of(in_memory(numbers))
-    assert measured(pieces(numbers, 5), "clustered") == expected
-    assert measured(pieces(mixed(numbers), 5)) == expected
-    expected = sg.Summary.of(in_memory(text))
-    assert measured(whole_pieces(text, 5), "whole") == expected
-    assert measured(pieces(text, 5)) == expected
-
-
-def test_categories_of_each_partition():
+def test_categories_of_each_partition(dask):
     frame = table(text=True)
     parts = [part.astype({"query": "category"}) for part in pieces(mixed(frame), 4)]
-    assert measured(parts) == sg.Summary.of(in_memory(frame))
+    assert dask.measured(parts) == sg.Summary.of(in_memory(frame))
 
 
-def test_one_partition_is_not_shuffled():
+def test_one_partition_is_not_shuffled(dask):
     frame = mixed(table())
-    assert measured([frame]) == sg.Summary.of(in_memory(frame))
+    assert dask.measured([frame]) == sg.Summary.of(in_memory(frame))
 
 
-def test_many_partitions_are_merged_step_by_step_and_send_several_pieces_together():
+def test_many_partitions_are_merged_step_by_step(dask):
     frame = table(20)
     expected = sg.Summary.of(in_memory(frame))
-    assert measured(pieces(frame, 18), "clustered") == expected  # 16 are merged at once
-    assert measured(pieces(mixed(frame), 51)) == expected  # two go together, and one is left over
-
-
-def test_dask_knows_the_size_of_pieces_also_of_those_that_came_together():
-    rows = []
-    for size in (1_000, 20_000):
-        row = np.full((1, 3), None).view(engine.Pieces)
-        row[0, 0] = row[0, 2] = engine.Piece(bytes(size))
-        rows.append(da.from_delayed(dask.delayed(row), row.shape, dtype=object))
-    (blocks,) = da.concatenate(rows).rechunk({0: 2, 1: 2}, method="p2p").to_delayed()
-
-    @dask.delayed
-    def sized(block):
-        from dask.sizeof import sizeof  # that of the worker
-
-        return sizeof(block)
-
-    assert dask.compute(*map(sized, blocks)) == (21_000, 21_000)
+    assert dask.measured(pieces(frame, 18), "clustered") == expected  # 16 are merged at once
 
 
 @pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
@@ -95,42 +34,12 @@ def test_dask_knows_the_size_of_pieces_also_of_those_that_came_together():
     {"dataframe.shuffle.method": "tasks"},
     {"dataframe.shuffle.method": "disk", "scheduler": "threads"},  # as without a cluster
 ], ids=["tasks", "disk"])
-def test_other_shuffles_of_dask(settings):
+def test_other_shuffles_of_dask(dask, settings):
+    from dask import config
+
     frame = table(text=True)
-    with dask.config.set(settings):
-        assert measured(pieces(mixed(frame), 4)) == sg.Summary.of(in_memory(frame))
-
-
-def test_pieces_are_pickled_without_a_copy_where_that_can_be():
-    given = np.arange(10_000, dtype=np.uint8)
-    row = np.full((1, 2), None).view(engine.Pieces)
-    row[0, 1] = engine.Piece(given)
-    assert row.nbytes == row[:, 1:].copy().nbytes == sizeof(row) == 10_000
-    for protocol in (4, 5):
-        again = pickle.loads(pickle.dumps(row, protocol))
-        assert again.nbytes == 10_000 and again[0, 1].held.equals(row[0, 1].held)
-    frames = []
-    assert len(pickle.dumps(row, 5, buffer_callback=frames.append)) < 1000
-    (frame,) = frames
-    assert np.shares_memory(np.frombuffer(frame, dtype=np.uint8), given)
-
-
-@pytest.mark.parametrize(("partitioning", "text"), [
-    ("shuffle", True), ("clustered", False), ("clustered", True), ("whole", False),
-])
-def test_values_by_query_are_lazy_and_those_of_the_evaluation(partitioning, text):
-    frame = table(text=text)
-    parts = whole_pieces(frame, 4) if partitioning == "whole" else pieces(frame, 4)
-    lazy = engine.evaluate_per_query(
-        frame_of(parts), measures=MEASURES, partitioning=partitioning, **COLUMNS
-    )
-    assert isinstance(lazy, dd.DataFrame)
-    found, expected = (
-        values.sort_values("query_id", ignore_index=True)
-        for values in (lazy.compute(), in_memory(frame).to_frame())
-    )
-    pd.testing.assert_frame_equal(found, expected.astype(lazy.dtypes.to_dict()), check_exact=True)
-    assert found.dtypes.to_dict() == lazy.dtypes.to_dict()
+    with config.set(settings):
+        assert dask.measured(pieces(mixed(frame), 4)) == sg.Summary.of(in_memory(frame))
 
 
 TIMES = {
@@ -140,84 +49,43 @@ TIMES = {
 
 
 @pytest.mark.parametrize("kind", TIMES)
-def test_times_are_the_same_as_before(kind):
+def test_times_are_the_same_as_before(dask, kind):
     frame = table(12)
     frame["query"] = TIMES[kind](pd.to_datetime(frame["query"], unit="D"))
-    lazy = engine.evaluate_per_query(frame_of(pieces(frame, 3)), measures=MEASURES, **COLUMNS)
+    lazy = dask.per_query(pieces(frame, 3))
     found = lazy.compute()["query_id"]
     assert found.dtype == lazy.dtypes["query_id"]
     assert set(found) == set(frame["query"].map(pd.Timestamp))
 
 
 @pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
-def test_ids_of_two_types_are_refused(partitioning):
+def test_ids_of_two_types_are_refused(dask, partitioning):
     """The same time in seconds and in nanoseconds would be two queries."""
     frame = table(12).astype({"query": "datetime64[s]"})
     first, second = pieces(frame, 3)[1:]
     parts = [first, second.astype({"query": "datetime64[ns]"})]
+    from dask import dataframe as dd
+
     parts = dd.from_map(lambda part: part, parts, meta=first[:0])
     settings = {"measures": MEASURES, "partitioning": partitioning, **COLUMNS}
     for measure in (
-        lambda: engine.evaluate(parts, **settings),
-        lambda: engine.evaluate_per_query(parts, **settings).compute(),
+        lambda: dask.evaluate(parts, **settings),
+        lambda: dask.module.evaluate_per_query(parts, **settings).compute(),
     ):
         with pytest.raises(TypeError, match=r"is of the types timestamp\[ns\] and timestamp\[s\]"):
             measure()
 
 
-def test_numbers_that_are_categories_stay_numbers():
-    data = frame_of(pieces(table(12).astype({"query": "category"}), 3))
-    found = engine.evaluate_per_query(data, measures=MEASURES, **COLUMNS).compute()
+def test_numbers_that_are_categories_stay_numbers(dask):
+    data = dask.frame_of(pieces(table(12).astype({"query": "category"}), 3))
+    found = dask.module.evaluate_per_query(data, measures=MEASURES, **COLUMNS).compute()
     assert sorted(found["query_id"]) == list(range(12))
     unknown = data.assign(query=data["query"].cat.as_unknown())
     with pytest.raises(TypeError, match=r"Dask takes for text .*cat\.as_known\(\)"):
-        engine.evaluate_per_query(unknown, measures=MEASURES, **COLUMNS).compute()
+        dask.module.evaluate_per_query(unknown, measures=MEASURES, **COLUMNS).compute()
 
 
-@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
-def test_a_torn_query_is_named(text):
-    frame = table(60, text)
-    query, lost = torn_off(frame)
-    parts = [*whole_pieces(frame.drop(index=lost), 2), frame.loc[lost]]
-    for partitioning in ("clustered", "whole"):
-        with pytest.raises(ValueError, match=f"Query {query!r} is torn"):
-            measured(parts, partitioning)
-        lazy = engine.evaluate_per_query(
-            frame_of(parts), measures=MEASURES, partitioning=partitioning, **COLUMNS
-        )
-        name = "A query" if text else f"Query {query}"  # of text only the hashes are left
-        with pytest.raises(ValueError, match=f"{name} is torn: partition"):
-            lazy.compute()
-
-
-@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
-def test_an_error_says_in_which_partition_and_row(partitioning):
-    frame = table()
-    frame.loc[117, "score"] = np.nan
-    with pytest.raises(ValueError, match="In partition 1, .* y_score must not be NaN: row 17 is"):
-        measured([frame[:100], frame[100:200], frame[200:]], partitioning)
-
-
-ONE = table(3)
-BAD = {
-    "ddf must be a Dask DataFrame; got DataFrame": lambda: engine.evaluate(ONE, **COLUMNS),
-    "There is no column 'grades'": lambda: measured([ONE], y_true="grades"),
-    "partitioning must be one of": lambda: measured([ONE], "sorted"),
-    "takes tied documents in the order of rows": lambda: measured(
-        [ONE], measures="p(ties='ordinal')"
-    ),
-    "its gain is a lambda": lambda: measured([ONE], measures=sg.NDCG(gain=lambda grade: grade)),
-    "y_true is empty": lambda: measured([ONE[:0]], "clustered"),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input(message):
-    with pytest.raises(Exception, match=message):
-        BAD[message]()
-
-
-def test_cross_evaluate_runs_on_the_cluster():
+def test_cross_evaluate_runs_on_the_cluster(cluster):
     import joblib
     from joblib._dask import DaskDistributedBackend
     from sklearn.linear_model import Ridge
@@ -234,6 +102,8 @@ def test_cross_evaluate_runs_on_the_cluster():
 @pytest.fixture(scope="module")
 def on_workers(cluster):
     """Rankings for two workers, one with five times the queries of the other, and a splitter."""
+    from dask import array as da
+
     X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
     workers = list(cluster.scheduler_info()["workers"])
     assert len(workers) == 2

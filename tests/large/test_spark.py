@@ -1,192 +1,54 @@
-"""Spark frames in local[2]: the Summary is that of all rows in memory."""
+"""Spark in local[2]: partitions, batches, types of ids, and evaluators of pyspark.ml."""
 
-import os
-import shutil
 import subprocess
 import sys
 import time
-import warnings
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
+from large_tables import in_memory, mixed, pieces, table
 
 import skgraded as sg
 
-pytest.importorskip("pyspark")
-if shutil.which("java") is None:
-    pytest.skip("there is no Java, which Spark needs", allow_module_level=True)
-
-# Python of the workers, whose paths are those of this process.
-os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # what pyspark warns of when it is imported is its own
-    from pyspark.errors import PythonException
-    from pyspark.sql import SparkSession
-    from pyspark.sql import functions as F
-
-    import skgraded.spark as engine
-
-
 # pyspark leaves sockets open, and CrossValidator its threads.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="session")
-def spark():
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "3")
-        .config("spark.driver.memory", "1g")
-        # a JVM that lives for seconds: little compiled, one thread that collects, nothing verified
-        .config(
-            "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-            "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
-        )
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        # a file a partition, the largest first
-        .config("spark.sql.files.openCostInBytes", str(2**30))
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
-
-
-@pytest.fixture
-def frame_of(spark, tmp_path):
-    """Make a frame of these partitions, a file each."""
-    def make(parts):
-        folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        folder.mkdir()
-        for i, part in enumerate(parts):
-            part.to_parquet(folder / f"{i}.parquet", index=False)
-        return spark.read.parquet(str(folder))
-
-    return make
-
-
-@pytest.fixture
-def measured(frame_of):
-    def measure(parts, partitioning="shuffle", measures=MEASURES, **others):
-        return engine.evaluate(
-            frame_of(parts), measures=measures, partitioning=partitioning, **COLUMNS | others
-        )
-
-    return measure
-
-
-def test_partitions_give_the_summary_of_all_rows(measured):
-    numbers, text = table(), table(text=True)
-    expected = sg.Summary.of(in_memory(numbers))
-    assert measured(pieces(numbers, 4)[1:], "clustered") == expected
-    assert measured(pieces(mixed(numbers), 4)[1:], n_partitions=1) == expected
-    expected = sg.Summary.of(in_memory(text))
-    assert measured(whole_pieces(text, 3), "whole") == expected
-    assert measured(pieces(mixed(text), 4)[1:]) == expected
-
-
-LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
 IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 @pytest.fixture
-def in_batches_of(spark):
+def in_batches_of(session):
     """Have at most so many rows come to Python at once; less than 1: any number."""
-    yield lambda n_rows: spark.conf.set(IN_BATCH, n_rows)
-    spark.conf.unset(IN_BATCH)
+    yield lambda n_rows: session.conf.set(IN_BATCH, n_rows)
+    session.conf.unset(IN_BATCH)
 
 
 @pytest.mark.parametrize(
     ("n_rows", "partitioning"),
-    [(50, "clustered"), (0, "clustered"), (50, "shuffle"), (-1, "shuffle")],
+    [(50, "clustered"), (-1, "shuffle")],
 )
-def test_a_partition_comes_in_batches_of_any_size(measured, in_batches_of, n_rows, partitioning):
+def test_a_partition_comes_in_batches_of_any_size(spark, in_batches_of, n_rows, partitioning):
     frame = table()
     in_batches_of(n_rows)
-    assert measured([frame], partitioning) == sg.Summary.of(in_memory(frame))
+    assert spark.measured([frame], partitioning) == sg.Summary.of(in_memory(frame))
 
 
-@pytest.fixture
-def limited(spark):
-    """Batches of at most 1,000 bytes."""
-    spark.sparkContext.setLocalProperty(LIMIT, "1000")
-    yield spark.range(0, 10_000, numPartitions=1)
-    spark.sparkContext.setLocalProperty(LIMIT, None)
-
-
-def sizes_in_batches(rows, limited=None):
-    """The sizes of the batches in which rows come to Python, as they do for our own jobs."""
-    def own_sizes(batches):
-        for batch in batches:
-            yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
-
-    with engine._batches_by_rows(rows if limited is None else limited):
-        return [row.n for row in engine._mapped(rows, own_sizes, "n long").collect()]
-
-
-def test_batches_end_by_their_rows_alone_unless_the_session_has_settings(
-    spark, limited, measured, in_batches_of
-):
-    assert sizes_in_batches(limited) == [4000, 4000, 2000]
-    with pytest.raises(ValueError, match="y_true is empty"):
-        measured([table(3)[:0]])
-    assert spark.sparkContext.getLocalProperty(LIMIT) == "1000"  # as it was before
-    in_batches_of(300)
-    assert set(sizes_in_batches(limited)) == {100, 300}
-    in_batches_of(0)
-    assert max(sizes_in_batches(limited)) < 300
-
-
-def test_rows_that_python_makes_may_be_large(limited):
-    made = engine._mapped(limited, iter, limited.schema)  # the same rows
-    assert max(sizes_in_batches(limited, limited=made)) < 300
-    assert max(sizes_in_batches(limited, limited=made.select("id").where("id > 1"))) < 300
-
-
-def test_partitions_without_rows(measured):
+def test_partitions_without_rows(spark):
     frame = table(2)
-    assert measured([frame], n_partitions=8) == sg.Summary.of(in_memory(frame))
+    assert spark.measured([frame], n_partitions=8) == sg.Summary.of(in_memory(frame))
 
 
-def test_each_piece_has_a_partition_of_its_own(spark):
-    labels = pa.table({"piece": pa.array(engine._labels(spark, 8), pa.int32())})
-    pieces = spark.createDataFrame(labels).repartition(8, "piece")
+def test_each_piece_has_a_partition_of_its_own(session):
+    from pyspark.sql import functions as F
+
+    from skgraded.large.spark import _labels
+
+    labels = pa.table({"piece": pa.array(_labels(session, 8), pa.int32())})
+    pieces = session.createDataFrame(labels).repartition(8, "piece")
     assert sorted(row.part for row in pieces.select(
         F.spark_partition_id().alias("part")
     ).collect()) == list(range(8))
-
-
-@pytest.fixture
-def measured_by_query(frame_of):
-    def measure(parts, partitioning="shuffle"):
-        settings = {"measures": MEASURES, "partitioning": partitioning, **COLUMNS}
-        return engine.evaluate_per_query(frame_of(parts), **settings)
-
-    return measure
-
-
-def by_id(frame):
-    return frame.sort_values("query_id", ignore_index=True)
-
-
-@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
-def test_values_by_query_are_those_of_the_evaluation(measured_by_query, partitioning):
-    frame = table(text=True)
-    parts = whole_pieces(frame, 2) if partitioning == "whole" else pieces(frame, 3)[1:]
-    values = by_id(measured_by_query(parts, partitioning).toArrow().to_pandas())
-    expected = by_id(in_memory(frame).to_frame())
-    assert list(values) == list(expected)
-    assert values["query_id"].tolist() == expected["query_id"].tolist()
-    assert np.array_equal(values.iloc[:, 1:], expected.iloc[:, 1:], equal_nan=True)
 
 
 @pytest.fixture
@@ -198,50 +60,38 @@ def in_new_york(monkeypatch):
     time.tzset()
 
 
-@pytest.mark.parametrize(("zone", "n_rows"), [("", 10_000), ("", 0), (", UTC", 10_000)])
+@pytest.mark.parametrize(("zone", "n_rows"), [("", 0), (", UTC", 10_000)])
 def test_times_are_the_same_in_any_zone(
-    measured_by_query, in_batches_of, in_new_york, zone, n_rows
+    spark, in_batches_of, in_new_york, zone, n_rows
 ):
     """As ids of both the values and the rows at the ends, which workers put together."""
+    from pyspark.sql import functions as F
+
     frame = table(12).astype({"query": f"datetime64[us{zone}]"})
     in_batches_of(n_rows)
-    values = measured_by_query(pieces(frame, 3)[1:], "clustered")
+    values = spark.per_query(pieces(frame, 3)[1:], "clustered")
     ids = values.select(F.unix_micros(F.col("query_id").cast("timestamp")).alias("id")).collect()
     assert sorted(row.id for row in ids) == list(range(12))
 
 
-@pytest.mark.parametrize("partitioning", ["clustered", "whole"])
-def test_a_torn_query_is_named(measured, measured_by_query, partitioning):
-    frame = table(60, text=True)
-    query, lost = torn_off(frame)
-    rest = frame.drop(index=lost)
-    first, second, third = whole_pieces(rest, 3)
-    parts = [first, pd.concat([second, frame.loc[lost], third])]
-    if partitioning == "whole":
-        parts = [first, pd.concat([second, third]), frame.loc[lost]]
-    with pytest.raises(ValueError, match=f"Query {query!r} is torn: .*partition"):
-        measured(parts, partitioning)
-    lazy = measured_by_query(parts, partitioning)
-    with pytest.raises(PythonException, match=f"Query {query!r} is torn: .*partition"):
-        lazy.collect()
-
-
-def test_values_and_what_is_at_the_ends_come_of_one_run(spark):
+def test_values_and_rows_at_the_edges_come_from_one_run(spark, session):
     """Another run has other partitions: of a sample, or put together by what it then finds."""
-    rows = spark.range(0, 20_000, numPartitions=4).selectExpr(
+    rows = session.range(0, 20_000, numPartitions=4).selectExpr(
         "id % 1000 as query", "cast(hash(id) & 3 as double) as grade", "id * 7 % 1024 as score"
     )
     frame = rows.toArrow().to_pandas()
     expected = sg.evaluate(frame["grade"], frame["score"], qid=frame["query"], measures="rr")
-    expected = by_id(expected.to_frame())
+    expected = expected.to_frame().sort_values("query_id", ignore_index=True)
     for clustered in (rows.repartition("query"), rows.orderBy("query")):
-        lazy = engine.evaluate_per_query(
+        lazy = spark.module.evaluate_per_query(
             clustered, "grade", "score", "query", "rr", partitioning="clustered"
         )
-        pd.testing.assert_frame_equal(by_id(lazy.toArrow().to_pandas()), expected)
+        values = lazy.toArrow().to_pandas().sort_values("query_id", ignore_index=True)
+        pd.testing.assert_frame_equal(values, expected)
 
 
-def test_a_query_that_is_torn_in_the_first_run_only_is_named(spark, tmp_path):
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_a_query_that_is_split_in_the_first_run_only_is_named(spark, session, tmp_path):
     def moving(batches):
         for batch in batches:
             for part in batch["id"].to_pylist():
@@ -250,58 +100,34 @@ def test_a_query_that_is_torn_in_the_first_run_only_is_named(spark, tmp_path):
                 runs.touch()
                 yield pa.RecordBatch.from_pydict({"query": [query], "grade": [1], "score": [1]})
 
-    rows = spark.range(0, 2, numPartitions=2)
-    rows = engine._mapped(rows, moving, "query long, grade long, score long")
-    with pytest.raises(ValueError, match="Query 0 is torn: one partition and another hold"):
-        engine.evaluate(rows, "grade", "score", "query", "rr", partitioning="whole")
+    rows = session.range(0, 2, numPartitions=2)
+    rows = rows.mapInArrow(moving, "query long, grade long, score long")
+    with pytest.raises(ValueError, match="Query 0 is torn: partition 0 and partition 1 hold"):
+        spark.evaluate(rows, "grade", "score", "query", "rr", partitioning="whole")
 
 
-def test_an_error_says_in_which_partition_and_row(measured):
-    frame = table()
-    frame.loc[117, "grade"] = -1.0
-    parts = [frame[:100], frame[100:200], frame[200:]]
-    for partitioning in ("clustered", "shuffle"):
-        with pytest.raises(ValueError, match=r"In partition [12], .*grades ≥ 0: row 17 is -1"):
-            measured(parts, partitioning)
-
-
-@pytest.mark.parametrize(("as_type", "in_spark"), [
-    ("int32", "int"), ("float32", "float"),
-    ("datetime64[us]", "timestamp_ntz"), ("datetime64[s]", "timestamp_ntz"),
-])
-def test_ids_keep_their_type(measured_by_query, as_type, in_spark):
-    values = measured_by_query([mixed(table(30)).astype({"query": as_type})])
+@pytest.mark.parametrize(
+    ("as_type", "in_spark"), [("int32", "int"), ("datetime64[s]", "timestamp_ntz")]
+)
+def test_ids_keep_their_type(spark, as_type, in_spark):
+    values = spark.per_query([mixed(table(30)).astype({"query": as_type})])
     assert values.schema["query_id"].dataType.simpleString() == in_spark
     ids = values.select("query_id").toArrow().to_pandas()["query_id"].sort_values()
     assert ids.astype("int64").tolist() == list(range(30)) or as_type.startswith("date")
     assert len(set(ids)) == 30
 
 
-ONE = table(3)
-BAD = {
-    "df must be a Spark DataFrame; got DataFrame": lambda measured: engine.evaluate(ONE, **COLUMNS),
-    "df must be a Spark DataFrame; got str": lambda measured: engine.with_folds("day", "query"),
-    "There is no column 'grades'": lambda measured: measured([ONE], y_true="grades"),
-    "n_partitions must be at least 1": lambda measured: measured([ONE], n_partitions=0),
-    "takes tied documents in the order of rows": lambda measured: measured(
-        [ONE], measures="p(ties='ordinal')"
-    ),
-    "its gain is a lambda": lambda measured: measured(
-        [ONE], measures=sg.NDCG(gain=lambda grade: grade)
-    ),
-}
+def test_bad_settings(spark):
+    with pytest.raises(ValueError, match="n_partitions must be at least 1"):
+        spark.measured([table(3)], n_partitions=0)
+    with pytest.raises(TypeError, match="df must be a Spark DataFrame; got str"):
+        spark.module.with_folds("day", "query")
 
 
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input(measured, message):
-    with pytest.raises(Exception, match=message):
-        BAD[message](measured)
-
-
-def test_a_stream_is_refused(spark):
-    stream = spark.readStream.format("rate").load().selectExpr("value as query", "0 as grade")
+def test_a_stream_is_refused(spark, session):
+    stream = session.readStream.format("rate").load().selectExpr("value as query", "0 as grade")
     with pytest.raises(ValueError, match="df is a stream"):
-        engine.evaluate_per_query(stream, "grade", "grade", "query")
+        spark.module.evaluate_per_query(stream, "grade", "grade", "query")
 
 
 def test_workers_load_nothing_of_pyspark_ml():
@@ -312,51 +138,51 @@ def test_workers_load_nothing_of_pyspark_ml():
 
 # pyspark.ml --------------------------------------------------------------------------------------
 
-def test_the_evaluator_gives_the_mean(frame_of, tmp_path):
+def test_the_evaluator_gives_the_mean(spark, tmp_path):
     frame = table()
     columns = {"labelCol": "grade", "predictionCol": "score", "queryCol": "query"}
-    evaluator = engine.RankingEvaluator(metricName="mu_map", **columns)
+    evaluator = spark.module.RankingEvaluator(metricName="mu_map", **columns)
     expected = sg.Summary.of(in_memory(frame, ["mu_map", "ndcg@10"], weighted=False)).mean()
-    data = frame_of([frame])
+    data = spark.frame_of([frame])
     assert evaluator.evaluate(data) == expected["MuAP"]
     other = evaluator.copy({evaluator.metricName: "ndcg@10"})
     assert other.getMetricName() == "ndcg@10" and evaluator.getMetricName() == "mu_map"
     assert other.evaluate(data) == pytest.approx(expected["NDCG@10"], rel=1e-15)
     assert evaluator.isLargerBetter()
     evaluator.save(str(tmp_path / "evaluator"))
-    same = engine.RankingEvaluator.load(str(tmp_path / "evaluator"))
+    same = spark.module.RankingEvaluator.load(str(tmp_path / "evaluator"))
     assert (same.getQueryCol(), same.getMetricName()) == ("query", "mu_map")
     for wrong in ("nonsense", sg.NDCG(gain=np.sqrt)):
         with pytest.raises((TypeError, ValueError), match="nonsense|sqrt"):
-            engine.RankingEvaluator(metricName=wrong)
+            spark.module.RankingEvaluator(metricName=wrong)
 
 
-def test_folds_hold_whole_queries(frame_of):
+def test_folds_hold_whole_queries(spark):
     frame = table(200, text=True)
-    data = engine.with_folds(frame_of([frame]), "query", numFolds=3)
+    data = spark.module.with_folds(spark.frame_of([frame]), "query", numFolds=3)
     folds = data.select("query", "fold").toArrow().to_pandas()
     assert (folds.groupby("query")["fold"].nunique() == 1).all()
     sizes = folds.drop_duplicates()["fold"].value_counts()
     assert sorted(sizes.index) == [0, 1, 2] and sizes.min() > 40
-    other = engine.with_folds(frame_of([frame]), "query", seed=1)
+    other = spark.module.with_folds(spark.frame_of([frame]), "query", seed=1)
     assert not folds["fold"].equals(other.select("fold").toArrow().to_pandas()["fold"])
     with pytest.raises(ValueError, match="foldCol must not be queryCol; both are 'query'"):
-        engine.with_folds(data, "query", foldCol="QUERY")
+        spark.module.with_folds(data, "query", foldCol="QUERY")
 
 
-def test_cross_validator_chooses_by_the_measure_on_whole_queries(spark):
+def test_cross_validator_chooses_by_the_measure_on_whole_queries(spark, session):
     from pyspark.ml import Pipeline
     from pyspark.ml.feature import SQLTransformer
     from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 
     X, y, qid = sg.datasets.make_ranking(n_queries=60, n_features=4, random_state=0)
     rows = pa.table({f"x{i}": X[:, i] for i in range(4)} | {"label": y.astype(float), "query": qid})
-    data = engine.with_folds(spark.createDataFrame(rows), "query", 2).cache()
+    data = spark.module.with_folds(session.createDataFrame(rows), "query", 2).cache()
     ranker = SQLTransformer()  # a regression loads hundreds of classes more
     scores = [f"SELECT *, {score} AS prediction FROM __THIS__" for score in ("x0", "-x0")]
     search = CrossValidator(
         estimator=Pipeline(stages=[ranker]),
-        evaluator=engine.RankingEvaluator(metricName="ndcng@5"),
+        evaluator=spark.module.RankingEvaluator(metricName="ndcng@5"),
         estimatorParamMaps=ParamGridBuilder().addGrid(ranker.statement, scores).build(),
         numFolds=2, foldCol="fold",
     )

@@ -1,0 +1,134 @@
+"""The engines that measure large tables, behind the same functions; each starts once."""
+
+import os
+import shutil
+import sys
+import warnings
+
+import pytest
+from large_tables import COLUMNS, MEASURES
+
+import skgraded as sg
+
+
+class Engine:
+    """An engine: `module` has its functions, and `frame_of` makes its table from pandas frames."""
+
+    def __init__(self, module, frame_of, part):
+        self.module, self.frame_of, self.part = module, frame_of, part
+        self.evaluate = module.evaluate_batches if module is sg else module.evaluate
+
+    def measured(self, parts, partitioning="shuffle", measures=MEASURES, **others):
+        """The Summary of the parts, or Summaries."""
+        settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
+        return self.evaluate(self.frame_of(parts), **settings)
+
+    def per_query(self, parts, partitioning="shuffle", measures=MEASURES, **others):
+        """The engine's lazy frame of values."""
+        settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
+        return self.module.evaluate_per_query(self.frame_of(parts), **settings)
+
+    def values(self, *args, **others):
+        """The rows of the lazy frame, sorted by query."""
+        lazy = self.per_query(*args, **others)
+        frame = lazy.compute() if hasattr(lazy, "compute") else lazy.toArrow().to_pandas()
+        return frame.sort_values("query_id", ignore_index=True)
+
+
+@pytest.fixture(scope="session")
+def batches():
+    return Engine(sg, list, "batch")
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Two workers that are processes; errors of tasks are raised and need not be logged too."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def dask(cluster):
+    dd = pytest.importorskip("dask.dataframe")
+    import skgraded.dask
+
+    def frame_of(parts):
+        return dd.concat([dd.from_pandas(part, npartitions=1, sort=False) for part in parts])
+
+    return Engine(skgraded.dask, frame_of, "partition")
+
+
+@pytest.fixture(scope="session")
+def session():
+    """A Spark session in local[2], whose workers have the paths of this process."""
+    pytest.importorskip("pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java, which Spark needs")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings of pyspark about itself
+        from pyspark.sql import SparkSession
+
+        import skgraded.spark  # noqa: F401
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.memory", "1g")
+        # a JVM that lives for seconds: little compiled, one thread that collects
+        .config(
+            "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+            "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
+        )
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        # a file a partition, the largest first
+        .config("spark.sql.files.openCostInBytes", str(2**30))
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(session, tmp_path_factory):
+    import skgraded.spark
+
+    def frame_of(parts):
+        folder = tmp_path_factory.mktemp("parts")
+        for i, part in enumerate(parts):
+            part.to_parquet(folder / f"{i}.parquet", index=False)
+        return session.read.parquet(str(folder))
+
+    return Engine(skgraded.spark, frame_of, "partition")
+
+
+@pytest.fixture(params=["batches", "dask", "spark"])
+def engine(request):
+    """Each of the engines in turn."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(params=["dask", "spark"])
+def lazy_engine(request):
+    """Each of the engines that return values per query."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def small_steps(monkeypatch):
+    """Let a small table take the way of a large one."""
+    from skgraded.large import batches as module
+
+    monkeypatch.setattr(module, "ROWS", 200)
+    monkeypatch.setattr(module, "IN_MEMORY", 900)

@@ -1,0 +1,176 @@
+"""What every engine for large tables promises, however the rows are split into parts."""
+
+import datetime
+import decimal
+from itertools import cycle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from large_tables import COLUMNS, in_memory, mixed, pieces, table, torn_off, whole_pieces
+
+import skgraded as sg
+
+# pyspark leaves sockets open.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+PARTITIONINGS = ["shuffle", "clustered", "whole"]
+WITH_IDS = [("shuffle", True), ("clustered", False), ("clustered", True), ("whole", False)]
+
+
+def parts_of(frame, partitioning, n=3):
+    """The frame cut as the partitioning allows."""
+    if partitioning == "whole":
+        return whole_pieces(frame, n)
+    return pieces(mixed(frame) if partitioning == "shuffle" else frame, n + 1)[1:]
+
+
+# Values ------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("partitioning", "text"), WITH_IDS)
+def test_the_summary_is_that_of_all_rows_in_memory(engine, partitioning, text, small_steps):
+    frame = table(text=text)
+    summary = engine.measured(parts_of(frame, partitioning), partitioning)
+    expected = sg.Summary.of(in_memory(frame))
+    assert summary == expected
+    assert summary.to_json() == expected.to_json()
+
+
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
+def test_several_systems_and_no_weights(engine, partitioning):
+    frame = table().assign(other=lambda rows: np.roll(rows["score"], 1))
+    summaries = engine.measured(
+        parts_of(frame, partitioning), partitioning, y_score=["score", "other"], sample_weight=None
+    )
+    expected = sg.Summaries.of({
+        "score": in_memory(frame, weighted=False),
+        "other": in_memory(frame.assign(score=frame["other"]), weighted=False),
+    })
+    assert summaries == expected
+
+
+DAY = datetime.date(2020, 1, 2)
+IDS = {
+    "bool": [True, True, False],
+    "float": [1.5, 1.5, 2.0],
+    "unsigned": pa.array([2**63, 2**63, 1], pa.uint64()),
+    "date": [DAY, DAY, datetime.date(2020, 1, 3)],
+    "datetime": [datetime.datetime(2020, 1, 2)] * 2 + [datetime.datetime(2020, 1, 3)],
+    "decimal": [decimal.Decimal("1.50")] * 2 + [decimal.Decimal("2.25")],
+    "bytes": [b"a", b"a", b"b"],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "partitioning"), list(zip(IDS, cycle(PARTITIONINGS), strict=False))
+)
+def test_ids_of_any_type(engine, kind, partitioning):
+    ids = IDS[kind] if isinstance(IDS[kind], pa.Array) else pa.array(IDS[kind])
+    rows = pd.DataFrame({"grade": [1, 0, 1], "score": [1, 2, 1]})
+    rows["query"] = pd.arrays.ArrowExtensionArray(ids)
+    parts = [rows[:2], rows[2:]] if partitioning == "whole" else [rows[:1], rows[1:]]
+    summary = engine.measured(parts, partitioning, "rr", sample_weight=None)
+    assert summary.mean()["RR"] == (1 / 2 + 1) / 2
+    first, worst = ids[0].as_py(), summary.worst(1)["query_id"].item()
+    assert worst == first or pd.Timestamp(worst) == pd.Timestamp(first)
+
+
+def test_parts_without_rows_or_weight_change_nothing(engine):
+    frame = table()
+    frame.loc[:99, "weight"] = 0.0
+    parts = [frame[:0], frame[:50], frame[50:100], frame[:0], frame[100:], frame[:0]]
+    assert engine.measured(parts, "clustered") == sg.Summary.of(in_memory(frame))
+
+
+@pytest.mark.parametrize(("partitioning", "text"), WITH_IDS)
+def test_values_per_query_are_those_of_the_evaluation(lazy_engine, partitioning, text):
+    frame = table(text=text)
+    values = lazy_engine.values(parts_of(frame, partitioning), partitioning)
+    expected = in_memory(frame).to_frame().sort_values("query_id", ignore_index=True)
+    assert list(values) == list(expected)
+    assert values["query_id"].tolist() == expected["query_id"].tolist()
+    assert np.array_equal(values.iloc[:, 1:], expected.iloc[:, 1:], equal_nan=True)
+
+
+# Split queries -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("partitioning", "text"), [("clustered", True), ("whole", False)])
+def test_a_split_query_is_named_with_its_parts(engine, partitioning, text):
+    frame = table(60, text)
+    query, lost = torn_off(frame)
+    first, second, third = whole_pieces(frame.drop(index=lost), 3)
+    parts = [first, pd.concat([second, third]), frame.loc[lost]]
+    if partitioning == "clustered" and engine.part == "partition":
+        parts = [first, pd.concat([second, frame.loc[lost], third])]
+        where = "partition [01] and partition [01] hold rows of it"
+    elif partitioning == "clustered":
+        where = "batch 0 to batch 2 holds rows of it apart from each other"
+    else:
+        where = f"{engine.part} . and {engine.part} . hold rows of it"
+    with pytest.raises(ValueError, match=f"Query {query!r} is torn: {where}"):
+        engine.measured(parts, partitioning)
+    if engine.part == "partition":
+        with pytest.raises(Exception, match=f"(Query {query!r}|A query) is torn: {where}"):
+            engine.values(parts, partitioning)
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+BAD_VALUES = {
+    "y_score must not be NaN: row 17 is nan": ("score", np.nan),
+    "y_true must hold grades ≥ 0: row 17 is -1": ("grade", -1.0),
+    "y_true must not be NaN: row 17 is nan": ("grade", np.nan),
+    "sample_weight must be finite and ≥ 0: row 17 is -2": ("weight", -2.0),
+    "qid is missing in row 17 .(None|<NA>).": ("query", None),
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "partitioning"), list(zip(BAD_VALUES, cycle(PARTITIONINGS), strict=False))
+)
+def test_an_error_says_in_which_part_and_row(engine, message, partitioning):
+    column, value = BAD_VALUES[message]
+    frame = table(text=True)
+    frame.loc[117, column] = value
+    parts = [frame[:100], frame[100:200]]
+    place = f"In {engine.part} [01], where rows count from 0: "  # Spark orders files by size
+    with pytest.raises(ValueError, match=place + message):
+        engine.measured(parts, partitioning)
+
+
+ROWS = table(3)
+BAD_SETTINGS = {
+    "y_true is empty": {"parts": [ROWS[:0]]},
+    "sample_weight is 0 in all rows": {"parts": [ROWS.assign(weight=0.0)]},
+    "partitioning must be one of": {"partitioning": "sorted"},
+    "y_true must be the name of a column; got ndarray": {"y_true": np.ones(3)},
+    "sample_weight must be the name of a column; got float": {"sample_weight": 1.0},
+    "y_score must be the name of a column, or a list of two or more": {"y_score": ["score"]},
+    "There is no column 'grades'.*Did you mean 'grade'": {"y_true": "grades"},
+    "no measure|Unknown measure|unknown": {"measures": "nonsense"},
+}
+IN_OTHER_PROCESSES = {
+    "takes tied documents in the order of rows": {"measures": "p(ties='ordinal')"},
+    "its gain is a lambda": {"measures": sg.NDCG(gain=lambda grade: grade)},
+}
+
+
+@pytest.mark.parametrize("message", BAD_SETTINGS)
+def test_bad_settings(engine, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        engine.measured(**{"parts": [ROWS]} | BAD_SETTINGS[message])
+
+
+@pytest.mark.parametrize("message", IN_OTHER_PROCESSES)
+def test_bad_settings_in_other_processes(lazy_engine, message):
+    for function in (lazy_engine.measured, lazy_engine.per_query):
+        with pytest.raises(Exception, match=message):
+            function([ROWS], **IN_OTHER_PROCESSES[message])
+
+
+def test_only_a_table_of_the_engine_has_values_per_query_of_one_system(lazy_engine):
+    with pytest.raises(TypeError, match="must be a (Dask|Spark) DataFrame; got DataFrame"):
+        lazy_engine.evaluate(ROWS, **COLUMNS)
+    with pytest.raises(TypeError, match="y_score must be the name of one column"):
+        lazy_engine.per_query([ROWS], y_score=["score", "other"])
