@@ -10,21 +10,27 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.words import counted
-from skgraded.display._base import BLUE, LEGEND, SIDE, SystemsDisplay, need_matplotlib, wrapped
+from skgraded.display._base import (
+    BLUE,
+    LEGEND_WIDTH,
+    SIDE_WIDTH,
+    SystemsDisplay,
+    need_matplotlib,
+    wrapped,
+)
+from skgraded.display._comparisons import check_comparison, query_differences
 from skgraded.display._docs import documented
-from skgraded.display._systems import check_made_by, evaluate_systems, systems_of
+from skgraded.display._systems import evaluate_systems, systems_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
-from skgraded.reports.comparison import Comparison, compare, differences_of_all
+from skgraded.reports.comparison import Comparison, compare
 from skgraded.reports.differences import outcomes
 from skgraded.reports.evaluation import evaluated_name
-from skgraded.reports.pairing import check_system
-from skgraded.writing.tables import rows_of
 
 ORANGE, PALE_ORANGE = "#D55E00", "#F7D4B8"
 MOST_NAMED = 20  # queries that are named below their differences
-ID = 20  # letters of a query id
+ID_WIDTH = 20  # characters of a query id
 
 
 class QueryDifferenceDisplay(SystemsDisplay):
@@ -86,21 +92,6 @@ class QueryDifferenceDisplay(SystemsDisplay):
     ('difference in NDCNG@10', 58, 2, 0)
     """
 
-    differences: np.ndarray
-    query_ids: np.ndarray | None
-    n_left_out: int
-    mean: float | None
-    interval: tuple[float, float] | None
-    level: float | None
-    wins: int
-    ties: int
-    losses: int
-    measure: str
-    system: str
-    baseline: str
-    wins_: Any
-    losses_: Any
-
     def __init__(
         self,
         differences: ArrayLike,
@@ -114,15 +105,15 @@ class QueryDifferenceDisplay(SystemsDisplay):
         level: float | None = None,
     ):
         values = column(differences, "differences")
-        kept = np.flatnonzero(~np.isnan(values))
-        kept = kept[np.argsort(-values[kept], kind="stable")]
-        self.differences = values[kept]
-        self.query_ids = None
+        known = np.flatnonzero(~np.isnan(values))
+        known = known[np.argsort(-values[known], kind="stable")]
+        self.differences: np.ndarray = values[known]
+        self.query_ids: np.ndarray | None = None
         if query_ids is not None:
             ids = as_array(query_ids, "query_ids")
             refuse_other_length(ids, "query_ids", len(values), "differences")
-            self.query_ids = ids[kept]
-        self.n_left_out = len(values) - len(kept)
+            self.query_ids = ids[known]
+        self.n_left_out = len(values) - len(known)
         self.wins, self.ties, self.losses = outcomes(self.differences).values()
         self.measure, self.system, self.baseline = measure, system, baseline
         self.mean, self.interval, self.level = mean, interval, level
@@ -151,20 +142,10 @@ class QueryDifferenceDisplay(SystemsDisplay):
             systems both, with a baseline that.
         """
         need_matplotlib(f"{cls.__name__}.from_comparison")
-        check_made_by("compare", comparison, Comparison, "comparison")
-        system, baseline = _pair(comparison, system, baseline)
+        check_comparison(comparison)
         name = evaluated_name(measure, comparison.measures)
-        wanted = {"system": system, "baseline": baseline, "measure": name}
-        row = next(
-            row for row in rows_of(comparison.table)
-            if all(row[key] == wanted[key] for key in wanted)
-        )
-        display = cls(
-            differences_of_all(comparison, **wanted), **wanted, query_ids=comparison.query_ids,
-            mean=row["difference"], interval=(row["ci_low"], row["ci_high"]),
-            level=comparison.level,
-        )
-        return display.plot(ax=ax, **kwargs)
+        differences, parameters = query_differences(comparison, system, baseline, name)
+        return cls(differences, **parameters).plot(ax=ax, **kwargs)
 
     @classmethod
     @documented
@@ -199,8 +180,8 @@ class QueryDifferenceDisplay(SystemsDisplay):
             sample_weight=sample_weight,
         )
         baseline = next(iter(evaluations))
-        found = compare(evaluations, baseline=baseline, test=None, level=level, rng=0)
-        return cls.from_comparison(found, ax=ax, **kwargs)
+        comparison = compare(evaluations, baseline=baseline, test=None, level=level, rng=0)
+        return cls.from_comparison(comparison, ax=ax, **kwargs)
 
     @staticmethod
     def _systems_of(given, name, argument):
@@ -213,31 +194,22 @@ class QueryDifferenceDisplay(SystemsDisplay):
         return systems_of(given, name, argument)
 
     def _draw(self, ax, settings):
-        self._take_axes(ax, layout="constrained")
-        from matplotlib.cbook import normalize_kwargs
-        from matplotlib.patches import StepPatch
-
+        self._take_axes(ax)
         ax = self.ax_
-        edges = np.arange(len(self.differences) + 1)
-        wins, losses = np.maximum(self.differences, 0), np.minimum(self.differences, 0)
-        style = {"fill": True, "linewidth": 0, **normalize_kwargs(settings, StepPatch)}
-        self.wins_ = StepPatch(wins, edges, **{
+        self.wins_: Any = self._draw_steps(np.maximum(self.differences, 0), settings, {
             "facecolor": BLUE,
-            "label": wrapped(f"{_queries(self.wins)}: {self.system} better", LEGEND),
-            **style,
+            "label": wrapped(f"{_queries(self.wins)}: {self.system} better", LEGEND_WIDTH),
         })
-        self.losses_ = StepPatch(losses, edges, **{
+        self.losses_: Any = self._draw_steps(np.minimum(self.differences, 0), settings, {
             "facecolor": PALE_ORANGE, "edgecolor": ORANGE, "hatch": "////",
-            "label": wrapped(f"{_queries(self.losses)}: {self.baseline} better", LEGEND),
-            **style,
+            "label": wrapped(f"{_queries(self.losses)}: {self.baseline} better", LEGEND_WIDTH),
         })
-        for patch, heights in ((self.wins_, wins), (self.losses_, losses)):
-            ax.add_artist(patch)  # Axes.stairs takes seconds to find the limits of 30,000 steps
-            ax.update_datalim([(0, heights.min(initial=0)), (len(wins), heights.max(initial=0))])
         ax.autoscale_view()
         ax.axhline(0, color=self._ink, linewidth=0.8)
-        self._draw_mean("mean difference", "+")
-        ax.set_ylabel(wrapped(f"difference in {self.measure}", SIDE))
+        self.mean_line_, self.interval_ = self._draw_mean(
+            "mean difference", self.mean, self.interval, self.level, "+"
+        )
+        ax.set_ylabel(wrapped(f"difference in {self.measure}", SIDE_WIDTH))
         ties = f", {self.ties:,} equal" if self.ties else ""
         left_out = f", {self.n_left_out:,} more left out" if self.n_left_out else ""
         ax.set_xlabel(f"{_queries(len(self.differences))} by difference{ties}{left_out}")
@@ -245,32 +217,24 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self._fit_height()
         self._legend_above()
 
+    def _draw_steps(self, heights, settings, style):
+        """Draw the heights as steps; Axes.stairs takes seconds to find the limits of 30,000."""
+        from matplotlib.cbook import normalize_kwargs
+        from matplotlib.patches import StepPatch
+
+        style = {"fill": True, "linewidth": 0, **style, **normalize_kwargs(settings, StepPatch)}
+        n = len(heights)
+        patch = self.ax_.add_artist(StepPatch(heights, np.arange(n + 1), **style))
+        self.ax_.update_datalim([(0, heights.min(initial=0)), (n, heights.max(initial=0))])
+        return patch
+
     def _name_queries(self):
         if self.query_ids is None or len(self.query_ids) > MOST_NAMED:
             self._whole_ticks()
             return
-        names = [_shortened(str(one)) for one in self.query_ids]
+        names = [_shortened(str(query)) for query in self.query_ids]
         rotation = 0 if sum(map(len, names)) < 50 else 90
         self.ax_.set_xticks(np.arange(len(names)) + 0.5, names, rotation=rotation)
-
-
-def _pair(comparison, system, baseline):
-    """The one pair of the comparison that is meant."""
-    for argument, name in (("system", system), ("baseline", baseline)):
-        if name is not None:
-            check_system(argument, name, comparison.systems)
-    table = comparison.table
-    pairs = list(dict.fromkeys(zip(table["system"], table["baseline"], strict=True)))
-    found = [pair for pair in pairs if system in (None, pair[0]) and baseline in (None, pair[1])]
-    if len(found) == 1:
-        return found[0]
-    known = "; ".join(f"system={one!r}, baseline={other!r}" for one, other in pairs[:6])
-    more = "; …" if len(pairs) > 6 else ""
-    problem = "has no such pair" if not found else f"has {len(found)} such pairs"
-    raise ValueError(
-        f"The comparison {problem} (system={system!r}, baseline={baseline!r}). Give one of: "
-        f"{known}{more}."
-    )
 
 
 def _queries(n):
@@ -278,4 +242,5 @@ def _queries(n):
 
 
 def _shortened(text):
-    return wrapped(text if len(text) <= ID else f"{text[: ID // 2 - 1]}…{text[-ID // 2 :]}")
+    half = ID_WIDTH // 2
+    return wrapped(text if len(text) <= ID_WIDTH else f"{text[: half - 1]}…{text[-half:]}")

@@ -24,7 +24,7 @@ from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping
 from skgraded.model_selection.scorer import means_of
-from skgraded.model_selection.torn import FittedQueries, warn_if_partial, warn_if_torn
+from skgraded.model_selection.split_queries import FittedQueries, warn_if_partial, warn_of_split_queries
 
 NO_QID = (
     "QueryRanker.{method} got no qid. There are three ways to give it: {method}(X, y, qid=qid), "
@@ -324,7 +324,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         check_grades(y, "y", table.shape[0])
         judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         if group is None:
-            warn_if_torn(self, features, judgments, self.qid)
+            warn_of_split_queries(self, features, judgments, self.qid)
         return means_of(self.measure, judgments, self.predict(features))
 
     # A fit: read, part, fit ----------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 from skgraded._input.query_source import check_source, queries_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores
-from skgraded.model_selection.torn import warn_if_torn
+from skgraded.model_selection.split_queries import warn_of_split_queries
 
 NO_QID = (
     "The scorer got no qid, and it never scores all rows as one query. There are three ways to "
@@ -153,7 +153,7 @@ class RankingScorer:
             By name if the scorer was made of a list or a mapping.
         """
         judgments = Judgments(y_true, qid=self._queries(X, qid), sample_weight=sample_weight)
-        warn_if_torn(estimator, X, judgments, self._qid)
+        warn_of_split_queries(estimator, X, judgments, self._qid)
         return means_of(
             self._measure, judgments, document_scores(estimator, X, self._response_method)
         )

@@ -119,7 +119,7 @@ def _marks(grades, order, starts, table=None):
     return np.add.reduceat(marks, starts[:-1])
 
 
-def warn_if_torn(estimator: Any, X: Any, judgments: Judgments, source: Any = None) -> None:
+def warn_of_split_queries(estimator: Any, X: Any, judgments: Judgments, source: Any = None) -> None:
     """Issue a TornQueryWarning if a score sees queries in part, or some that the fit has seen.
 
     The estimator is a fitted QueryRanker, alone, as the last step of a pipeline or inside a search;
