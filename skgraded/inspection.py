@@ -131,7 +131,7 @@ def permutation_importance(
     )
     if group is None:
         warn_of_split_queries(estimator, X, judgments, ranker.qid if qid is None else None)
-    column = getattr(ranker, "_query_column", None)
+    column = getattr(ranker, "query_column_", None)
     of_queries = None if column is None else column.position_in(X)
     positions = [i for i in range(X.shape[1]) if i != of_queries]
     draw = _orders_within if within_queries else _orders

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection.folds import fit_rows, judge, query_folds, refuse_bare_ranker
-from skgraded.model_selection.scorer import check_response_method, document_scores
+from skgraded.model_selection.folds import RankerOnRows, judge
+from skgraded.model_selection.scorer import check_response_method
 from skgraded.reports.evaluation import Evaluation, evaluate
 
 if TYPE_CHECKING:
@@ -140,37 +140,31 @@ def learning_curve(
 
     measures = as_measures(measures)
     check_response_method(response_method)
-    refuse_bare_ranker(estimator)
     X, judgments = judge("learning_curve", estimator, X, y, measures, qid=qid, group=group)
-    query_of_row = judgments.query_of_row
-    folds = query_folds(cv, X, y, judgments)
+    data = RankerOnRows(estimator, X, y, judgments, None, response_method)
+    query_of_row, folds = judgments.query_of_row, data.folds(cv)
     training = [np.unique(query_of_row[train]) for train, _ in folds]
     n_queries = _numbers(train_sizes, min(map(len, training)))
     if shuffle:
         rng = check_random_state(random_state)
         training = [rng.permutation(queries) for queries in training]
-
-    splits = []
-    for n in n_queries:
-        for queries, (train, test) in zip(training, folds, strict=True):
-            taken = np.zeros(judgments.n_queries, dtype=bool)
-            taken[queries[:n]] = True
-            splits.append((train[taken[query_of_row[train]]], test))
-    ids = judgments.query_ids[query_of_row]
-    found = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_and_evaluate)(estimator, X, y, ids, measures, response_method, train, test)
-        for train, test in splits
+    splits = [
+        (train[np.isin(query_of_row[train], queries[:n])], test)
+        for n in n_queries for queries, (train, test) in zip(training, folds, strict=True)
+    ]
+    pairs = Parallel(n_jobs=n_jobs)(
+        delayed(_evaluations_of)(data, measures, *split) for split in splits
     )
     shape = len(n_queries), len(folds)
     train_scores, test_scores = (
         {
-            measure.name: np.reshape([pair[part].mean()[measure.name] for pair in found], shape)
+            measure.name: np.reshape([report.mean()[measure.name] for report in reports], shape)
             for measure in measures
         }
-        for part in (0, 1)
+        for reports in zip(*pairs, strict=True)
     )
     n_rows = np.reshape([len(train) for train, _ in splits], shape)
-    tests = [test for _, test in found]
+    tests = [test for _, test in pairs]
     evaluations = [tests[i : i + len(folds)] for i in range(0, len(tests), len(folds))]
     return LearningCurve(n_queries, n_rows, train_scores, test_scores, evaluations)
 
@@ -193,13 +187,9 @@ def _numbers(train_sizes, most):
     return np.unique(sizes.astype(int))
 
 
-def _fit_and_evaluate(estimator, X, y, ids, measures, response_method, train, test):
-    fitted = fit_rows(estimator, X, y, train, ids[train])
+def _evaluations_of(data, measures, train, test):
+    fitted = data.fit(train)
     return [
-        evaluate(
-            _safe_indexing(y, rows),
-            document_scores(fitted, _safe_indexing(X, rows), response_method),
-            qid=ids[rows], measures=measures,
-        )
+        evaluate(data.judgments_of(rows), data.scores(fitted, rows), measures=measures)
         for rows in (train, test)
     ]

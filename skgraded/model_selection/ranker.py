@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,8 +22,14 @@ from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping
+from skgraded.model_selection.early_stopping import RowsToFit, StoppingState
 from skgraded.model_selection.scorer import means_of
-from skgraded.model_selection.split_queries import FittedQueries, warn_if_partial, warn_of_split_queries
+from skgraded.model_selection.split_queries import (
+    FittedQueries,
+    features_of,
+    warn_of_partial_queries,
+    warn_of_split_queries,
+)
 
 NO_QID = (
     "QueryRanker.{method} got no qid. There are three ways to give it: {method}(X, y, qid=qid), "
@@ -153,6 +158,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     """
 
     estimator_: Any
+    fitted_queries_: FittedQueries | None
+    query_column_: QueryColumn | None
     n_iter_: int
     best_iteration_: int
     best_score_: float
@@ -251,18 +258,27 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         adapter = adapter_of(self.estimator)
         if _check_grades(self.grades) == "gain":
             adapter.expect_gains()
-        given = _Given(X, y, qid, group, sample_weight, fit_params)
-        to_stop_on = _Given(eval_X, eval_y, eval_qid, None, eval_sample_weight, {}, "eval_")
-        self._check_estimator(adapter, given, to_stop_on)
+        given = RowsToFit(X, y, qid, group, sample_weight, fit_params)
+        to_stop_on = RowsToFit(eval_X, eval_y, eval_qid, None, eval_sample_weight, {}, "eval_")
+        adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
+        adapter.check()
+        early_stopping.check_settings(self, adapter, given, to_stop_on)
         if self.memory is not None:
             fit_params = adapter.with_memory(fit_params, check_memory(self.memory))
 
-        rows, queries = self._read(adapter, given)
+        table = as_table(X)
+        self.query_column_ = QueryColumn.of(table, self.qid)
+        rows, queries = self._read(adapter, table, given)
+        self._remember_features(rows.X)
         validation = eval_ids = None
         if eval_X is not None:
-            validation, eval_ids = self._read_to_stop_on(adapter, to_stop_on, queries)
+            stop_rows, stop_queries = self._read(adapter, as_table(eval_X), to_stop_on)
+            self._check_features(stop_rows.X, "eval_X")
+            eval_ids = stop_queries.ids
+            early_stopping.refuse_both_sides(queries.ids, eval_ids)
+            validation = stop_rows.take(stop_queries.order, stop_queries.sizes)
         # Numbers made of group sizes say nothing about which queries they are.
-        self._fitted_queries = (
+        self.fitted_queries_ = (
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
         training, stopped_on = self._part(adapter, rows, queries, validation, fit_params)
@@ -289,7 +305,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             The higher, the better; comparable within a query.
         """
         check_is_fitted(self, "estimator_")
-        X = self._take_out(as_table(X))
+        X = features_of(self, as_table(X))
         self._check_features(X)
         return self.estimator_.predict(adapter_of(self.estimator_).readable(X))
 
@@ -318,7 +334,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         table = as_table(X)
-        features = self._take_out(table)  # which all below get, for taking it out is a copy
+        features = features_of(self, table)  # once, because it is a copy
         self._check_features(features)
         queries = self._queries_of(table, qid, group, "score")
         check_grades(y, "y", table.shape[0])
@@ -329,43 +345,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     # A fit: read, part, fit ----------------------------------------------------------------------
 
-    def _check_estimator(self, adapter, given, to_stop_on):
-        """Refuse what cannot be wrapped or stopped, and rows to stop on that are of no use."""
-        adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
-        adapter.check()
-        named = {
-            "eval_X": to_stop_on.X, "eval_y": to_stop_on.y, "eval_qid": to_stop_on.qid,
-            "eval_sample_weight": to_stop_on.sample_weight,
-        }
-        if not self.early_stopping:
-            early_stopping.refuse_eval(named)
-            return
-        adapter.check_stopping(given.fit_params)
-        early_stopping.check_settings(self)
-        if any(value is not None for value in named.values()):
-            del named["eval_sample_weight"]
-            if self.qid is not None and to_stop_on.qid is None:
-                del named["eval_qid"]  # the constructor says where they are
-            early_stopping.refuse_incomplete(named, given.group, adapter.first_scores_in(
-                given.fit_params
-            ))
-
-    def _read(self, adapter, given):
-        """Rows to train on, as they come, and their queries; what they look like is remembered."""
-        X = as_table(given.X)
-        self._query_column = QueryColumn.of(X, self.qid)
-        rows, queries = self._read_rows(adapter, X, given)
-        self._remember_features(rows.X)
-        return rows, queries
-
-    def _read_to_stop_on(self, adapter, given, known):
-        """Rows to stop on, by query, and the ids of their queries, which none of `known` may be."""
-        rows, queries = self._read_rows(adapter, as_table(given.X), given)
-        self._check_features(rows.X, "eval_X")
-        early_stopping.refuse_both_sides(known.ids, queries.ids)
-        return rows.take(queries.order, queries.sizes), queries.ids
-
-    def _read_rows(self, adapter, X, given):
+    def _read(self, adapter, X, given):
         """Rows of a table without the column of the queries, all checked, and their queries."""
         n, X_name, y_name = X.shape[0], f"{given.prefix}X", f"{given.prefix}y"
         grades = check_grades(given.y, y_name, n, X_name)
@@ -373,14 +353,14 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             _refuse_fractions(grades, adapter, y_name)
         by_row = adapter.check_by_row(given.sample_weight, given.fit_params, n, X_name)
         qid = self._queries_of(X, given.qid, given.group, "fit")
-        warn_if_partial(X, self.qid, "score" if given.prefix else "fit", stacklevel=5)
+        verb = "score" if given.prefix else "fit"
+        warn_of_partial_queries(X, self.qid, verb, stacklevel=4)
         if given.group is None:
             queries = Queries(*queries_of(qid, n, X_name))
         else:
             sizes = group_sizes(given.group, n, X_name)
-            starts = np.append(0, np.cumsum(sizes))
-            queries = Queries(np.arange(len(sizes)), None, starts)
-        rows = Rows(self._take_out(X), grades, by_row, grade_type=grade_type(given.y))
+            queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
+        rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(given.y))
         return rows, queries
 
     def _part(self, adapter, rows, queries, validation, fit_params):
@@ -410,12 +390,12 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             return
         validation.X = adapter.readable(validation.X)
         judgments = early_stopping.check_parts(training, validation, measures)
-        progress = early_stopping.Progress(measures, judgments, self.n_iter_no_change)
-        self.estimator_ = adapter.fit_stopped(training, validation, progress, fit_params)
-        self.n_iter_ = progress.n_rounds
-        self.best_iteration_ = progress.best_round
-        self.best_score_ = progress.best_score
-        self.evals_result_ = {"validation": progress.history}
+        state = StoppingState(measures, judgments, self.n_iter_no_change)
+        self.estimator_ = adapter.fit_stopped(training, validation, state, fit_params)
+        self.n_iter_ = state.n_rounds
+        self.best_iteration_ = state.best_round
+        self.best_score_ = state.best_score
+        self.evals_result_ = {"validation": state.history}
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -441,7 +421,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
                 f"The queries are given more than once: qid={_brief(self.qid)} to the constructor, "
                 f"qid={_brief(qid)} and group={_brief(group)} to {method}. Give them once."
             )
-        column = self._query_column
+        column = self.query_column_
         if column is None:
             return look_up(X, self.qid) if self.qid is not None else qid
         position = column.position_in(X)
@@ -451,9 +431,6 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
                 f"this X with {X.shape[1]} columns is without it."
             )
         return take_queries(X, position, self.qid)
-
-    def _take_out(self, X):
-        return X if self._query_column is None else self._query_column.take_out(X)
 
     # Features ------------------------------------------------------------------------------------
 
@@ -469,7 +446,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         names = column_names(X)
         known = list(getattr(self, "feature_names_in_", []))
         if X.shape[1] != self.n_features_in_:
-            also = "" if self._query_column is None else " (besides the column of the queries)"
+            also = "" if self.query_column_ is None else " (besides the column of the queries)"
             raise ValueError(
                 f"{name} has {X.shape[1]} features, but QueryRanker is expecting "
                 f"{self.n_features_in_} features as input{also}."
@@ -512,19 +489,6 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.positive_only = True  # grades
         tags.input_tags = adapter_of(self.estimator).input_tags()
         return tags
-
-
-@dataclass(frozen=True)
-class _Given:
-    """Rows as a fit is given them; the names of those to stop on have a prefix."""
-
-    X: Any
-    y: Any
-    qid: Any
-    group: Any
-    sample_weight: Any
-    fit_params: dict[str, Any]
-    prefix: str = ""
 
 
 def _refuse_fractions(grades, adapter, name):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from skgraded._input.query_source import check_source, queries_of
+from skgraded._input.query_source import check_source, is_column, queries_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores
 from skgraded.model_selection.split_queries import warn_of_split_queries
@@ -109,7 +109,12 @@ class RankingScorer:
         self, measure: Scored, *, qid: Any = None, response_method: str | list[str] | None = None
     ) -> None:
         check_source(qid)
-        self._measure = _checked_measure(measure)
+        self._measures = _named(measure)
+        self._is_single = isinstance(measure, (str, Measure))
+        shown: Any = {name: each.name for name, each in self._measures.items()}
+        if not isinstance(measure, Mapping):
+            shown = next(iter(shown)) if self._is_single else list(shown)
+        self._shown = repr(shown)
         self._qid = qid
         self._response_method = check_response_method(response_method)
         # None, scikit-learn's default: weights that are passed to a search but that nobody has
@@ -121,7 +126,7 @@ class RankingScorer:
     @property
     def names(self) -> list[str]:
         """The names of its scores, which ``refit=`` of a search chooses from."""
-        return list(_named(self._measure))
+        return list(self._measures)
 
     def __call__(
         self,
@@ -154,9 +159,9 @@ class RankingScorer:
         """
         judgments = Judgments(y_true, qid=self._queries(X, qid), sample_weight=sample_weight)
         warn_of_split_queries(estimator, X, judgments, self._qid)
-        return means_of(
-            self._measure, judgments, document_scores(estimator, X, self._response_method)
-        )
+        scores = document_scores(estimator, X, self._response_method)
+        means = means_of(self._measures, judgments, scores)
+        return next(iter(means.values())) if self._is_single else means
 
     def _queries(self, X, qid):
         if self._qid is None and qid is None:
@@ -216,48 +221,31 @@ class RankingScorer:
         return copy(self)  # all that it holds is never changed in place
 
     def __repr__(self) -> str:
-        if isinstance(self._measure, Measure):
-            shown = repr(self._measure.name)
-        elif isinstance(self._measure, Mapping):
-            shown = repr({name: measure.name for name, measure in self._measure.items()})
-        else:
-            shown = repr([measure.name for measure in self._measure])
-        if hasattr(self._qid, "index") and not isinstance(self._qid, str):
-            shown += f", qid=<Series of {len(self._qid)} rows>"
-        elif self._qid is not None:
-            shown += f", qid={self._qid!r}"
+        shown = self._shown
+        if self._qid is not None:
+            qid = repr(self._qid) if is_column(self._qid) else f"<Series of {len(self._qid)} rows>"
+            shown += f", qid={qid}"
         if self._response_method is not None:
             shown += f", response_method={self._response_method!r}"
         return f"make_ranking_scorer({shown})"
 
 
-def _is_one(measure):
-    return isinstance(measure, (str, Measure))
-
-
-def _checked_measure(measure):
-    """A measure, a list of measures, or a dict of measures by name."""
+def _named(measure):
+    """Measures by the names of their scores, from a measure, a list or a mapping."""
     if not isinstance(measure, Mapping):
-        measures = as_measures(measure)
-        return measures[0] if _is_one(measure) else measures
+        return {each.name: each for each in as_measures(measure)}
     for name in measure:
         if not isinstance(name, str) or not name:
             raise TypeError(f"The name of a score must be a text that is not empty; got {name!r}.")
     return dict(zip(measure, as_measures(list(measure.values())), strict=True))
 
 
-def _named(measure):
-    """Measures by the names of their scores."""
-    if isinstance(measure, Mapping):
-        return measure
-    return {one.name: one for one in as_measures(measure)}
-
-
-def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> float | dict[str, float]:
+def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
     """Mean of a measure over the queries; of a list, or a dict by name, a dict of means by name."""
-    named = _named(measure)
-    means = mean_scores(list(named.values()), judgments, y_score)
-    return means[0] if _is_one(measure) else dict(zip(named, means, strict=True))
+    measures = _named(measure)
+    means = mean_scores(list(measures.values()), judgments, y_score)
+    is_single = isinstance(measure, (str, Measure))
+    return means[0] if is_single else dict(zip(measures, means, strict=True))
 
 
 # Scores of documents -----------------------------------------------------------------------------
@@ -266,7 +254,6 @@ def check_response_method(response_method: str | list[str] | None) -> str | list
     """The response method or a list of them, checked; None stays None."""
     if response_method is None:
         return None
-    one = isinstance(response_method, str)
     methods = [response_method] if isinstance(response_method, str) else list(response_method)
     for method in methods:
         if method not in RESPONSE_METHODS:
@@ -275,7 +262,7 @@ def check_response_method(response_method: str | list[str] | None) -> str | list
             )
     if not methods:
         raise ValueError("response_method is an empty list.")
-    return response_method if one else methods
+    return response_method if isinstance(response_method, str) else methods
 
 
 def document_scores(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
@@ -306,17 +293,13 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
 
 
 def _default_methods(estimator):
-    if not _is_classifier(estimator):
+    try:
+        if not is_classifier(estimator):
+            return ["predict"]
+    except AttributeError:  # since version 1.7, for what is not a scikit-learn estimator
         return ["predict"]
     two_classes = len(estimator.classes_) == 2
     return ["decision_function", "predict_proba"] if two_classes else ["predict_proba"]
-
-
-def _is_classifier(estimator):
-    try:
-        return is_classifier(estimator)
-    except AttributeError:  # from 1.7 on it cannot ask what is not a scikit-learn estimator
-        return False
 
 
 def _grades_of_classes(estimator, probabilities):
