@@ -41,12 +41,21 @@ class Display:
         **kwargs : dict
             For matplotlib's ``boxplot`` of folds, or its ``StepPatch`` of wins and losses.
         """
-        need_matplotlib(f"{type(self).__name__}.plot")
+        self._need_matplotlib("plot")
         self._draw(ax, kwargs)
         return self
 
     def _draw(self, ax, settings):
         raise NotImplementedError
+
+    @classmethod
+    def _need_matplotlib(cls, method):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                f"{cls.__name__}.{method} needs matplotlib: pip install matplotlib"
+            ) from error
 
     def _take_axes(self, ax, **figure):
         """Draw on these axes, or on those of a new figure with these settings."""
@@ -72,6 +81,9 @@ class Display:
             band = self.ax_.axhspan(low, high, color=self._ink, alpha=0.15, linewidth=0)
         line = self.ax_.axhline(mean, color=self._ink, linestyle="--", linewidth=1.2, label=text)
         return line, band
+
+    def _name_side(self, text):
+        self.ax_.set_ylabel(wrapped(text, SIDE_WIDTH))
 
     def _whole_ticks(self):
         from matplotlib.ticker import MaxNLocator
@@ -153,7 +165,7 @@ class SystemsDisplay(Display):
         **kwargs : dict
             What `from_predictions` takes besides.
         """
-        need_matplotlib(f"{cls.__name__}.from_estimator")
+        cls._need_matplotlib("from_estimator")
         check_response_method(response_method)
         names, estimators = cls._systems_of(estimator, name, "estimator")
         source = None
@@ -202,7 +214,7 @@ class NamedDisplay(SystemsDisplay):
         **kwargs : dict
             For matplotlib's ``plot``, of all curves or means.
         """
-        need_matplotlib(f"{type(self).__name__}.plot")
+        self._need_matplotlib("plot")
         from matplotlib.cbook import normalize_kwargs
         from matplotlib.lines import Line2D
 
@@ -213,6 +225,23 @@ class NamedDisplay(SystemsDisplay):
     def _draw_systems(self, ax, names, settings):
         raise NotImplementedError
 
+    def _take_axes_for(self, ax, n_entries):
+        """Draw on these axes, or on those of a new figure with room for the legend beside them."""
+        if n_entries <= MOST_INSIDE:
+            return self._take_axes(ax)
+        columns = -(-n_entries // COLUMN_LENGTH)
+        height = max(4.8, 0.2 * min(n_entries, COLUMN_LENGTH) + 0.8)
+        return self._take_axes(ax, figsize=(6.4 + 3 * columns, height))
+
+    def _name_axes(self, xlabel, ylabel):
+        """Name the axes, say how many queries there are, and draw the legend."""
+        queries = self._counted_queries()
+        self.ax_.set(xlabel=xlabel, ylabel=f"{ylabel}\n{queries}" if queries else ylabel)
+        if self._n_entries() > MOST_INSIDE:
+            self._legend_beside()
+        elif self._n_entries():
+            self.ax_.legend()
+
     def _counted_queries(self):
         """The numbers of queries and of undefined ones in words; "" for a single query."""
         if self.n_queries is None or np.max(self.n_queries) == 1:
@@ -221,14 +250,6 @@ class NamedDisplay(SystemsDisplay):
         if self.n_undefined is not None and np.max(self.n_undefined) > 0:
             text += f", {low_to_high(self.n_undefined)} undefined"
         return text
-
-
-def need_matplotlib(caller):
-    """Raise an ImportError that says what to install, if there is no matplotlib."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f"{caller} needs matplotlib: pip install matplotlib") from error
 
 
 # Texts and colours -------------------------------------------------------------------------------
@@ -243,6 +264,11 @@ def wrapped_name(name, width=NAME_WIDTH):
     """A name in lines of this width; a very long one is shortened."""
     text = wrapped(shortened(" ".join(str(name).split())), width)
     return f" {text}" if text.startswith("_") else text  # legends leave out what begins with one
+
+
+def legend_name(name):
+    """A name in lines of the width of a legend."""
+    return wrapped_name(name, LEGEND_WIDTH)
 
 
 def colors_of(n):

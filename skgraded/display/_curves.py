@@ -9,15 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column
-from skgraded.display._base import (
-    COLUMN_LENGTH,
-    LEGEND_WIDTH,
-    MOST_INSIDE,
-    NamedDisplay,
-    colors_of,
-    need_matplotlib,
-    wrapped_name,
-)
+from skgraded.display._base import NamedDisplay, colors_of, legend_name
 from skgraded.display._docs import documented
 from skgraded.display._systems import judged, systems_first
 from skgraded.judgments import Judgments
@@ -34,30 +26,7 @@ LINESTYLES = ("-", "--", "-.", ":")
 MARKERS = (".", "x", "^", "s", "+")  # five, which with four line styles make twenty looks
 
 
-class CurveDisplay(NamedDisplay):
-    """Curves of systems, with a legend that is beside the axes if it is long."""
-
-    lines_: list[Any]
-
-    def _take_axes_for(self, ax, n_entries):
-        """Draw on these axes, or on those of a new figure with room for the legend beside them."""
-        if n_entries <= MOST_INSIDE:
-            return self._take_axes(ax)
-        columns = -(-n_entries // COLUMN_LENGTH)
-        height = max(4.8, 0.2 * min(n_entries, COLUMN_LENGTH) + 0.8)
-        return self._take_axes(ax, figsize=(6.4 + 3 * columns, height))
-
-    def _finish(self, xlabel, ylabel):
-        """Name the axes, say how many queries there are, and draw the legend."""
-        queries = self._counted_queries()
-        self.ax_.set(xlabel=xlabel, ylabel=f"{ylabel}\n{queries}" if queries else ylabel)
-        if self._n_entries() > MOST_INSIDE:
-            self._legend_beside()
-        elif self._n_entries():
-            self.ax_.legend()
-
-
-class ThresholdCurveDisplay(CurveDisplay):
+class ThresholdCurveDisplay(NamedDisplay):
     r"""Average precision AP^t over the threshold t; the area under it is μAP.
 
     A document is relevant if its grade is at least t. AP^t of a query is constant between two of
@@ -92,8 +61,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         element a system.
     lines_ : list of matplotlib.lines.Line2D
         A line a system.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -162,7 +130,7 @@ class ThresholdCurveDisplay(CurveDisplay):
             As for `skgraded.measures.threshold_curve`. With ``relative=False`` only the curve of
             one query has an area that is known: μAP · r_max.
         """
-        need_matplotlib(f"{cls.__name__}.from_predictions")
+        cls._need_matplotlib("from_predictions")
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
@@ -185,7 +153,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         n = len(self.average_precision)
         self._take_axes_for(ax, n)
         t = np.concatenate(([0.0], self.thresholds))
-        self.lines_ = []
+        self.lines_: list[Any] = []
         for i, (values, color) in enumerate(zip(self.average_precision, colors_of(n), strict=True)):
             # A marker is the right end of its step, so there is none at t = 0.
             style = {
@@ -194,13 +162,13 @@ class ThresholdCurveDisplay(CurveDisplay):
             }
             self.lines_ += self.ax_.plot(t, np.concatenate((values[:1], values)), **style)
         self.ax_.set_ylim(-0.02, 1.02)
-        self._finish(
+        self._name_axes(
             "threshold t / top grade of the query" if self.relative else "threshold t",
             "MAP with threshold t" if self._counted_queries() else "AP with threshold t",
         )
 
     def _label(self, i, names):
-        name = None if names is None else wrapped_name(names[i], LEGEND_WIDTH)
+        name = None if names is None else legend_name(names[i])
         if self.mu_ap is None:
             return name
         width = "" if self.relative else f" / {self.thresholds[-1]:g}"
@@ -209,7 +177,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         return area if name is None else f"{name} ({area})"
 
 
-class CutoffCurveDisplay(CurveDisplay):
+class CutoffCurveDisplay(NamedDisplay):
     """Measures over their cut-off: NDCG@n and NDCNG@n over n, or others that have one.
 
     Make it by `from_predictions` or `from_estimator`. Measures are told apart by line style and
@@ -238,8 +206,7 @@ class CutoffCurveDisplay(CurveDisplay):
         As given; `values` has three dimensions, and `name`, unless None, an element a system.
     lines_ : list of matplotlib.lines.Line2D
         System by system, a line a measure.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -297,7 +264,7 @@ class CutoffCurveDisplay(CurveDisplay):
         ties, measures, cutoffs
             As for `skgraded.measures.cutoff_curve`.
         """
-        need_matplotlib(f"{cls.__name__}.from_predictions")
+        cls._need_matplotlib("from_predictions")
         uncut = without_cutoff(measures, ties)
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
@@ -317,7 +284,7 @@ class CutoffCurveDisplay(CurveDisplay):
         self._take_axes_for(ax, n_systems * n_measures)
         from matplotlib.ticker import MaxNLocator
 
-        self.lines_ = []
+        self.lines_: list[Any] = []
         for s, color in enumerate(colors_of(n_systems)):
             for i, values in enumerate(self.values[s]):
                 look = s if n_measures == 1 else i  # line style and marker
@@ -333,11 +300,11 @@ class CutoffCurveDisplay(CurveDisplay):
         if isinstance(locator, MaxNLocator):  # else the ticks are the user's
             locator.set_params(integer=True)
         shown = f"{self.measures[0]}@n" if n_measures == 1 else "measure@n"
-        self._finish("cut-off n", f"{shown}, mean" if self._counted_queries() else shown)
+        self._name_axes("cut-off n", f"{shown}, mean" if self._counted_queries() else shown)
 
     def _label(self, names, s, i):
         measure = f"{self.measures[i]}@n"
         if names is None:
             return measure
-        name = wrapped_name(names[s], LEGEND_WIDTH)
+        name = legend_name(names[s])
         return name if len(self.measures) == 1 else f"{name}, {measure}"

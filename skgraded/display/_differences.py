@@ -10,14 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.words import counted
-from skgraded.display._base import (
-    BLUE,
-    LEGEND_WIDTH,
-    SIDE_WIDTH,
-    SystemsDisplay,
-    need_matplotlib,
-    wrapped,
-)
+from skgraded.display._base import BLUE, LEGEND_WIDTH, SystemsDisplay, wrapped
 from skgraded.display._comparisons import check_comparison, query_differences
 from skgraded.display._docs import documented
 from skgraded.display._systems import evaluate_systems, systems_of
@@ -75,8 +68,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         says below the last of them.
     mean_line_ : matplotlib.lines.Line2D or None
     interval_ : matplotlib.patches.Patch or None
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -141,7 +133,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
             The pair of systems; what is left out must follow from the rest: of a comparison of two
             systems both, with a baseline that.
         """
-        need_matplotlib(f"{cls.__name__}.from_comparison")
+        cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
         name = evaluated_name(measure, comparison.measures)
         differences, parameters = query_differences(comparison, system, baseline, name)
@@ -173,7 +165,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         level : float, default=0.95
             Of the interval of the mean difference, between 0 and 1.
         """
-        need_matplotlib(f"{cls.__name__}.from_predictions")
+        cls._need_matplotlib("from_predictions")
         cls._systems_of(y_score, None, "y_score")
         evaluations = evaluate_systems(
             y_true, y_score, None, [as_measure(measure)], qid=qid, group=group,
@@ -209,7 +201,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self.mean_line_, self.interval_ = self._draw_mean(
             "mean difference", self.mean, self.interval, self.level, "+"
         )
-        ax.set_ylabel(wrapped(f"difference in {self.measure}", SIDE_WIDTH))
+        self._name_side(f"difference in {self.measure}")
         ties = f", {self.ties:,} equal" if self.ties else ""
         left_out = f", {self.n_left_out:,} more left out" if self.n_left_out else ""
         ax.set_xlabel(f"{_queries(len(self.differences))} by difference{ties}{left_out}")

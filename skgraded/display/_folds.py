@@ -9,18 +9,7 @@ import numpy as np
 
 from skgraded._input.columns import column, whole_number
 from skgraded._input.words import plural
-from skgraded.display._base import (
-    BLUE,
-    LEGEND_WIDTH,
-    MOST_INSIDE,
-    SIDE_WIDTH,
-    Display,
-    colors_of,
-    low_to_high,
-    need_matplotlib,
-    wrapped,
-    wrapped_name,
-)
+from skgraded.display._base import BLUE, MOST_INSIDE, Display, colors_of, legend_name, low_to_high
 from skgraded.display._docs import documented
 from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
@@ -71,8 +60,7 @@ class FoldDisplay(Display):
     mean_line_ : matplotlib.lines.Line2D or None, or a list of such
     interval_ : matplotlib.patches.Patch or None
         None of several models.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -140,7 +128,7 @@ class FoldDisplay(Display):
         cross_evaluation : CrossEvaluation, or mapping of str to CrossEvaluation
             As `cross_evaluate` makes it; of several models by name.
         """
-        need_matplotlib(f"{cls.__name__}.from_cross_evaluation")
+        cls._need_matplotlib("from_cross_evaluation")
         names, reports = systems_of(cross_evaluation, None, "cross_evaluation")
         for report in reports:
             check_made_by("cross_evaluate", report, CrossEvaluation, "cross_evaluation")
@@ -182,7 +170,8 @@ class FoldDisplay(Display):
             self.mean_line_, self.interval_ = self._draw_mean(
                 "mean of all", self.mean, self.interval, self.level
             )
-        self.ax_.set(xlim=(-0.6, n_folds - 0.4), ylabel=wrapped(self.measure, SIDE_WIDTH))
+        self.ax_.set_xlim(-0.6, n_folds - 0.4)
+        self._name_side(self.measure)
         sizes = [len(values) for folds in by_fold for values in folds]
         n_left_out = max(int(np.isnan(values).sum()) for values, _, _ in self._models)
         left_out = f", {n_left_out:,} left out" if n_left_out else ""
@@ -228,7 +217,7 @@ class FoldDisplay(Display):
 
     def _label(self, i):
         """The name of a model, with its mean and interval."""
-        text = wrapped_name(self.name[i], LEGEND_WIDTH)
+        text = legend_name(self.name[i])
         if self.mean is None:
             return text
         text += f": mean {self.mean[i]:.3f}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import Display, need_matplotlib, wrapped, wrapped_name
+from skgraded.display._base import Display, wrapped, wrapped_name
 from skgraded.display._comparisons import difference_matrices
 from skgraded.display._docs import documented
 from skgraded.display._systems import as_names
@@ -48,8 +48,7 @@ class DifferenceHeatmapDisplay(Display):
     image_ : matplotlib.image.AxesImage
     texts_ : list of matplotlib.text.Text
         Row by row, of the cells that have one.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -110,7 +109,7 @@ class DifferenceHeatmapDisplay(Display):
         comparison : Comparison or SummaryComparison
             As `compare` makes it.
         """
-        need_matplotlib(f"{cls.__name__}.from_comparison")
+        cls._need_matplotlib("from_comparison")
         shown, systems, differences, told_apart = difference_matrices(comparison, measure)
         return cls(differences, told_apart, name=systems, measure=shown).plot(ax=ax, **kwargs)
 

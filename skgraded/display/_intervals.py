@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import (
-    LEGEND_WIDTH,
-    NamedDisplay,
-    need_matplotlib,
-    wrapped,
-    wrapped_name,
-)
+from skgraded.display._base import NamedDisplay, legend_name, wrapped, wrapped_name
 from skgraded.display._comparisons import check_comparison, interval_columns
 from skgraded.display._docs import documented
 from skgraded.display._systems import (
@@ -77,8 +71,7 @@ class IntervalDisplay(NamedDisplay):
         Likewise, what makes points hollow.
     intervals_ : list of matplotlib.collections.LineCollection
         Likewise.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -152,7 +145,7 @@ class IntervalDisplay(NamedDisplay):
         measures : Measure, str, or list of these, optional
             By default those of the first evaluation.
         """
-        need_matplotlib(f"{cls.__name__}.from_evaluations")
+        cls._need_matplotlib("from_evaluations")
         names, reports = systems_of(evaluations, name, "evaluations")
         arguments = ["evaluations"]
         if isinstance(evaluations, Mapping):
@@ -195,7 +188,7 @@ class IntervalDisplay(NamedDisplay):
         that is the best by the first measure are drawn, as the axis says. Intervals are those of
         the comparison's table. The points of systems that the test does not tell apart are hollow.
         """
-        need_matplotlib(f"{cls.__name__}.from_comparison")
+        cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
         shown = measure_names(measures, comparison.measures)
         pairs, columns, note = interval_columns(comparison, shown)
@@ -238,7 +231,7 @@ class IntervalDisplay(NamedDisplay):
         **kwargs : dict
             `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is as for `plot`.
         """
-        need_matplotlib(f"{cls.__name__}.from_predictions")
+        cls._need_matplotlib("from_predictions")
         evaluations: Any = evaluate_systems(
             y_true, y_score, name, as_measures(measures), qid=qid, group=group,
             sample_weight=sample_weight,
@@ -281,7 +274,7 @@ class IntervalDisplay(NamedDisplay):
         for i, name in enumerate(series):
             y = np.arange(len(means[i])) + 0.7 * ((i + 0.5) / len(series) - 0.5)
             style = {"linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
-            label = {} if name is None else {"label": wrapped_name(name, LEGEND_WIDTH)}
+            label = {} if name is None else {"label": legend_name(name)}
             self.points_ += self.ax_.plot(means[i], y, **{**label, **style, **settings})
             color = self.points_[-1].get_color()
             if told_apart is not None:  # the points of the other rows once more, hollow

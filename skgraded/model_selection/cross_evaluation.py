@@ -1,4 +1,4 @@
-"""Cross-validation of rankers: values by query of out-of-fold scores."""
+"""Cross-validation of rankers: per-query values of out-of-fold scores."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def cross_evaluate(
     Parameters
     ----------
     ranker : estimator
-        `QueryRanker`, or any regressor or classifier; `qid` is given to its ``fit`` if it asks for
-        it, by scikit-learn's metadata routing.
+        `QueryRanker`, or any regressor or classifier, whose ``fit`` gets `qid` if it requests it
+        through scikit-learn's metadata routing.
     X : array, sparse matrix or frame of shape (n, n_features)
         Rows in any order.
     y : array-like of shape (n,)
@@ -60,15 +60,14 @@ def cross_evaluate(
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
     cv : int, scikit-learn splitter or list of splits, default=5
         An int is the number of folds of ``GroupKFold``. A splitter gets the queries as groups
-        and must keep the rows of a query together. Queries that it never tests are left out; one
-        that it tests more than once, as repeated cross-validation does, has the mean of its values,
-        and `spread` says how far these differ.
+        and must keep the rows of a query together. Queries that it never tests are left out. A
+        query that it tests more than once, as in repeated cross-validation, gets the mean of its
+        values, and `spread` says how far these differ.
     sample_weight : array-like of shape (n,), optional
-        A query's weight in means and intervals is the mean over its rows. The ranker's ``fit`` is
-        given the weights only if it asks for them, by ``set_fit_request(sample_weight=True)``.
+        A query's weight in means and intervals is the mean over its rows. The ranker's ``fit``
+        gets the weights only if it requests them, by ``set_fit_request(sample_weight=True)``.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
-        What gives the scores of the documents, as for `make_ranking_scorer`: by default
-        ``predict`` of rankers and regressors, and the expected grade of classifiers.
+        What gives the scores of the documents, as for `make_ranking_scorer`.
     n_jobs : int, optional
         How many folds run at a time; as in scikit-learn.
     return_train_score : bool, default=False
@@ -76,9 +75,9 @@ def cross_evaluate(
     return_estimator : bool, default=False
         Whether the fitted clones are kept, as `estimators`.
     error_score : "raise" or float, default="raise"
-        What becomes of an error in ``fit`` or ``predict``: it is raised; or the queries of the
-        fold get this value (nan: left out of means), with a FitFailedWarning, and `errors` says
-        why. If all folds fail it is an error in any case.
+        "raise": an error in ``fit`` or ``predict`` is raised. A float: the queries of the fold get
+        this value (nan: left out of means), a FitFailedWarning is issued, and `errors` says why;
+        if all folds fail, an error is raised.
     progress : bool, default=False
         Whether a bar is shown, on a terminal or in a notebook; needs tqdm.
 
@@ -89,7 +88,7 @@ def cross_evaluate(
     Raises
     ------
     ValueError, TypeError
-        On bad input, or if a query would be torn between folds; before any fit.
+        On bad input, or if a query would be split between folds; before any fit.
 
     Examples
     --------
@@ -154,7 +153,7 @@ def _check_error_score(error_score):
 
 @dataclass
 class _FoldRun:
-    """What a fold brought; what its error prevented is None or nan."""
+    """Results of a fold; None or nan if an error prevented them."""
 
     fold: int
     test: np.ndarray

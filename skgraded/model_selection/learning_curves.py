@@ -26,13 +26,11 @@ class LearningCurve:
     Attributes
     ----------
     n_queries : ndarray of shape (n_sizes,)
-        How many queries were trained on, ascending; the same in every fold.
+        Numbers of training queries, ascending; the same in every fold.
     n_rows : ndarray of shape (n_sizes, n_folds)
         How many rows these queries have.
-    train_scores : dict of str to ndarray of shape (n_sizes, n_folds)
-        Mean over the queries that were trained on, by measure name.
-    test_scores : dict of str to ndarray of shape (n_sizes, n_folds)
-        Mean over the test queries of the fold, by measure name.
+    train_scores, test_scores : dict of str to ndarray of shape (n_sizes, n_folds)
+        Means over the training queries and over the test queries of the fold, by measure name.
     evaluations : list of list of Evaluation
         ``evaluations[size][fold]`` has the values of the test queries.
     """
@@ -90,26 +88,22 @@ def learning_curve(
 ) -> LearningCurve:
     """Measure how well a ranker does that was trained on more and more queries.
 
-    scikit-learn's function of this name trains on more and more rows, and so on parts of queries.
-    Here each fold's test queries are scored by clones that were fitted on growing numbers of whole
-    queries of its training part; the queries of a smaller number are among those of a larger one.
+    scikit-learn's function of this name trains on numbers of rows, and so on parts of queries.
+    Here clones that were fitted on growing numbers of whole queries from each fold's training part
+    score its test queries. The queries of a smaller number are among those of a larger one.
 
     Parameters
     ----------
-    estimator : estimator
-        `QueryRanker`, or any regressor or classifier; `qid` is given to its ``fit`` if it asks for
-        it, by scikit-learn's metadata routing.
-    X, y, qid, group, measures, response_method, n_jobs
+    estimator, X, y, qid, group, measures, response_method, n_jobs
         As for `cross_evaluate`.
     train_sizes : array-like of shape (n_sizes,), default=(0.1, 0.325, 0.55, 0.775, 1.0)
         Whole numbers of queries, or fractions in (0, 1] of the queries of the smallest training
-        part, which become the nearest whole numbers. Numbers that are the same count once.
+        part, which become the nearest whole numbers. Equal numbers count once.
     cv : int, scikit-learn splitter or list of splits, default=5
-        An int is the number of folds of ``GroupKFold``. A splitter gets the queries as groups
-        and must keep the rows of a query together; it may test a query more than once.
+        As for `cross_evaluate`; it may test a query more than once.
     shuffle : bool, default=False
-        Whether the queries of each training part are shuffled before the first so many are taken;
-        else they are taken in order of first appearance in X.
+        Whether the queries of each training part are shuffled before the first ones are taken;
+        otherwise they are taken in order of first appearance in X.
     random_state : int, RandomState or None, default=None
         For `shuffle`.
 
@@ -119,12 +113,12 @@ def learning_curve(
 
     Raises
     ------
-    ValueError
-        On bad input, or if a query would be torn between folds; before any fit.
+    ValueError, TypeError
+        On bad input, or if a query would be split between folds; before any fit.
 
     See Also
     --------
-    cross_evaluate : Values by query of rankers that were fitted on all training queries.
+    cross_evaluate : Per-query values of rankers that were fitted on all training queries.
 
     Examples
     --------

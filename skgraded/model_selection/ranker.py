@@ -45,7 +45,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     """A ranker or regressor that takes the query of each row, in any row order.
 
     Cross-validation can split `qid` with the rows, which it cannot do with the group sizes of
-    LightGBM. Under metadata routing the ranker asks for `qid` by itself.
+    LightGBM. Under metadata routing the ranker requests `qid` itself.
 
     Parameters
     ----------
@@ -54,52 +54,49 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         of consecutive queries), ``qid`` or ``group_id`` (the query of each row, those of a query
         together); or any scikit-learn regressor, which is fitted on the rows as they are.
     qid : str, int or pandas Series, optional
-        Where `fit` and `score` find the query of each row:
-
-        - None: they are given it, ``fit(X, y, qid=qid)``.
-        - str or int: the column of X with that name, or at that position (from the end if
-          negative). It is taken out before `estimator` sees X.
-        - Series: the query by row label, looked up by the row index of the frame X.
-
+        Where `fit` and `score` find the query of each row. None: it is passed to them. str or int:
+        in the column of X with that name, or at that position (from the end if negative), which is
+        taken out before `estimator` sees X. Series: by row label, looked up by the row index of
+        the frame X.
     early_stopping : bool, default=False
-        Hold out whole queries of the training rows, or take those that `fit` is given by `eval_X`,
-        and stop boosting when `measure` gets no better on them. For the boosters of the libraries
+        Hold out whole queries of the training rows, or take those passed to `fit` as `eval_X`, and
+        stop boosting when `measure` no longer improves on them. For the boosters of the libraries
         that have a file in ``skgraded.boosting``, such as LGBMRanker, XGBRegressor or
-        CatBoostRanker. `estimator` says how many rounds there are at most; what it has set for
-        stopping and evaluation of its own is left out of account.
+        CatBoostRanker. `estimator` sets the largest number of rounds; its own settings for
+        stopping and evaluation are ignored.
     validation_fraction : float, default=0.1
-        The part of the queries to hold out, in (0, 1); at least one query is held out, and one
-        left.
+        The fraction of the queries to hold out, in (0, 1). At least one query is held out, and at
+        least one is left.
     measure : Measure, str, or a list of them, default="ndcng@10"
-        What `score` gives, and what is maximised on the validation queries. Of a list the first
+        What `score` computes, and what is maximised on the validation queries. The first of a list
         decides when to stop.
     n_iter_no_change : int, default=50
-        Stop when this many rounds in a row have brought no better value than the best before.
+        Stop after this many consecutive rounds without a new best value.
     refit : bool, default=False
-        Whether, after `early_stopping`, a clone is fitted on all queries, those that were stopped
-        on too, for as many rounds as were found best. `estimator_` is that clone.
+        Whether, after `early_stopping`, `estimator_` is a clone fitted on all queries, including
+        the validation queries, for the best number of rounds.
     random_state : int, RandomState instance or None, default=None
-        Which queries are held out; pass an int for the same at every fit. The seed of `estimator`
-        is its own.
+        Chooses the queries to hold out; an int makes every fit choose the same. `estimator` has a
+        seed of its own.
     grades : {"level", "gain"}, default="level"
         What grades are to a ranker that optimises NDCG, LightGBM's ``lambdarank`` or XGBoost's
         ``rank:ndcg``. "level": whole numbers r, which gain 2^r - 1 or what the ranker says. "gain":
-        the gains themselves, any numbers ≥ 0. Other estimators take grades as they are, and
-        measures always do.
+        the gains themselves, any numbers ≥ 0. Other estimators and measures take grades as they
+        are.
     memory : str or object with the interface of joblib.Memory, default=None
-        Where LightGBM's binned data is kept, a folder or a ``joblib.Memory``, as `memory` of a
-        Pipeline: the candidates of a search that are fitted on the same rows then share their
-        bins, and the models are the same to the last bit. Other libraries make no use of it.
+        Where LightGBM's binned data is cached, a folder or a ``joblib.Memory``, as `memory` of a
+        Pipeline. The candidates of a search that are fitted on the same rows then share their
+        bins; the models are the same to the last bit. Other libraries do not use it.
 
     Attributes
     ----------
     estimator_ : ranker or regressor
         The fitted clone of `estimator`.
     n_iter_ : int
-        Rounds that were trained. This and the following only with `early_stopping`.
+        Rounds that were trained. This and the next three exist only with `early_stopping`.
     best_iteration_ : int
-        Rounds that `predict` uses: those up to the best value, the first such, counted from 1
-        whatever the library.
+        Rounds that `predict` uses: those up to the (first) best value, counted from 1 whatever the
+        library.
     best_score_ : float
         The value of the (first) measure after these.
     evals_result_ : dict
@@ -117,18 +114,17 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    It remembers the queries that it was fitted on, so that being scored on other documents of the
-    same queries issues a `TornQueryWarning`. The very same rows, of which the query ids and the
-    grades are compared, are taken for a training score and pass without. Queries that it was
-    stopped on are no new ones either.
+    The ranker remembers its training queries. A score on other documents of these queries, or of
+    queries that it was stopped on, issues a `TornQueryWarning`. A score on the very same rows,
+    which is recognised by query ids and grades, is a training score and issues none.
 
-    Weights of rows reach each library in its own form. XGBRanker and CatBoostRanker weigh whole
-    queries, and get for each the mean over its rows, as the measures do; LGBMRanker and regressors
-    get a weight a row.
+    Weights of rows reach each library in its own form: XGBRanker and CatBoostRanker weigh whole
+    queries and get the mean over the rows of each, as the measures do; LGBMRanker and regressors
+    get a weight per row.
 
-    In early stopping the measures are those of `skgraded`, ties, undefined queries and weights as
-    they say, on the grades as given, and the mean is over queries; no metric of the library is
-    computed meanwhile but what CatBoost needs for itself. Boosters that change earlier rounds
+    Early stopping computes the measures of `skgraded`, with their ties, undefined queries and
+    weights, on the grades as given, and takes the mean over queries; the libraries compute no
+    metric meanwhile, except what CatBoost needs for itself. Boosters that change earlier rounds
     later, ``dart`` and ``gblinear``, cannot be stopped early.
 
     Examples
@@ -146,7 +142,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     >>> round(ranker.score(X, y, qid=qid), 2)
     1.0
 
-    As many rounds as it pays, found on a tenth of the queries:
+    Early stopping on a tenth of the queries:
 
     >>> from lightgbm import LGBMRanker
     >>> from skgraded.datasets import make_ranking
@@ -224,20 +220,15 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             Sizes of consecutive queries in place of `qid`.
         sample_weight : array-like of shape (n,), optional
             Weights, passed to `estimator` only when given.
-        eval_X : array-like, sparse matrix or frame of shape (n_eval, n_columns), optional
-            Documents to stop on in place of held out ones, with `early_stopping`. None of their
-            queries may be among those of X.
-        eval_y : array-like of shape (n_eval,), optional
-            Their grades ≥ 0.
-        eval_qid : array-like of shape (n_eval,), optional
-            The query of each of their rows, unless the constructor says where it is.
-        eval_sample_weight : array-like of shape (n_eval,), optional
-            Their weights; a query's weight is the mean over its rows.
+        eval_X, eval_y, eval_qid, eval_sample_weight : optional
+            With `early_stopping`, rows to stop on instead of held-out rows, in the forms of `X`,
+            `y`, `qid` and `sample_weight`. None of their queries may be among those of X. A
+            query's weight is the mean over its rows.
         **fit_params : dict
             Passed to the ``fit`` of `estimator` as they are, except that first scores
-            (``init_score``, ``base_margin``, ``baseline``), as `sample_weight`, follow the rows
-            when they are brought into the order of the queries or held out. Positions of columns,
-            such as those of ``cat_features``, count without the column of the queries.
+            (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows
+            when they are sorted by query or held out. Positions of columns, such as those of
+            ``cat_features``, count without the column of the queries.
 
         Returns
         -------
@@ -284,7 +275,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         training, stopped_on = self._part(adapter, rows, queries, validation, fit_params)
         self._fit_parted(adapter, training, stopped_on, measures, fit_params)
         if self.early_stopping and self.refit:
-            everything = self._in_order(adapter, rows, queries)
+            everything = _in_order(adapter, rows, queries)
             everything.X = adapter.readable(everything.X)
             if validation is not None:
                 everything = everything.joined(validation)
@@ -365,21 +356,17 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     def _part(self, adapter, rows, queries, validation, fit_params):
         """Rows to train on and rows to stop on, if any, in the order that the estimator wants."""
-        by_query = adapter.query_argument is not None
-        if self.early_stopping and validation is None:
+        holds_out = self.early_stopping and validation is None
+        if holds_out:
             held_out = early_stopping.hold_out(
                 len(queries.ids), self.validation_fraction, self.random_state
             )
-            adapter.refuse_positions(fit_params)
-            return early_stopping.split(rows, queries, held_out, by_query)
-        if by_query and queries.order is not None:
-            adapter.refuse_positions(fit_params)
-        return self._in_order(adapter, rows, queries), validation
-
-    def _in_order(self, adapter, rows, queries):
-        """All rows as the estimator wants them: query by query if it is a ranker."""
         by_query = adapter.query_argument is not None
-        return rows.take(queries.order, queries.sizes) if by_query else rows
+        if holds_out or by_query and queries.order is not None:
+            adapter.refuse_positions(fit_params)
+        if holds_out:
+            return early_stopping.split(rows, queries, held_out, by_query)
+        return _in_order(adapter, rows, queries), validation
 
     def _fit_parted(self, adapter, training, validation, measures, fit_params):
         for name in STOPPED:
@@ -399,13 +386,13 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Importances of the features, as `estimator_` has them, (`n_features_in_`,)."""
+        """Importances of the features in `estimator_`, shape (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.feature_importances_
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of the features, as `estimator_` has them, (`n_features_in_`,)."""
+        """Coefficients of the features in `estimator_`, shape (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.coef_
 
@@ -423,7 +410,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             )
         column = self.query_column_
         if column is None:
-            return look_up(X, self.qid) if self.qid is not None else qid
+            return qid if self.qid is None else look_up(X, self.qid)
         position = column.position_in(X)
         if position is None:
             raise ValueError(
@@ -489,6 +476,12 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.positive_only = True  # grades
         tags.input_tags = adapter_of(self.estimator).input_tags()
         return tags
+
+
+def _in_order(adapter, rows, queries):
+    """All rows as the estimator wants them: query by query if it is a ranker."""
+    by_query = adapter.query_argument is not None
+    return rows.take(queries.order, queries.sizes) if by_query else rows
 
 
 def _refuse_fractions(grades, adapter, name):

@@ -38,22 +38,18 @@ def make_ranking_scorer(
     Parameters
     ----------
     measure : Measure, str, a list of them, or a mapping of names to them
-        What to score by. A list gives a dict of scores by name of the measure, from one
-        ``predict`` and one sort; a mapping the same by names of your own, such as
-        ``{"ndcng10": "ndcng@10"}`` for those who refuse "@". A search then needs
-        ``refit="NDCNG@10"`` or ``refit="ndcng10"``, one of the `names` of the scorer as they
-        stand there: what reads as the same measure is another name to scikit-learn.
+        What to score by. A list gives a dict of scores by measure name, from one ``predict`` and
+        one sort; a mapping gives a dict by names of your own, such as ``{"ndcng10": "ndcng@10"}``
+        for tools that refuse "@". A search then needs ``refit="NDCNG@10"`` or
+        ``refit="ndcng10"``, exactly as in the scorer's `names`: another text for the same measure
+        is another name to scikit-learn.
     qid : str, int or pandas Series, optional
-        Where the query of each row is found:
-
-        - None: by metadata routing, ``search.fit(X, y, qid=qid)``, which the scorer asks for by
-          itself. It may be made while routing is off.
-        - str or int: the column of X with that name, or at that position (from the end if
-          negative).
-        - Series: the query by row label, looked up by the row index of the frame X. It should
-          hold the labels of all rows that belong to a query and of no others, so that a query seen
-          in part is noticed.
-
+        Where the query of each row is found. None: by metadata routing,
+        ``search.fit(X, y, qid=qid)``, where the scorer requests it itself; the scorer may be made
+        while routing is off. str or int: in the column of X with that name, or at that position
+        (from the end if negative). Series: by row label, looked up by the row index of the frame
+        X. It should hold the labels of all rows of each query and of no others, so that a query
+        seen in part is noticed.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         What gives the scores of the documents; of a list the first that the estimator has. By
         default ``predict`` of rankers and regressors, and of classifiers ``decision_function``
@@ -64,10 +60,10 @@ def make_ranking_scorer(
     -------
     RankingScorer
         A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
-        ``scoring=``, higher is better. It raises a ValueError when it gets no qid, and issues a
-        `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on, and
-        when X has only some of the rows that a Series `qid` has of a query.
-        ``set_score_request(sample_weight=True)`` makes it ask for weights too.
+        ``scoring=``, higher is better. It raises a ValueError when it gets no qid. It issues a
+        `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on, or when
+        X lacks rows that a Series `qid` has of a query. ``set_score_request(sample_weight=True)``
+        makes it request weights too.
 
     Raises
     ------
@@ -78,8 +74,8 @@ def make_ranking_scorer(
     Notes
     -----
     scikit-learn compares `refit` with the names only after a search has fitted all candidates: it
-    learns them from the first dict of scores. ``refit=scorer.names[0]`` cannot be misspelt. Of a
-    dict of scorers, ``scoring={"ndcng10": make_ranking_scorer("ndcng@10"), …}``, it compares them
+    learns them from the first dict of scores. ``refit=scorer.names[0]`` cannot be misspelt. It
+    compares the names in a dict of scorers, ``scoring={"ndcng10": make_ranking_scorer(…), …}``,
     before the first fit, and predicts once for each.
 
     Examples
@@ -143,10 +139,8 @@ class RankingScorer:
         ----------
         estimator : object
             With the response method.
-        X : array-like, sparse matrix or frame of shape (n, n_features)
-            The documents.
-        y_true : array-like of shape (n,)
-            Their grades.
+        X, y_true
+            The documents, as the estimator takes them, and their grades.
         sample_weight : array-like of shape (n,), optional
             A query's weight is the mean over its rows.
         qid : array-like of shape (n,), optional
@@ -214,8 +208,7 @@ class RankingScorer:
         return request
 
     def _accept_sample_weight(self):
-        # scikit-learn asks, from 1.8 on, while metadata routing is off
-        return True
+        return True  # scikit-learn calls it since 1.8, while metadata routing is off
 
     def __sklearn_clone__(self) -> Self:
         return copy(self)  # all that it holds is never changed in place
