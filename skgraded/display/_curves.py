@@ -49,10 +49,8 @@ class ThresholdCurveDisplay(NamedDisplay):
         A name a system.
     relative : bool, default=True
         Whether the thresholds are relative to the top grade of each query.
-    n_queries : int, optional
-        How many queries there are.
-    n_undefined : array-like of shape (n_thresholds,) of int, optional
-        How many of them have no document at the threshold or above.
+    n_queries, n_undefined : int and array-like of shape (n_thresholds,) of int, optional
+        How many queries there are, and how many have no document at the threshold or above.
 
     Attributes
     ----------
@@ -195,10 +193,8 @@ class CutoffCurveDisplay(NamedDisplay):
         Names of the measures without their cut-off.
     name : str or list of str, optional
         A name a system.
-    n_queries : int, optional
-        How many queries there are.
-    n_undefined : array-like of shape (n_measures,) of int, optional
-        How many of them have no value of their own.
+    n_queries, n_undefined : int and array-like of shape (n_measures,) of int, optional
+        How many queries there are, and how many have no value by each measure.
 
     Attributes
     ----------

@@ -38,36 +38,27 @@ class QueryDifferenceDisplay(SystemsDisplay):
     ----------
     differences : array-like of shape (n_queries,)
         Value of `system` less that of `baseline`, in any order; nan: left out.
-    measure : str
-        Its name.
-    system, baseline : str
+    measure, system, baseline : str
         Their names.
     query_ids : array-like of shape (n_queries,), optional
         Up to 20 queries are named on the axis.
-    mean : float, optional
-        The mean difference.
-    interval : (float, float), optional
-        Its interval.
-    level : float, optional
-        That of the interval.
+    mean, interval, level : float, (float, float) and float, optional
+        The mean difference, its interval, and the level of the interval.
 
     Attributes
     ----------
     measure, system, baseline, mean, interval, level
         As given.
-    differences : ndarray
-        Those that are not nan, the largest first.
-    query_ids : ndarray or None
-        The query of each of these.
+    differences, query_ids : ndarray, ndarray or None
+        The differences that are not nan, the largest first, and the query of each.
     n_left_out : int
-        How many are nan.
+        How many differences are nan.
     wins, ties, losses : int
         Queries for which `system` is better, equal up to rounding (1e-12), worse.
     wins_, losses_ : matplotlib.patches.StepPatch
-        The query of place i, from 0, reaches from i to i + 1: there are as many wins as the axis
-        says below the last of them.
-    mean_line_ : matplotlib.lines.Line2D or None
-    interval_ : matplotlib.patches.Patch or None
+        The query of place i, from 0, reaches from i to i + 1, so the last win ends at the number
+        of wins.
+    mean_line_, interval_ : matplotlib.lines.Line2D and matplotlib.patches.Patch, or None
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples

@@ -32,7 +32,7 @@ class FoldDisplay(Display):
     Parameters
     ----------
     values : array-like of shape (n_queries,), or a list of such
-        nan: left out. Of several models a list, an element a model.
+        nan: left out. For several models a list with an element per model.
     fold : array-like of shape (n_queries,) of int, or a list of such
         The fold of each query, from 0.
     fold_means : array-like of shape (n_folds,), or a list of such
@@ -40,13 +40,10 @@ class FoldDisplay(Display):
     measure : str
         Its name.
     name : str or list of str, optional
-        A name a model; several models must have some.
-    mean : float or list of float, optional
-        Over all queries.
-    interval : (float, float) or list of such, optional
-        That of `mean`.
-    level : float, optional
-        That of the interval.
+        Required for several models.
+    mean, interval, level : float, (float, float) and float, optional
+        The mean over all queries, its interval, and the level of the interval. For several models
+        lists of means and intervals.
 
     Attributes
     ----------
@@ -54,12 +51,11 @@ class FoldDisplay(Display):
         As given; lists if there are several models.
     name : list of str or None
     boxes_ : list of matplotlib.patches.PathPatch
-        A box a fold, model by model.
-    points_ : matplotlib.lines.Line2D, or a list of such
-        The means of the folds, of several models a line a model.
-    mean_line_ : matplotlib.lines.Line2D or None, or a list of such
+        A box per fold, model by model.
+    points_, mean_line_ : matplotlib.lines.Line2D (`mean_line_`: or None), or a list of such
+        The means of the folds, and the mean over all queries.
     interval_ : matplotlib.patches.Patch or None
-        None of several models.
+        None for several models.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples

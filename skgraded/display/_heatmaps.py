@@ -36,10 +36,8 @@ class DifferenceHeatmapDisplay(Display):
         nan: not known.
     told_apart : array-like of shape (n_systems, n_systems), optional
         1 where the test tells the two systems apart, else 0 or nan.
-    name : list of str
-        A name a system.
-    measure : str
-        Its name.
+    name, measure : list of str, str
+        The names of the systems and of the measure.
 
     Attributes
     ----------

@@ -39,24 +39,19 @@ class IntervalDisplay(NamedDisplay):
 
     Parameters
     ----------
-    means : array-like of shape (n_systems, n_measures)
-        Means, or mean differences. The first axis may be left out.
-    low, high : array-like of shape (n_systems, n_measures)
-        The ends of their intervals; nan where there is none.
-    measures : str or list of str
-        Their names.
-    name : str or list of str, optional
-        A name a system.
+    means, low, high : array-like of shape (n_systems, n_measures)
+        Means, or mean differences, and the ends of their intervals; nan where there is no
+        interval. The first axis may be left out.
+    measures, name : str or list of str
+        The names of the measures, and of the systems (optional).
     quantity : str, default="mean"
         What the means are, for the axis.
     zero_line : bool, default=False
         Whether a line marks zero, as is due to differences.
     level : float, optional
         That of the intervals.
-    n_queries : array-like of int, optional
-        How many queries each mean is of, or all are.
-    n_undefined : array-like of int, optional
-        How many of these have no value of their own.
+    n_queries, n_undefined : array-like of int, optional
+        How many queries each mean is of, or all are, and how many of them have no value.
     told_apart : array-like of shape (n_systems, n_measures), optional
         Whether the test tells the two systems apart: the points of the others are hollow.
 
@@ -65,12 +60,11 @@ class IntervalDisplay(NamedDisplay):
     means, low, high, measures, name, quantity, zero_line, level, n_queries, n_undefined, told_apart
         As given; `means`, `low` and `high` have two dimensions, and `name`, unless None, an
         element a system.
-    points_ : list of matplotlib.lines.Line2D
-        The means, an element a measure; of a single system one element. Row i is at y = i.
-    hollow_ : list of matplotlib.lines.Line2D
-        Likewise, what makes points hollow.
+    points_, hollow_ : list of matplotlib.lines.Line2D
+        The means, and what makes points hollow: an element per measure, or one element for a
+        single system. Row i is at y = i.
     intervals_ : list of matplotlib.collections.LineCollection
-        Likewise.
+        The intervals, likewise.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
@@ -226,8 +220,6 @@ class IntervalDisplay(NamedDisplay):
         Parameters
         ----------
         measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-        level : float, default=0.95
-            Of the intervals, between 0 and 1.
         **kwargs : dict
             `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is as for `plot`.
         """

@@ -39,6 +39,8 @@ class StoppingState:
 
     def __init__(self, measures: list[Measure], judgments: Judgments, patience: int) -> None:
         self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
+        self.n_rounds: int = 0
+        self.last: float = np.nan  # of the first measure
         self.best_round: int = 0  # counted from 1
         self.best_score: float = -np.inf
         self._measures = measures
@@ -50,18 +52,10 @@ class StoppingState:
         means = mean_scores(self._measures, self._judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)
+        self.n_rounds += 1
+        self.last = means[0]
         if self.last > self.best_score:
             self.best_score, self.best_round = self.last, self.n_rounds
-
-    @property
-    def last(self) -> float:
-        """The value of the first measure after the last round."""
-        return self.history[self._measures[0].name][-1]
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds so far."""
-        return len(self.history[self._measures[0].name])
 
     @property
     def over_at(self) -> int:

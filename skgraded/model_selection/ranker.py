@@ -21,15 +21,10 @@ from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection import early_stopping
-from skgraded.model_selection.early_stopping import RowsToFit, StoppingState
+from skgraded.model_selection import early_stopping, split_queries
+from skgraded.model_selection.early_stopping import RowsToFit
 from skgraded.model_selection.scorer import means_of
-from skgraded.model_selection.split_queries import (
-    FittedQueries,
-    features_of,
-    warn_of_partial_queries,
-    warn_of_split_queries,
-)
+from skgraded.model_selection.split_queries import FittedQueries, features_of
 
 NO_QID = (
     "QueryRanker.{method} got no qid. There are three ways to give it: {method}(X, y, qid=qid), "
@@ -331,7 +326,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         check_grades(y, "y", table.shape[0])
         judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         if group is None:
-            warn_of_split_queries(self, features, judgments, self.qid)
+            split_queries.warn_of_split_queries(self, features, judgments, self.qid)
         return means_of(self.measure, judgments, self.predict(features))
 
     # A fit: read, part, fit ----------------------------------------------------------------------
@@ -345,7 +340,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         by_row = adapter.check_by_row(given.sample_weight, given.fit_params, n, X_name)
         qid = self._queries_of(X, given.qid, given.group, "fit")
         verb = "score" if given.prefix else "fit"
-        warn_of_partial_queries(X, self.qid, verb, stacklevel=4)
+        split_queries.warn_of_partial_queries(X, self.qid, verb, stacklevel=4)
         if given.group is None:
             queries = Queries(*queries_of(qid, n, X_name))
         else:
@@ -377,7 +372,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             return
         validation.X = adapter.readable(validation.X)
         judgments = early_stopping.check_parts(training, validation, measures)
-        state = StoppingState(measures, judgments, self.n_iter_no_change)
+        state = early_stopping.StoppingState(measures, judgments, self.n_iter_no_change)
         self.estimator_ = adapter.fit_stopped(training, validation, state, fit_params)
         self.n_iter_ = state.n_rounds
         self.best_iteration_ = state.best_round

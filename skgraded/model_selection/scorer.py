@@ -151,22 +151,19 @@ class RankingScorer:
         float or dict of str to float
             By name if the scorer was made of a list or a mapping.
         """
-        judgments = Judgments(y_true, qid=self._queries(X, qid), sample_weight=sample_weight)
+        if self._qid is not None and qid is not None:
+            raise ValueError(
+                f"qid is given twice: to {self!r} when it was made, and now when it is called."
+            )
+        if self._qid is not None:
+            qid = queries_of(X, self._qid)
+        elif qid is None:
+            raise ValueError(NO_QID)
+        judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
         warn_of_split_queries(estimator, X, judgments, self._qid)
         scores = document_scores(estimator, X, self._response_method)
         means = means_of(self._measures, judgments, scores)
         return next(iter(means.values())) if self._is_single else means
-
-    def _queries(self, X, qid):
-        if self._qid is None and qid is None:
-            raise ValueError(NO_QID)
-        if self._qid is None:
-            return qid
-        if qid is not None:
-            raise ValueError(
-                f"qid is given twice: to {self!r} when it was made, and now when it is called."
-            )
-        return queries_of(X, self._qid)
 
     def set_score_request(
         self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -148,22 +149,19 @@ def warn_of_split_queries(
 
 def _known_queries(estimator, X, judgments):
     """What a ranker was fitted on, and the ids of queries of which it has seen other rows."""
-    while not isinstance(estimator, RemembersQueries):
+    while estimator is not None and not isinstance(estimator, RemembersQueries):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
             continue
         X = None  # the ranker inside sees other features, that may differ in their last bits
         if hasattr(estimator, "steps"):  # a pipeline
             estimator = estimator.steps[-1][1]
-        else:  # a feature selection
+        else:  # a feature selection, or no ranker
             estimator = getattr(estimator, "estimator_", None)
-        if estimator is None:
-            return None, []
-    fitted = estimator.fitted_queries_
-    if fitted is None:
+    if estimator is None or estimator.fitted_queries_ is None:
         return None, []
-    features = None if X is None else lambda: features_of(estimator, as_table(X))
-    return fitted, fitted.torn_in(judgments, features)
+    features = None if X is None else partial(features_of, estimator, as_table(X))
+    return estimator.fitted_queries_, estimator.fitted_queries_.torn_in(judgments, features)
 
 
 def _is_numbering(ids):
