@@ -167,14 +167,14 @@ class QueryDifferenceDisplay(SystemsDisplay):
         return cls.from_comparison(comparison, ax=ax, **kwargs)
 
     @staticmethod
-    def _systems_of(given, name, argument):
-        if not isinstance(given, Mapping) or len(given) != 2:
-            got = f"{len(given)}" if isinstance(given, Mapping) else type(given).__name__
+    def _systems_of(systems, name, argument):
+        if not isinstance(systems, Mapping) or len(systems) != 2:
+            got = len(systems) if isinstance(systems, Mapping) else type(systems).__name__
             raise ValueError(
                 f"{argument} must be a mapping of two systems, the baseline first, such as "
                 f"{{'bm25': …, 'lgbm': …}}; got {got}."
             )
-        return systems_of(given, name, argument)
+        return systems_of(systems, name, argument)
 
     def _draw(self, ax, settings):
         self._take_axes(ax)

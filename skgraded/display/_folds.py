@@ -24,8 +24,8 @@ class FoldDisplay(Display):
     reach from the 5th to the 95th percentile. Points are the means of the folds. The dashed line
     is the mean over all queries, the band its interval: folds share most of their training data,
     so their means have no interval that would hold. Of several models the boxes of a fold stand
-    side by side, each model in its colour; means and intervals stand in the legend, which is
-    beside the axes if there are more than four models, and then no line is drawn.
+    side by side, each model in its colour, and the legend contains means and intervals. With more
+    than four models the legend is beside the axes, and no line is drawn.
 
     Make it by `from_cross_evaluation`.
 
@@ -52,8 +52,8 @@ class FoldDisplay(Display):
     name : list of str or None
     boxes_ : list of matplotlib.patches.PathPatch
         A box per fold, model by model.
-    points_, mean_line_ : matplotlib.lines.Line2D (`mean_line_`: or None), or a list of such
-        The means of the folds, and the mean over all queries.
+    points_, mean_line_ : matplotlib.lines.Line2D, or a list of such
+        The means of the folds, and the mean over all queries (None if no line is drawn).
     interval_ : matplotlib.patches.Patch or None
         None for several models.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure

@@ -54,13 +54,13 @@ class DifferenceHeatmapDisplay(Display):
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    >>> found = {
+    >>> evaluations = {
     ...     f"noise {i}": sg.evaluate(
     ...         y, y + i * np.random.default_rng(i).normal(size=len(y)), qid=qid, measures="ap")
     ...     for i in (1, 2, 4)
     ... }
     >>> display = sg.DifferenceHeatmapDisplay.from_comparison(
-    ...     sg.compare(found, rng=0), ax=Figure().subplots())
+    ...     sg.compare(evaluations, rng=0), ax=Figure().subplots())
     >>> display.name, [text.get_text() for text in display.texts_[:2]]
     (['noise 1', 'noise 2', 'noise 4'], ['+.165*', '+.239*'])
     """
@@ -136,18 +136,12 @@ class DifferenceHeatmapDisplay(Display):
             self.image_, ax=self.ax_, shrink=0.8,
             label=wrapped(f"mean difference in {self.measure}, row less column"),
         )
-        apart = np.zeros((n, n)) if self.told_apart is None else self.told_apart[:n, :n] == 1
-        self._name_axis(len(self.differences) - n)
+        apart = np.broadcast_to(self.told_apart == 1, self.differences.shape)
+        mark = f"; {'*' if written else '·'} told apart by the test" if apart.any() else ""
+        n_more = len(self.differences) - n
+        self.ax_.set_xlabel(f"system{mark}" + (f"; {n_more} more systems" if n_more else ""))
         digits = 3 if peak >= 0.01 else 4
         self._write(values, apart, digits if written else None)
-
-    def _name_axis(self, n_left_out):
-        """Say what the marks mean, and how many systems are left out."""
-        text = "system"
-        if self.told_apart is not None and (self.told_apart == 1).any():
-            mark = "*" if len(self.differences) <= MOST_WRITTEN else "·"
-            text += f"; {mark} told apart by the test"
-        self.ax_.set_xlabel(text + (f"; {n_left_out} more systems" if n_left_out else ""))
 
     def _write(self, values, apart, digits):
         """Write the numbers in their cells, those of pairs that are told apart bold."""

@@ -74,10 +74,9 @@ class IntervalDisplay(NamedDisplay):
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
     >>> noise = np.random.default_rng(0).normal(size=len(y))
-    >>> noisy = sg.evaluate(y, y + 2 * noise, qid=qid, measures="ndcng@10")
-    >>> good = sg.evaluate(y, y + noise, qid=qid, measures="ndcng@10")
-    >>> display = sg.IntervalDisplay.from_evaluations(
-    ...     {"noisy": noisy, "good": good}, ax=Figure().subplots())
+    >>> systems = {"noisy": y + 2 * noise, "good": y + noise}
+    >>> display = sg.IntervalDisplay.from_predictions(
+    ...     y, systems, qid=qid, measures="ndcng@10", ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'NDCNG@10: mean, of 60 queries, 2 undefined, 95 % intervals'
     >>> [text.get_text() for text in display.ax_.get_yticklabels()]
@@ -220,6 +219,8 @@ class IntervalDisplay(NamedDisplay):
         Parameters
         ----------
         measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+        level : float, default=0.95
+            Of the intervals, between 0 and 1.
         **kwargs : dict
             `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is as for `plot`.
         """
@@ -269,7 +270,7 @@ class IntervalDisplay(NamedDisplay):
             label = {} if name is None else {"label": legend_name(name)}
             self.points_ += self.ax_.plot(means[i], y, **{**label, **style, **settings})
             color = self.points_[-1].get_color()
-            if told_apart is not None:  # the points of the other rows once more, hollow
+            if told_apart is not None:  # hollow points on those without a significant difference
                 face = self.ax_.get_facecolor()
                 hollow = {"color": color, "markerfacecolor": face, "zorder": 3}
                 self.hollow_ += self.ax_.plot(

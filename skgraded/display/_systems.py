@@ -16,17 +16,17 @@ NO_QID = (
 )
 
 
-def systems_of(given, name, argument):
+def systems_of(systems, name, argument):
     """Names (or None) and elements of a mapping of systems, or of a single system."""
-    if not isinstance(given, Mapping):
+    if not isinstance(systems, Mapping):
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a str, the name of the one system; got {name!r}.")
-        return None if name is None else [name], [given]
+        return None if name is None else [name], [systems]
     if name is not None:
         raise ValueError(f"{argument} is a mapping, which names its systems: leave out name.")
-    if not given:
+    if not systems:
         raise ValueError(f"{argument} is an empty mapping: give at least one system.")
-    return [str(key) for key in given], list(given.values())
+    return [str(key) for key in systems], list(systems.values())
 
 
 def judged(y_true, y_score, name, **truth):

@@ -68,8 +68,9 @@ class StoppingState:
         return self.n_rounds >= self.over_at
 
 
-def hold_out(n_queries: int, fraction: float, random_state: Any) -> np.ndarray:
-    """Draw the queries to hold out, at least one: (n_queries,) of bool."""
+def hold_out(ranker: Any, rows: Rows, queries: Queries, by_query: bool) -> tuple[Rows, Rows]:
+    """Part Rows into those to train, brought together if `by_query`, and those to stop on."""
+    n_queries, fraction = len(queries.ids), ranker.validation_fraction
     if n_queries < 2:
         raise ValueError(
             "early_stopping=True holds out whole queries, but there is only one. Give others by "
@@ -81,24 +82,19 @@ def hold_out(n_queries: int, fraction: float, random_state: Any) -> np.ndarray:
             f"validation_fraction={fraction} of {n_queries} queries leaves none to train on."
         )
     held_out = np.zeros(n_queries, dtype=bool)
-    held_out[check_random_state(random_state).permutation(n_queries)[:n_held_out]] = True
-    return held_out
-
-
-def split(rows: Rows, queries: Queries, held_out: np.ndarray, by_query: bool) -> tuple[Rows, Rows]:
-    """Part Rows into those to train, brought together if `by_query`, and those to stop on."""
+    held_out[check_random_state(ranker.random_state).permutation(n_queries)[:n_held_out]] = True
     sizes = queries.sizes
     order = np.arange(len(rows.grades)) if queries.order is None else queries.order
-    held = np.repeat(held_out, sizes)
-    validation = rows.take(order[held], sizes[held_out])
+    is_held = np.repeat(held_out, sizes)
+    validation = rows.take(order[is_held], sizes[held_out])
     if by_query:
-        return rows.take(order[~held], sizes[~held_out]), validation
-    return rows.take(np.sort(order[~held]), None), validation
+        return rows.take(order[~is_held], sizes[~held_out]), validation
+    return rows.take(np.sort(order[~is_held]), None), validation
 
 
 # Errors ------------------------------------------------------------------------------------------
 
-def check_settings(ranker: Any, adapter: Adapter, given: RowsToFit, to_stop_on: RowsToFit) -> None:
+def check_settings(ranker: Any, adapter: Adapter, to_fit: RowsToFit, to_stop_on: RowsToFit) -> None:
     """Refuse bad settings of the stopping, and rows to stop on that are of no use."""
     named = {
         f"eval_{name}": getattr(to_stop_on, name) for name in ("X", "y", "qid", "sample_weight")
@@ -111,7 +107,7 @@ def check_settings(ranker: Any, adapter: Adapter, given: RowsToFit, to_stop_on: 
                 "leave it out."
             )
         return
-    adapter.check_stopping(given.fit_params)
+    adapter.check_stopping(to_fit.fit_params)
     number("validation_fraction", 0, 1, above=True, below=True)(ranker.validation_fraction)
     whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
     if not present:
@@ -123,12 +119,12 @@ def check_settings(ranker: Any, adapter: Adapter, given: RowsToFit, to_stop_on: 
             f"A validation set needs {', '.join(needed)}: {' and '.join(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} missing."
         )
-    if given.group is not None:
+    if to_fit.group is not None:
         raise ValueError(
             "With eval_X give the queries by qid, not by group: sizes do not show whether a query "
             "is on both sides."
         )
-    for name in adapter.first_scores_in(given.fit_params):
+    for name in adapter.first_scores_in(to_fit.fit_params):
         raise ValueError(
             f"{name} is there for the rows of X only: leave out eval_X, so that queries of X are "
             "held out."

@@ -214,7 +214,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         group : array-like of shape (n_queries,), optional
             Sizes of consecutive queries in place of `qid`.
         sample_weight : array-like of shape (n,), optional
-            Weights, passed to `estimator` only when given.
+            Weights, passed to `estimator` only when to_fit.
         eval_X, eval_y, eval_qid, eval_sample_weight : optional
             With `early_stopping`, rows to stop on instead of held-out rows, in the forms of `X`,
             `y`, `qid` and `sample_weight`. None of their queries may be among those of X. A
@@ -244,17 +244,17 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         adapter = adapter_of(self.estimator)
         if _check_grades(self.grades) == "gain":
             adapter.expect_gains()
-        given = RowsToFit(X, y, qid, group, sample_weight, fit_params)
+        to_fit = RowsToFit(X, y, qid, group, sample_weight, fit_params)
         to_stop_on = RowsToFit(eval_X, eval_y, eval_qid, None, eval_sample_weight, {}, "eval_")
         adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
         adapter.check()
-        early_stopping.check_settings(self, adapter, given, to_stop_on)
+        early_stopping.check_settings(self, adapter, to_fit, to_stop_on)
         if self.memory is not None:
             fit_params = adapter.with_memory(fit_params, check_memory(self.memory))
 
         table = as_table(X)
         self.query_column_ = QueryColumn.of(table, self.qid)
-        rows, queries = self._read(adapter, table, given)
+        rows, queries = self._read(adapter, table, to_fit)
         self._remember_features(rows.X)
         validation = eval_ids = None
         if eval_X is not None:
@@ -331,36 +331,32 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     # A fit: read, part, fit ----------------------------------------------------------------------
 
-    def _read(self, adapter, X, given):
+    def _read(self, adapter, X, to_fit):
         """Rows of a table without the column of the queries, all checked, and their queries."""
-        n, X_name, y_name = X.shape[0], f"{given.prefix}X", f"{given.prefix}y"
-        grades = check_grades(given.y, y_name, n, X_name)
+        n, X_name, y_name = X.shape[0], f"{to_fit.prefix}X", f"{to_fit.prefix}y"
+        grades = check_grades(to_fit.y, y_name, n, X_name)
         if adapter.wants_whole_grades:
             _refuse_fractions(grades, adapter, y_name)
-        by_row = adapter.check_by_row(given.sample_weight, given.fit_params, n, X_name)
-        qid = self._queries_of(X, given.qid, given.group, "fit")
-        verb = "score" if given.prefix else "fit"
+        by_row = adapter.check_by_row(to_fit.sample_weight, to_fit.fit_params, n, X_name)
+        qid = self._queries_of(X, to_fit.qid, to_fit.group, "fit")
+        verb = "score" if to_fit.prefix else "fit"
         split_queries.warn_of_partial_queries(X, self.qid, verb, stacklevel=4)
-        if given.group is None:
+        if to_fit.group is None:
             queries = Queries(*queries_of(qid, n, X_name))
         else:
-            sizes = group_sizes(given.group, n, X_name)
+            sizes = group_sizes(to_fit.group, n, X_name)
             queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
-        rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(given.y))
+        rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(to_fit.y))
         return rows, queries
 
     def _part(self, adapter, rows, queries, validation, fit_params):
         """Rows to train on and rows to stop on, if any, in the order that the estimator wants."""
         holds_out = self.early_stopping and validation is None
-        if holds_out:
-            held_out = early_stopping.hold_out(
-                len(queries.ids), self.validation_fraction, self.random_state
-            )
         by_query = adapter.query_argument is not None
-        if holds_out or by_query and queries.order is not None:
+        if holds_out or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
         if holds_out:
-            return early_stopping.split(rows, queries, held_out, by_query)
+            return early_stopping.hold_out(self, rows, queries, by_query)
         return _in_order(adapter, rows, queries), validation
 
     def _fit_parted(self, adapter, training, validation, measures, fit_params):

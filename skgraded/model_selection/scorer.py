@@ -183,10 +183,10 @@ class RankingScorer:
         """
         if self._qid is not None and qid is not UNCHANGED:
             raise ValueError(f"{self!r} finds qid in X and cannot ask for it.")
-        given = {"sample_weight": sample_weight, "qid": qid}
-        wanted = {name: alias for name, alias in given.items() if alias is not UNCHANGED}
-        self._request_of(wanted)  # refuses a bad alias before anything changes
-        self._requests = self._requests | wanted
+        requests = {"sample_weight": sample_weight, "qid": qid}
+        requests = {name: alias for name, alias in requests.items() if alias is not UNCHANGED}
+        self._request_of(requests)  # refuses a bad alias before anything changes
+        self._requests = self._requests | requests
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:

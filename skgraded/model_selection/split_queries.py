@@ -77,8 +77,8 @@ class FittedQueries:
     def torn_in(self, judgments: Judgments, features: Callable[[], Any] | None = None) -> list[Any]:
         """Ids of the judgments' queries that are known, unless all rows are the fitted ones.
 
-        Rows are told apart by their queries and grades and, if these are the same, by what
-        `features` then gives, a function without arguments.
+        Rows are compared by their queries and grades and, if these are the same, by the table that
+        `features`, a function without arguments, returns.
         """
         known = {query: i for i, query in enumerate(plain_list(self.ids))}
         queries = plain_list(judgments.query_ids)
