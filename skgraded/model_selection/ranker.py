@@ -217,8 +217,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             Weights, passed to `estimator` only when to_fit.
         eval_X, eval_y, eval_qid, eval_sample_weight : optional
             With `early_stopping`, rows to stop on instead of held-out rows, in the forms of `X`,
-            `y`, `qid` and `sample_weight`. None of their queries may be among those of X. A
-            query's weight is the mean over its rows.
+            `y`, `qid` (unless the constructor says where it is) and `sample_weight` (a query's
+            weight is the mean over its rows). None of their queries may be among those of X.
         **fit_params : dict
             Passed to the ``fit`` of `estimator` as they are, except that first scores
             (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows
@@ -414,11 +414,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     def _remember_features(self, X):
         self.n_features_in_ = X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _check_features(self, X, name="X"):
         names = column_names(X)
