@@ -149,17 +149,17 @@ def learning_curve(
     pairs = Parallel(n_jobs=n_jobs)(
         delayed(_evaluations_of)(data, measures, *split) for split in splits
     )
+    trained, tested = zip(*pairs, strict=True)
     shape = len(n_queries), len(folds)
     train_scores, test_scores = (
         {
             measure.name: np.reshape([report.mean()[measure.name] for report in reports], shape)
             for measure in measures
         }
-        for reports in zip(*pairs, strict=True)
+        for reports in (trained, tested)
     )
     n_rows = np.reshape([len(train) for train, _ in splits], shape)
-    tests = [test for _, test in pairs]
-    evaluations = [tests[i : i + len(folds)] for i in range(0, len(tests), len(folds))]
+    evaluations = [list(tested[i : i + len(folds)]) for i in range(0, len(tested), len(folds))]
     return LearningCurve(n_queries, n_rows, train_scores, test_scores, evaluations)
 
 

@@ -257,10 +257,9 @@ def check_response_method(response_method: str | list[str] | None) -> str | list
 
 def document_scores(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
     """One score a document, shape (n,)."""
-    if response_method is None:
-        methods = _default_methods(estimator)
-    else:
-        methods = [response_method] if isinstance(response_method, str) else response_method
+    methods = _default_methods(estimator) if response_method is None else response_method
+    if isinstance(methods, str):
+        methods = [methods]
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         raise ValueError(
