@@ -15,7 +15,7 @@ from skgraded._input.tables import column_names, is_polars_frame
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import judge
 from skgraded.model_selection.scorer import check_response_method, document_scores, means_of
-from skgraded.model_selection.torn import warn_if_torn
+from skgraded.model_selection.split_queries import warn_of_split_queries
 
 
 def permutation_importance(
@@ -130,8 +130,8 @@ def permutation_importance(
         sample_weight=sample_weight,
     )
     if group is None:
-        warn_if_torn(estimator, X, judgments, ranker.qid if qid is None else None)
-    column = getattr(ranker, "_query_column", None)
+        warn_of_split_queries(estimator, X, judgments, ranker.qid if qid is None else None)
+    column = getattr(ranker, "query_column_", None)
     of_queries = None if column is None else column.position_in(X)
     positions = [i for i in range(X.shape[1]) if i != of_queries]
     draw = _orders_within if within_queries else _orders

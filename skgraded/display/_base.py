@@ -1,4 +1,4 @@
-"""What displays are made of: axes and texts, and the way from estimators to what is drawn."""
+"""What displays share: axes, legends and texts, and the way from estimators to a picture."""
 
 from __future__ import annotations
 
@@ -15,27 +15,22 @@ from skgraded.display._docs import documented
 from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import check_response_method, document_scores
-from skgraded.model_selection.torn import warn_if_torn
+from skgraded.model_selection.split_queries import warn_of_split_queries
 from skgraded.writing.text import percent_text, shortened
 
-BLUE = "#0072B2"  # with the orange of losses told apart in all kinds of colour blindness
-LABEL = 28  # letters that a line of a system's name has
-LEGEND = 44  # letters that a line of the legend has
-COLUMN = 25  # entries of a column of a legend beside the axes
-INSIDE = 8  # entries of a legend in the axes; of more it stands beside them
-SIDE = 40  # letters that fit along the axis at the side
+BLUE = "#0072B2"  # can be distinguished from the orange of losses in all kinds of colour blindness
+NAME_WIDTH = 28  # characters per line of a system's name
+LEGEND_WIDTH = 44  # characters per line of a legend
+SIDE_WIDTH = 40  # characters that fit along the vertical axis
+MOST_INSIDE = 8  # entries of a legend inside the axes; a longer legend is placed beside them
+COLUMN_LENGTH = 25  # entries per column of a legend beside the axes
 
 
 class Display:
-    """What is drawn on axes."""
+    """A picture: it holds what `plot` draws and, once drawn, the axes."""
 
     ax_: Any
     figure_: Any
-    mean: Any  # of those that draw a mean with its interval
-    interval: Any
-    level: Any
-    mean_line_: Any
-    interval_: Any
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -46,39 +41,49 @@ class Display:
         **kwargs : dict
             For matplotlib's ``boxplot`` of folds, or its ``StepPatch`` of wins and losses.
         """
-        need_matplotlib(f"{type(self).__name__}.plot")
+        self._need_matplotlib("plot")
         self._draw(ax, kwargs)
         return self
 
     def _draw(self, ax, settings):
         raise NotImplementedError
 
+    @classmethod
+    def _need_matplotlib(cls, method):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                f"{cls.__name__}.{method} needs matplotlib: pip install matplotlib"
+            ) from error
+
     def _take_axes(self, ax, **figure):
-        """Draw on these axes, or on those of a new figure with such settings."""
+        """Draw on these axes, or on those of a new figure with these settings."""
         if ax is None:
             import matplotlib.pyplot as plt
 
-            _, ax = plt.subplots(**figure)
+            _, ax = plt.subplots(layout="constrained", **figure)
         self.ax_, self.figure_ = ax, ax.figure
 
     @property
     def _ink(self):
         return self.ax_.xaxis.label.get_color()
 
-    def _draw_mean(self, name, sign=""):
-        """Draw the mean as a line and its interval as a band, where there are such."""
-        self.mean_line_ = self.interval_ = None
-        if self.mean is None or np.isnan(self.mean):
-            return
-        label = f"{name} {self.mean:{sign}.3f}"
-        if self.interval is not None and not np.isnan(self.interval).any():
-            low, high = self.interval
-            of_level = "" if self.level is None else f"{percent_text(self.level)} "
-            label += f", {of_level}interval {low:{sign}.3f} to {high:{sign}.3f}"
-            self.interval_ = self.ax_.axhspan(low, high, color=self._ink, alpha=0.15, linewidth=0)
-        self.mean_line_ = self.ax_.axhline(
-            self.mean, color=self._ink, linestyle="--", linewidth=1.2, label=label
-        )
+    def _draw_mean(self, text, mean, interval, level, sign=""):
+        """Draw a mean as a line and its interval as a band; None for what is not known."""
+        if mean is None or np.isnan(mean):
+            return None, None
+        text, band = f"{text} {mean:{sign}.3f}", None
+        if interval is not None and not np.isnan(interval).any():
+            low, high = interval
+            percent = "" if level is None else f"{percent_text(level)} "
+            text += f", {percent}interval {low:{sign}.3f} to {high:{sign}.3f}"
+            band = self.ax_.axhspan(low, high, color=self._ink, alpha=0.15, linewidth=0)
+        line = self.ax_.axhline(mean, color=self._ink, linestyle="--", linewidth=1.2, label=text)
+        return line, band
+
+    def _name_side(self, text):
+        self.ax_.set_ylabel(wrapped(text, SIDE_WIDTH))
 
     def _whole_ticks(self):
         from matplotlib.ticker import MaxNLocator
@@ -95,16 +100,18 @@ class Display:
         self.ax_.set_yticks(ticks[(ticks >= low) & (ticks <= high)])
         self.ax_.set_ylim(low, high)
 
+    def _n_entries(self):
+        return len(self.ax_.get_legend_handles_labels()[0])
+
     def _legend_beside(self):
-        """Draw the legend right of the axes, which need a figure that makes room for it."""
-        n_entries = len(self.ax_.get_legend_handles_labels()[0])
+        """Draw the legend right of the axes, in a figure that makes room for it."""
         self.ax_.legend(
             loc="upper left", bbox_to_anchor=(1.02, 1), borderaxespad=0, fontsize="small",
-            ncols=-(-n_entries // COLUMN),
+            ncols=-(-self._n_entries() // COLUMN_LENGTH),
         )
 
     def _legend_above(self):
-        """Draw the legend in a room of its own above all that is drawn."""
+        """Draw the legend above all that is drawn, where the axes make room for it."""
         root = self.figure_.canvas.figure
         if root.get_layout_engine() is not None:
             root.get_layout_engine().execute(root)  # else the height of the axes is not known yet
@@ -115,13 +122,10 @@ class Display:
 
 
 class SystemsDisplay(Display):
-    """What shows the scores of one or several systems."""
+    """A picture of the scores of one or several systems."""
 
-    _systems_of = staticmethod(systems_of)  # which systems it takes
-
-    @classmethod
-    def from_predictions(cls, y_true: Any, y_score: Any, **kwargs: Any) -> Self:
-        raise NotImplementedError
+    from_predictions: Any
+    _systems_of = staticmethod(systems_of)  # checks which systems the display accepts
 
     @classmethod
     @documented
@@ -161,7 +165,7 @@ class SystemsDisplay(Display):
         **kwargs : dict
             What `from_predictions` takes besides.
         """
-        need_matplotlib(f"{cls.__name__}.from_estimator")
+        cls._need_matplotlib("from_estimator")
         check_response_method(response_method)
         names, estimators = cls._systems_of(estimator, name, "estimator")
         source = None
@@ -171,23 +175,19 @@ class SystemsDisplay(Display):
         check_grades(y, "y")
         judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
         if group is None:
-            for one in estimators:
-                warn_if_torn(one, X, judgments, source)
-        scores = [document_scores(one, X, response_method) for one in estimators]
+            for model in estimators:
+                warn_of_split_queries(model, X, judgments, source)
+        scores: Any = [document_scores(model, X, response_method) for model in estimators]
         if isinstance(estimator, Mapping):
-            return cls.from_predictions(
-                judgments, dict(zip(names, scores, strict=True)), ax=ax, **kwargs
-            )
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(judgments, scores[0], name=name, ax=ax, **kwargs)
+            scores = dict(zip(names, scores, strict=True))
+        else:
+            (scores,) = scores
+            kwargs["name"] = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(judgments, scores, ax=ax, **kwargs)
 
 
 class NamedDisplay(SystemsDisplay):
-    """What shows means over queries of systems that may have names."""
-
-    name: list[str] | None
-    n_queries: int | np.ndarray | None
-    n_undefined: np.ndarray | None
+    """A picture of means over queries of systems that may have names."""
 
     def __init__(
         self,
@@ -196,7 +196,8 @@ class NamedDisplay(SystemsDisplay):
         n_queries: int | np.ndarray | None,
         n_undefined: ArrayLike | None,
     ) -> None:
-        self.name, self._n_systems = as_names(name, n_systems), n_systems
+        self.name: list[str] | None = as_names(name, n_systems)
+        self._n_systems = n_systems
         self.n_queries = n_queries
         self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
 
@@ -213,9 +214,12 @@ class NamedDisplay(SystemsDisplay):
         **kwargs : dict
             For matplotlib's ``plot``, of all curves or means.
         """
-        need_matplotlib(f"{type(self).__name__}.plot")
+        self._need_matplotlib("plot")
+        from matplotlib.cbook import normalize_kwargs
+        from matplotlib.lines import Line2D
+
         names = self.name if name is None else as_names(name, self._n_systems)
-        self._draw_systems(ax, names, line_settings(kwargs))
+        self._draw_systems(ax, names, normalize_kwargs(kwargs, Line2D))
         return self
 
     def _draw_systems(self, ax, names, settings):
@@ -223,67 +227,57 @@ class NamedDisplay(SystemsDisplay):
 
     def _take_axes_for(self, ax, n_entries):
         """Draw on these axes, or on those of a new figure with room for the legend beside them."""
-        if n_entries <= INSIDE:
-            return self._take_axes(ax, layout="constrained")
-        columns = -(-n_entries // COLUMN)
-        height = max(4.8, 0.2 * min(n_entries, COLUMN) + 0.8)
-        return self._take_axes(ax, layout="constrained", figsize=(6.4 + 3 * columns, height))
+        if n_entries <= MOST_INSIDE:
+            return self._take_axes(ax)
+        columns = -(-n_entries // COLUMN_LENGTH)
+        height = max(4.8, 0.2 * min(n_entries, COLUMN_LENGTH) + 0.8)
+        return self._take_axes(ax, figsize=(6.4 + 3 * columns, height))
 
     def _name_axes(self, xlabel, ylabel):
-        self.ax_.set(xlabel=xlabel, ylabel=ylabel)
-        n_entries = len(self.ax_.get_legend_handles_labels()[0])
-        if n_entries > INSIDE:
+        """Name the axes, say how many queries there are, and draw the legend."""
+        queries = self._counted_queries()
+        self.ax_.set(xlabel=xlabel, ylabel=f"{ylabel}\n{queries}" if queries else ylabel)
+        if self._n_entries() > MOST_INSIDE:
             self._legend_beside()
-        elif n_entries:
+        elif self._n_entries():
             self.ax_.legend()
 
-    def _of_queries(self):
-        """How many queries means are of, and how many of them are undefined; of one: ""."""
+    def _counted_queries(self):
+        """The numbers of queries and of undefined ones in words; "" for a single query."""
         if self.n_queries is None or np.max(self.n_queries) == 1:
             return ""
-        counted = f"of {low_to_high(self.n_queries)} queries"
+        text = f"of {low_to_high(self.n_queries)} queries"
         if self.n_undefined is not None and np.max(self.n_undefined) > 0:
-            counted += f", {low_to_high(self.n_undefined)} undefined"
-        return counted
+            text += f", {low_to_high(self.n_undefined)} undefined"
+        return text
 
 
-def need_matplotlib(caller):
-    """Say what to install."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f"{caller} needs matplotlib: pip install matplotlib") from error
+# Texts and colours -------------------------------------------------------------------------------
+
+def wrapped(text, width=NAME_WIDTH):
+    """Text in lines of this width; no part of it is read as a formula."""
+    text = str(text).replace(" %", "\u00a0%")  # a number and its unit stay together
+    return textwrap.fill(text, width).replace("\u00a0%", " %").replace("$", r"\$")
 
 
-def line_settings(kwargs):
-    """What matplotlib's plot is given, by the full names."""
-    from matplotlib.cbook import normalize_kwargs
-    from matplotlib.lines import Line2D
-
-    return normalize_kwargs(kwargs, Line2D)
-
-
-# Texts -------------------------------------------------------------------------------------------
-
-def wrapped(text, width=LABEL):
-    """Text in lines of such a width, of which no part is read as a formula."""
-    kept = str(text).replace(" %", "\u00a0%")  # a number and its unit stay together
-    return textwrap.fill(kept, width).replace("\u00a0%", " %").replace("$", r"\$")
-
-
-def named(name, width=LABEL):
-    """A name in lines of such a width, of which a very long one is shortened."""
+def wrapped_name(name, width=NAME_WIDTH):
+    """A name in lines of this width; a very long one is shortened."""
     text = wrapped(shortened(" ".join(str(name).split())), width)
     return f" {text}" if text.startswith("_") else text  # legends leave out what begins with one
 
 
+def legend_name(name):
+    """A name in lines of the width of a legend."""
+    return wrapped_name(name, LEGEND_WIDTH)
+
+
 def colors_of(n):
-    """Settings of the colours of n systems: of up to ten the next of the axes' own."""
+    """Colours of n systems; None is the next colour of the axes, which have ten."""
     if n <= 10:
-        return [{}] * n
+        return [None] * n
     from matplotlib import colormaps
 
-    return [{"color": colormaps["tab20"](i % 20)} for i in range(n)]
+    return [colormaps["tab20"](i % 20) for i in range(n)]
 
 
 def low_to_high(numbers):

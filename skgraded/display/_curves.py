@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column
-from skgraded.display._base import LEGEND, NamedDisplay, colors_of, named, need_matplotlib
+from skgraded.display._base import NamedDisplay, colors_of, legend_name
 from skgraded.display._docs import documented
 from skgraded.display._systems import judged, systems_first
 from skgraded.judgments import Judgments
@@ -23,7 +23,7 @@ from skgraded.measures.curves import (
 )
 
 LINESTYLES = ("-", "--", "-.", ":")
-MARKERS = (".", "x", "^", "s", "+")  # five, so that together they tell twenty measures apart
+MARKERS = (".", "x", "^", "s", "+")  # five, which with four line styles make twenty looks
 
 
 class ThresholdCurveDisplay(NamedDisplay):
@@ -49,10 +49,8 @@ class ThresholdCurveDisplay(NamedDisplay):
         A name a system.
     relative : bool, default=True
         Whether the thresholds are relative to the top grade of each query.
-    n_queries : int, optional
-        How many queries there are.
-    n_undefined : array-like of shape (n_thresholds,) of int, optional
-        How many of them have no document at the threshold or above.
+    n_queries, n_undefined : int and array-like of shape (n_thresholds,) of int, optional
+        How many queries there are, and how many have no document at the threshold or above.
 
     Attributes
     ----------
@@ -61,8 +59,7 @@ class ThresholdCurveDisplay(NamedDisplay):
         element a system.
     lines_ : list of matplotlib.lines.Line2D
         A line a system.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -79,12 +76,6 @@ class ThresholdCurveDisplay(NamedDisplay):
     'list (area / 4 = μAP = 0.448)'
     """
 
-    thresholds: np.ndarray
-    average_precision: np.ndarray
-    mu_ap: np.ndarray | None
-    relative: bool
-    lines_: list[Any]
-
     def __init__(
         self,
         thresholds: ArrayLike,
@@ -96,17 +87,17 @@ class ThresholdCurveDisplay(NamedDisplay):
         n_queries: int | None = None,
         n_undefined: ArrayLike | None = None,
     ):
-        self.thresholds = column(thresholds, "thresholds")
+        self.thresholds: np.ndarray = column(thresholds, "thresholds")
         ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
         if not (ends[1:] > ends[:-1]).all():
             raise ValueError(
                 f"thresholds must be finite, above 0 and ascend; got {thresholds!r}."
             )
-        self.average_precision = systems_first(
+        self.average_precision: np.ndarray = systems_first(
             average_precision, "average_precision", (len(self.thresholds),)
         )
         n_systems = len(self.average_precision)
-        self.mu_ap = None
+        self.mu_ap: np.ndarray | None = None
         if mu_ap is not None:
             self.mu_ap = column(np.atleast_1d(mu_ap), "mu_ap", n_systems, "average_precision")
         self.relative = relative
@@ -137,47 +128,45 @@ class ThresholdCurveDisplay(NamedDisplay):
             As for `skgraded.measures.threshold_curve`. With ``relative=False`` only the curve of
             one query has an area that is known: μAP · r_max.
         """
-        need_matplotlib(f"{cls.__name__}.from_predictions")
+        cls._need_matplotlib("from_predictions")
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
         )
         curves = [
-            threshold_curve(judgments, one, ties=ties, undefined=undefined, relative=relative)
-            for one in scores
+            threshold_curve(judgments, values, ties=ties, undefined=undefined, relative=relative)
+            for values in scores
         ]
         mu_ap = None
         if relative or judgments.n_queries == 1:
-            mu_ap = [measure(judgments, one) for one in scores]
+            mu_ap = [measure(judgments, values) for values in scores]
         thresholds = curves[0].thresholds
-        display = cls(
+        return cls(
             thresholds, [curve.average_precision for curve in curves], mu_ap=mu_ap, name=names,
             relative=relative, n_queries=judgments.n_queries,
             n_undefined=n_undefined_at(judgments, thresholds, relative),
-        )
-        return display.plot(ax=ax, **kwargs)
+        ).plot(ax=ax, **kwargs)
 
     def _draw_systems(self, ax, names, settings):
-        self._take_axes_for(ax, len(self.average_precision))
-        # A marker is the right end of its step, so there is none at t = 0.
-        style = {"drawstyle": "steps-pre", "markevery": slice(1, None), **settings}
+        n = len(self.average_precision)
+        self._take_axes_for(ax, n)
         t = np.concatenate(([0.0], self.thresholds))
-        self.lines_ = []
-        colors = colors_of(len(self.average_precision))
-        for i, values in enumerate(self.average_precision):
-            y = np.concatenate((values[:1], values))
-            label = self._label(i, None if names is None else names[i])
-            own = {"label": label, "linestyle": LINESTYLES[i % len(LINESTYLES)], **colors[i]}
-            self.lines_ += self.ax_.plot(t, y, **own | style)
+        self.lines_: list[Any] = []
+        for i, (values, color) in enumerate(zip(self.average_precision, colors_of(n), strict=True)):
+            # A marker is the right end of its step, so there is none at t = 0.
+            style = {
+                "label": self._label(i, names), "linestyle": LINESTYLES[i % len(LINESTYLES)],
+                "color": color, "drawstyle": "steps-pre", "markevery": slice(1, None), **settings,
+            }
+            self.lines_ += self.ax_.plot(t, np.concatenate((values[:1], values)), **style)
         self.ax_.set_ylim(-0.02, 1.02)
-        queries = self._of_queries()
         self._name_axes(
             "threshold t / top grade of the query" if self.relative else "threshold t",
-            f"MAP with threshold t\n{queries}" if queries else "AP with threshold t",
+            "MAP with threshold t" if self._counted_queries() else "AP with threshold t",
         )
 
-    def _label(self, i, name):
-        name = None if name is None else named(name, LEGEND)
+    def _label(self, i, names):
+        name = None if names is None else legend_name(names[i])
         if self.mu_ap is None:
             return name
         width = "" if self.relative else f" / {self.thresholds[-1]:g}"
@@ -204,10 +193,8 @@ class CutoffCurveDisplay(NamedDisplay):
         Names of the measures without their cut-off.
     name : str or list of str, optional
         A name a system.
-    n_queries : int, optional
-        How many queries there are.
-    n_undefined : array-like of shape (n_measures,) of int, optional
-        How many of them have no value of their own.
+    n_queries, n_undefined : int and array-like of shape (n_measures,) of int, optional
+        How many queries there are, and how many have no value by each measure.
 
     Attributes
     ----------
@@ -215,8 +202,7 @@ class CutoffCurveDisplay(NamedDisplay):
         As given; `values` has three dimensions, and `name`, unless None, an element a system.
     lines_ : list of matplotlib.lines.Line2D
         System by system, a line a measure.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -234,11 +220,6 @@ class CutoffCurveDisplay(NamedDisplay):
            [0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65]])
     """
 
-    cutoffs: np.ndarray
-    measures: list[str]
-    values: np.ndarray
-    lines_: list[Any]
-
     def __init__(
         self,
         cutoffs: ArrayLike,
@@ -249,9 +230,10 @@ class CutoffCurveDisplay(NamedDisplay):
         n_queries: int | None = None,
         n_undefined: ArrayLike | None = None,
     ):
-        self.cutoffs = check_cutoffs(cutoffs)
+        self.cutoffs: np.ndarray = check_cutoffs(cutoffs)
         self.measures = [measures] if isinstance(measures, str) else list(measures)
-        self.values = systems_first(values, "values", (len(self.measures), len(self.cutoffs)))
+        shape = len(self.measures), len(self.cutoffs)
+        self.values: np.ndarray = systems_first(values, "values", shape)
         super().__init__(name, len(self.values), n_queries, n_undefined)
 
     @classmethod
@@ -278,52 +260,47 @@ class CutoffCurveDisplay(NamedDisplay):
         ties, measures, cutoffs
             As for `skgraded.measures.cutoff_curve`.
         """
-        need_matplotlib(f"{cls.__name__}.from_predictions")
+        cls._need_matplotlib("from_predictions")
         uncut = without_cutoff(measures, ties)
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
         )
         curves = [
-            cutoff_curve(judgments, one, measures=uncut, cutoffs=cutoffs) for one in scores
+            cutoff_curve(judgments, values, measures=uncut, cutoffs=cutoffs) for values in scores
         ]
-        display = cls(
+        return cls(
             curves[0].cutoffs, [curve.values for curve in curves],
             measures=[measure.name for measure in uncut], name=names,
             n_queries=judgments.n_queries,
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],
-        )
-        return display.plot(ax=ax, **kwargs)
+        ).plot(ax=ax, **kwargs)
 
     def _draw_systems(self, ax, names, settings):
         n_systems, n_measures = self.values.shape[:2]
         self._take_axes_for(ax, n_systems * n_measures)
         from matplotlib.ticker import MaxNLocator
 
-        self.lines_ = []
-        colors = colors_of(n_systems)
-        for s, of_system in enumerate(self.values):
-            color = colors[s]
-            for i, values in enumerate(of_system):
-                at = s if n_measures == 1 else i  # what the style tells apart
+        self.lines_: list[Any] = []
+        for s, color in enumerate(colors_of(n_systems)):
+            for i, values in enumerate(self.values[s]):
+                look = s if n_measures == 1 else i  # line style and marker
                 style = {
-                    "linestyle": LINESTYLES[at % len(LINESTYLES)],
-                    "marker": MARKERS[at % len(MARKERS)], "markersize": 5,
+                    "label": self._label(names, s, i), "color": color, "markersize": 5,
+                    "linestyle": LINESTYLES[look % len(LINESTYLES)],
+                    "marker": MARKERS[look % len(MARKERS)], **settings,
                 }
-                label = self._label(None if names is None else names[s], self.measures[i])
-                self.lines_ += self.ax_.plot(
-                    self.cutoffs, values, **{"label": label, **style, **color, **settings}
-                )
+                self.lines_ += self.ax_.plot(self.cutoffs, values, **style)
                 if n_systems > 1:
-                    color = {"color": self.lines_[-1].get_color()}
+                    color = self.lines_[-1].get_color()
         locator = self.ax_.xaxis.get_major_locator()
         if isinstance(locator, MaxNLocator):  # else the ticks are the user's
             locator.set_params(integer=True)
-        shown = f"{self.measures[0]}@n" if len(self.measures) == 1 else "measure@n"
-        queries = self._of_queries()
-        self._name_axes("cut-off n", f"{shown}, mean\n{queries}" if queries else shown)
+        shown = f"{self.measures[0]}@n" if n_measures == 1 else "measure@n"
+        self._name_axes("cut-off n", f"{shown}, mean" if self._counted_queries() else shown)
 
-    def _label(self, name, measure):
-        if name is None:
-            return f"{measure}@n"
-        name = named(name, LEGEND)
-        return name if len(self.measures) == 1 else f"{name}, {measure}@n"
+    def _label(self, names, s, i):
+        measure = f"{self.measures[i]}@n"
+        if names is None:
+            return measure
+        name = legend_name(names[s])
+        return name if len(self.measures) == 1 else f"{name}, {measure}"

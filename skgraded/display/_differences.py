@@ -10,22 +10,21 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.words import counted
-from skgraded.display._base import BLUE, LEGEND, SIDE, SystemsDisplay, need_matplotlib, wrapped
+from skgraded.display._base import BLUE, LEGEND_WIDTH, SystemsDisplay, wrapped
+from skgraded.display._comparisons import check_comparison, query_differences
 from skgraded.display._docs import documented
-from skgraded.display._systems import check_made_by, evaluate_systems, systems_of
+from skgraded.display._systems import evaluate_systems, systems_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import evaluated_name
-from skgraded.reports.pairing import check_system
 from skgraded.stats.paired_samples import count_outcomes
-from skgraded.writing.tables import rows_of
 
 ORANGE, PALE_ORANGE = "#D55E00", "#F7D4B8"
 MOST_NAMED = 20  # queries that are named below their differences
-ID = 20  # letters of a query id
+ID_WIDTH = 20  # characters of a query id
 
 
 class QueryDifferenceDisplay(SystemsDisplay):
@@ -40,38 +39,28 @@ class QueryDifferenceDisplay(SystemsDisplay):
     ----------
     differences : array-like of shape (n_queries,)
         Value of `system` less that of `baseline`, in any order; nan: left out.
-    measure : str
-        Its name.
-    system, baseline : str
+    measure, system, baseline : str
         Their names.
     query_ids : array-like of shape (n_queries,), optional
         Up to 20 queries are named on the axis.
-    mean : float, optional
-        The mean difference.
-    interval : (float, float), optional
-        Its interval.
-    level : float, optional
-        That of the interval.
+    mean, interval, level : float, (float, float) and float, optional
+        The mean difference, its interval, and the level of the interval.
 
     Attributes
     ----------
     measure, system, baseline, mean, interval, level
         As given.
-    differences : ndarray
-        Those that are not nan, the largest first.
-    query_ids : ndarray or None
-        The query of each of these.
+    differences, query_ids : ndarray, ndarray or None
+        The differences that are not nan, the largest first, and the query of each.
     n_left_out : int
-        How many are nan.
+        How many differences are nan.
     wins, ties, losses : int
         Queries for which `system` is better, equal up to rounding (1e-12), worse.
     wins_, losses_ : matplotlib.patches.StepPatch
-        The query of place i, from 0, reaches from i to i + 1: there are as many wins as the axis
-        says below the last of them.
-    mean_line_ : matplotlib.lines.Line2D or None
-    interval_ : matplotlib.patches.Patch or None
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+        The query of place i, from 0, reaches from i to i + 1, so the last win ends at the number
+        of wins.
+    mean_line_, interval_ : matplotlib.lines.Line2D and matplotlib.patches.Patch, or None
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -87,21 +76,6 @@ class QueryDifferenceDisplay(SystemsDisplay):
     ('difference in NDCNG@10', 58, 2, 0)
     """
 
-    differences: np.ndarray
-    query_ids: np.ndarray | None
-    n_left_out: int
-    mean: float | None
-    interval: tuple[float, float] | None
-    level: float | None
-    wins: int
-    ties: int
-    losses: int
-    measure: str
-    system: str
-    baseline: str
-    wins_: Any
-    losses_: Any
-
     def __init__(
         self,
         differences: ArrayLike,
@@ -115,15 +89,15 @@ class QueryDifferenceDisplay(SystemsDisplay):
         level: float | None = None,
     ):
         values = column(differences, "differences")
-        kept = np.flatnonzero(~np.isnan(values))
-        kept = kept[np.argsort(-values[kept], kind="stable")]
-        self.differences = values[kept]
-        self.query_ids = None
+        known = np.flatnonzero(~np.isnan(values))
+        known = known[np.argsort(-values[known], kind="stable")]
+        self.differences: np.ndarray = values[known]
+        self.query_ids: np.ndarray | None = None
         if query_ids is not None:
             ids = as_array(query_ids, "query_ids")
             refuse_other_length(ids, "query_ids", len(values), "differences")
-            self.query_ids = ids[kept]
-        self.n_left_out = len(values) - len(kept)
+            self.query_ids = ids[known]
+        self.n_left_out = len(values) - len(known)
         self.wins, self.ties, self.losses = count_outcomes(self.differences).values()
         self.measure, self.system, self.baseline = measure, system, baseline
         self.mean, self.interval, self.level = mean, interval, level
@@ -151,21 +125,11 @@ class QueryDifferenceDisplay(SystemsDisplay):
             The pair of systems; what is left out must follow from the rest: of a comparison of two
             systems both, with a baseline that.
         """
-        need_matplotlib(f"{cls.__name__}.from_comparison")
-        check_made_by("compare", comparison, Comparison, "comparison")
-        system, baseline = _pair(comparison, system, baseline)
+        cls._need_matplotlib("from_comparison")
+        check_comparison(comparison)
         name = evaluated_name(measure, comparison.measures)
-        wanted = {"system": system, "baseline": baseline, "measure": name}
-        row = next(
-            row for row in rows_of(comparison.table)
-            if all(row[key] == wanted[key] for key in wanted)
-        )
-        display = cls(
-            comparison.all_differences(**wanted), **wanted, query_ids=comparison.query_ids,
-            mean=row["difference"], interval=(row["ci_low"], row["ci_high"]),
-            level=comparison.level,
-        )
-        return display.plot(ax=ax, **kwargs)
+        differences, parameters = query_differences(comparison, system, baseline, name)
+        return cls(differences, **parameters).plot(ax=ax, **kwargs)
 
     @classmethod
     @documented
@@ -193,52 +157,43 @@ class QueryDifferenceDisplay(SystemsDisplay):
         level : float, default=0.95
             Of the interval of the mean difference, between 0 and 1.
         """
-        need_matplotlib(f"{cls.__name__}.from_predictions")
+        cls._need_matplotlib("from_predictions")
         cls._systems_of(y_score, None, "y_score")
         evaluations = evaluate_systems(
             y_true, y_score, None, [as_measure(measure)], qid=qid, group=group,
             sample_weight=sample_weight,
         )
         baseline = next(iter(evaluations))
-        found = compare(evaluations, baseline=baseline, test=None, level=level, rng=0)
-        return cls.from_comparison(found, ax=ax, **kwargs)
+        comparison = compare(evaluations, baseline=baseline, test=None, level=level, rng=0)
+        return cls.from_comparison(comparison, ax=ax, **kwargs)
 
     @staticmethod
-    def _systems_of(given, name, argument):
-        if not isinstance(given, Mapping) or len(given) != 2:
-            got = f"{len(given)}" if isinstance(given, Mapping) else type(given).__name__
+    def _systems_of(systems, name, argument):
+        if not isinstance(systems, Mapping) or len(systems) != 2:
+            got = len(systems) if isinstance(systems, Mapping) else type(systems).__name__
             raise ValueError(
                 f"{argument} must be a mapping of two systems, the baseline first, such as "
                 f"{{'bm25': …, 'lgbm': …}}; got {got}."
             )
-        return systems_of(given, name, argument)
+        return systems_of(systems, name, argument)
 
     def _draw(self, ax, settings):
-        self._take_axes(ax, layout="constrained")
-        from matplotlib.cbook import normalize_kwargs
-        from matplotlib.patches import StepPatch
-
+        self._take_axes(ax)
         ax = self.ax_
-        edges = np.arange(len(self.differences) + 1)
-        wins, losses = np.maximum(self.differences, 0), np.minimum(self.differences, 0)
-        style = {"fill": True, "linewidth": 0, **normalize_kwargs(settings, StepPatch)}
-        self.wins_ = StepPatch(wins, edges, **{
+        self.wins_: Any = self._draw_steps(np.maximum(self.differences, 0), settings, {
             "facecolor": BLUE,
-            "label": wrapped(f"{_queries(self.wins)}: {self.system} better", LEGEND),
-            **style,
+            "label": wrapped(f"{_queries(self.wins)}: {self.system} better", LEGEND_WIDTH),
         })
-        self.losses_ = StepPatch(losses, edges, **{
+        self.losses_: Any = self._draw_steps(np.minimum(self.differences, 0), settings, {
             "facecolor": PALE_ORANGE, "edgecolor": ORANGE, "hatch": "////",
-            "label": wrapped(f"{_queries(self.losses)}: {self.baseline} better", LEGEND),
-            **style,
+            "label": wrapped(f"{_queries(self.losses)}: {self.baseline} better", LEGEND_WIDTH),
         })
-        for patch, heights in ((self.wins_, wins), (self.losses_, losses)):
-            ax.add_artist(patch)  # Axes.stairs takes seconds to find the limits of 30,000 steps
-            ax.update_datalim([(0, heights.min(initial=0)), (len(wins), heights.max(initial=0))])
         ax.autoscale_view()
         ax.axhline(0, color=self._ink, linewidth=0.8)
-        self._draw_mean("mean difference", "+")
-        ax.set_ylabel(wrapped(f"difference in {self.measure}", SIDE))
+        self.mean_line_, self.interval_ = self._draw_mean(
+            "mean difference", self.mean, self.interval, self.level, "+"
+        )
+        self._name_side(f"difference in {self.measure}")
         ties = f", {self.ties:,} equal" if self.ties else ""
         left_out = f", {self.n_left_out:,} more left out" if self.n_left_out else ""
         ax.set_xlabel(f"{_queries(len(self.differences))} by difference{ties}{left_out}")
@@ -246,32 +201,24 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self._fit_height()
         self._legend_above()
 
+    def _draw_steps(self, heights, settings, style):
+        """Draw the heights as steps; Axes.stairs takes seconds to find the limits of 30,000."""
+        from matplotlib.cbook import normalize_kwargs
+        from matplotlib.patches import StepPatch
+
+        style = {"fill": True, "linewidth": 0, **style, **normalize_kwargs(settings, StepPatch)}
+        n = len(heights)
+        patch = self.ax_.add_artist(StepPatch(heights, np.arange(n + 1), **style))
+        self.ax_.update_datalim([(0, heights.min(initial=0)), (n, heights.max(initial=0))])
+        return patch
+
     def _name_queries(self):
         if self.query_ids is None or len(self.query_ids) > MOST_NAMED:
             self._whole_ticks()
             return
-        names = [_shortened(str(one)) for one in self.query_ids]
+        names = [_shortened(str(query)) for query in self.query_ids]
         rotation = 0 if sum(map(len, names)) < 50 else 90
         self.ax_.set_xticks(np.arange(len(names)) + 0.5, names, rotation=rotation)
-
-
-def _pair(comparison, system, baseline):
-    """The one pair of the comparison that is meant."""
-    for argument, name in (("system", system), ("baseline", baseline)):
-        if name is not None:
-            check_system(argument, name, comparison.systems)
-    table = comparison.table
-    pairs = list(dict.fromkeys(zip(table["system"], table["baseline"], strict=True)))
-    found = [pair for pair in pairs if system in (None, pair[0]) and baseline in (None, pair[1])]
-    if len(found) == 1:
-        return found[0]
-    known = "; ".join(f"system={one!r}, baseline={other!r}" for one, other in pairs[:6])
-    more = "; …" if len(pairs) > 6 else ""
-    problem = "has no such pair" if not found else f"has {len(found)} such pairs"
-    raise ValueError(
-        f"The comparison {problem} (system={system!r}, baseline={baseline!r}). Give one of: "
-        f"{known}{more}."
-    )
 
 
 def _queries(n):
@@ -279,4 +226,5 @@ def _queries(n):
 
 
 def _shortened(text):
-    return wrapped(text if len(text) <= ID else f"{text[: ID // 2 - 1]}…{text[-ID // 2 :]}")
+    half = ID_WIDTH // 2
+    return wrapped(text if len(text) <= ID_WIDTH else f"{text[: half - 1]}…{text[-half:]}")

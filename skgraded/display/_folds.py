@@ -9,18 +9,7 @@ import numpy as np
 
 from skgraded._input.columns import column, whole_number
 from skgraded._input.words import plural
-from skgraded.display._base import (
-    BLUE,
-    INSIDE,
-    LEGEND,
-    SIDE,
-    Display,
-    colors_of,
-    low_to_high,
-    named,
-    need_matplotlib,
-    wrapped,
-)
+from skgraded.display._base import BLUE, MOST_INSIDE, Display, colors_of, legend_name, low_to_high
 from skgraded.display._docs import documented
 from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
@@ -35,15 +24,15 @@ class FoldDisplay(Display):
     reach from the 5th to the 95th percentile. Points are the means of the folds. The dashed line
     is the mean over all queries, the band its interval: folds share most of their training data,
     so their means have no interval that would hold. Of several models the boxes of a fold stand
-    side by side, each model in its colour; means and intervals stand in the legend, which is
-    beside the axes if there are more than four models, and then no line is drawn.
+    side by side, each model in its colour, and the legend contains means and intervals. With more
+    than four models the legend is beside the axes, and no line is drawn.
 
     Make it by `from_cross_evaluation`.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,), or a list of such
-        nan: left out. Of several models a list, an element a model.
+        nan: left out. For several models a list with an element per model.
     fold : array-like of shape (n_queries,) of int, or a list of such
         The fold of each query, from 0.
     fold_means : array-like of shape (n_folds,), or a list of such
@@ -51,13 +40,10 @@ class FoldDisplay(Display):
     measure : str
         Its name.
     name : str or list of str, optional
-        A name a model; several models must have some.
-    mean : float or list of float, optional
-        Over all queries.
-    interval : (float, float) or list of such, optional
-        That of `mean`.
-    level : float, optional
-        That of the interval.
+        Required for several models.
+    mean, interval, level : float, (float, float) and float, optional
+        The mean over all queries, its interval, and the level of the interval. For several models
+        lists of means and intervals.
 
     Attributes
     ----------
@@ -65,14 +51,12 @@ class FoldDisplay(Display):
         As given; lists if there are several models.
     name : list of str or None
     boxes_ : list of matplotlib.patches.PathPatch
-        A box a fold, model by model.
-    points_ : matplotlib.lines.Line2D, or a list of such
-        The means of the folds, of several models a line a model.
-    mean_line_ : matplotlib.lines.Line2D or None, or a list of such
+        A box per fold, model by model.
+    points_, mean_line_ : matplotlib.lines.Line2D, or a list of such
+        The means of the folds, and the mean over all queries (None if no line is drawn).
     interval_ : matplotlib.patches.Patch or None
-        None of several models.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+        None for several models.
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -88,16 +72,6 @@ class FoldDisplay(Display):
     True
     """
 
-    values: np.ndarray | list[np.ndarray]
-    fold_means: np.ndarray | list[np.ndarray]
-    mean: Any  # a number, or one of each model
-    interval: Any
-    level: float | None
-    fold: np.ndarray | list[np.ndarray]
-    measure: str
-    boxes_: list[Any]
-    points_: Any
-
     def __init__(
         self,
         values: Any,
@@ -111,17 +85,17 @@ class FoldDisplay(Display):
         level: float | None = None,
     ):
         self._several = not isinstance(name, str) and name is not None
-        given = [values, fold, fold_means] if self._several else [[values], [fold], [fold_means]]
-        n = len(given[0])
-        if self._several and not len(given[1]) == len(given[2]) == n:
+        columns = (values, fold, fold_means) if self._several else ([values], [fold], [fold_means])
+        n, *others = map(len, columns)
+        if others != [n, n]:
             raise ValueError(
                 f"values, fold and fold_means must have an element a model; got {n}, "
-                f"{len(given[1])} and {len(given[2])}."
+                f"{others[0]} and {others[1]}."
             )
-        checked = [_checked(*model) for model in zip(*given, strict=True)]
-        self._models = checked
+        self._models = [_checked(*model) for model in zip(*columns, strict=True)]
         self.values, self.fold, self.fold_means = (
-            list(part) if self._several else part[0] for part in zip(*checked, strict=True)
+            list(column) if self._several else column[0]
+            for column in zip(*self._models, strict=True)
         )
         self.name = as_names(name, n)
         self.measure = measure
@@ -150,46 +124,55 @@ class FoldDisplay(Display):
         cross_evaluation : CrossEvaluation, or mapping of str to CrossEvaluation
             As `cross_evaluate` makes it; of several models by name.
         """
-        need_matplotlib(f"{cls.__name__}.from_cross_evaluation")
-        names, found = systems_of(cross_evaluation, None, "cross_evaluation")
-        for one in found:
-            check_made_by("cross_evaluate", one, CrossEvaluation, "cross_evaluation")
-        shown = evaluated_name(measure, list(found[0].per_query))
+        cls._need_matplotlib("from_cross_evaluation")
+        names, reports = systems_of(cross_evaluation, None, "cross_evaluation")
+        for report in reports:
+            check_made_by("cross_evaluate", report, CrossEvaluation, "cross_evaluation")
+        shown = evaluated_name(measure, list(reports[0].per_query))
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
-        parts: list = [
-            (*_values_of(one, evaluated_name(shown, list(one.per_query))), one.mean()[shown],
-             one.confidence_interval(level, **settings)[shown])
-            for one in found
+        models: list = [
+            (
+                *_values_of(report, evaluated_name(shown, list(report.per_query))),
+                report.mean()[shown], report.confidence_interval(level, **settings)[shown],
+            )
+            for report in reports
         ]
         values, fold, means, mean, interval = (
-            list(part) if names else part[0] for part in zip(*parts, strict=True)
+            list(part) if names else part[0] for part in zip(*models, strict=True)
         )
-        display = cls(
+        return cls(
             values, fold, means, measure=shown, name=names, mean=mean, interval=interval,
             level=level,
-        )
-        return display.plot(ax=ax, **kwargs)
+        ).plot(ax=ax, **kwargs)
 
     def _draw(self, ax, settings):
         n, n_folds = len(self._models), max(len(means) for _, _, means in self._models)
-        beside = n > INSIDE // 2  # of the axes, where the legend stands
+        beside = n > MOST_INSIDE // 2  # the place of the legend
         size = max(6.4, 0.14 * n * n_folds) + 4 * beside, max(4.8, 1 + 0.22 * n)
-        self._take_axes(ax, layout="constrained", figsize=size)
-        ax = self.ax_
-        self.boxes_: list = []
+        self._take_axes(ax, figsize=size)
+        by_fold = [self._by_fold(i) for i in range(n)]
+        self.boxes_: list[Any] = []
+        self.points_: Any = []
         self.mean_line_: Any = []
+        self.interval_ = None
         if self._several:
-            self.points_: Any = []
-            for i, setting in enumerate(colors_of(n)):
-                color = setting.get("color", f"C{i}")
-                self.points_.append(self._draw_model(i, color, settings))
-            self.interval_ = None
+            for i, color in enumerate(colors_of(n)):
+                color = color or f"C{i}"
+                self.points_.append(self._draw_model(i, by_fold[i], color, settings))
+                self.mean_line_.append(None if beside else self._draw_model_mean(i, color))
         else:
-            self.points_ = self._draw_model(0, None, settings)
-            self._draw_mean("mean of all")
-        ax.set(xlim=(-0.6, n_folds - 0.4), ylabel=wrapped(self.measure, SIDE))
-        by_fold = [values for i in range(n) for values in self._by_fold(i)]
-        ax.set_xlabel(f"fold, {_sizes(by_fold, self._n_left_out())}")
+            self.points_ = self._draw_model(0, by_fold[0], None, settings)
+            self.boxes_[0].set_label("half of the queries; whiskers: 90 %")
+            self.mean_line_, self.interval_ = self._draw_mean(
+                "mean of all", self.mean, self.interval, self.level
+            )
+        self.ax_.set_xlim(-0.6, n_folds - 0.4)
+        self._name_side(self.measure)
+        sizes = [len(values) for folds in by_fold for values in folds]
+        n_left_out = max(int(np.isnan(values).sum()) for values, _, _ in self._models)
+        left_out = f", {n_left_out:,} left out" if n_left_out else ""
+        queries = plural(max(sizes), "query", "queries")
+        self.ax_.set_xlabel(f"fold, {low_to_high(sizes)} {queries} each{left_out}")
         self._whole_ticks()
         self._fit_height()
         return self._legend_beside() if beside else self._legend_above()
@@ -199,48 +182,38 @@ class FoldDisplay(Display):
         defined = ~np.isnan(values)
         return [values[defined & (fold == at)] for at in range(len(means))]
 
-    def _n_left_out(self):
-        return max(int(np.isnan(values).sum()) for values, _, _ in self._models)
-
-    def _draw_model(self, i, color, settings):
-        """Draw the boxes of a model and the means of its folds; without a colour it is alone."""
+    def _draw_model(self, i, by_fold, color, settings):
+        """Draw a box per fold and the means of the folds; without a colour the model is alone."""
         from matplotlib.colors import to_rgba
 
         n = len(self._models)
         width = 0.8 / n if self._several else 0.6
-        by_fold = self._by_fold(i)
         places = np.arange(len(by_fold)) + (i - (n - 1) / 2) * width
-        line = self._ink if color is None else color
+        line = {"color": color or self._ink}
+        face = to_rgba(line["color"], 0.3 if color else 0.1)
         style = {
             "positions": places, "whis": (5, 95), "showfliers": False, "patch_artist": True,
             "widths": 0.9 * width if self._several else width, "manage_ticks": False,
-            "boxprops": {
-                "facecolor": to_rgba(line, 0.1 if color is None else 0.3), "edgecolor": line,
-            },
-            "medianprops": {"color": line},
+            "boxprops": {"facecolor": face, "edgecolor": line["color"]}, "medianprops": line,
         }
-        if color is not None:
-            style |= {"whiskerprops": {"color": line}, "capprops": {"color": line}}
-        boxes = self.ax_.boxplot(by_fold, **{**style, **settings})["boxes"]
-        self.boxes_ += boxes
-        if color is None:
-            boxes[0].set_label("half of the queries; whiskers: 90 %")
-        label = "mean of the fold" if color is None else self._label(i)
+        if color:
+            style |= {"whiskerprops": line, "capprops": line}
+        self.boxes_ += self.ax_.boxplot(by_fold, **{**style, **settings})["boxes"]
         (points,) = self.ax_.plot(
             places, self._models[i][2], linestyle="none", marker="D", color=color or BLUE,
-            label=label, markersize=None if n == 1 else max(2.5, 6 - n / 4),
+            label=self._label(i) if color else "mean of the fold",
+            markersize=None if n == 1 else max(2.5, 6 - n / 4),
         )
-        if color is not None:
-            self.mean_line_.append(
-                self.ax_.axhline(self.mean[i], color=color, linestyle="--", linewidth=1)
-                if n <= INSIDE // 2 and self.mean is not None and not np.isnan(self.mean[i])
-                else None
-            )
         return points
+
+    def _draw_model_mean(self, i, color):
+        if self.mean is None or np.isnan(self.mean[i]):
+            return None
+        return self.ax_.axhline(self.mean[i], color=color, linestyle="--", linewidth=1)
 
     def _label(self, i):
         """The name of a model, with its mean and interval."""
-        text = named(self.name[i], LEGEND)
+        text = legend_name(self.name[i])
         if self.mean is None:
             return text
         text += f": mean {self.mean[i]:.3f}"
@@ -253,7 +226,7 @@ def _checked(values, fold, fold_means):
     """Values, folds and means of the folds of a model as arrays that fit together."""
     values, fold_means = column(values, "values"), column(fold_means, "fold_means")
     folds = column(fold, "fold", len(values), "values").tolist()
-    places = np.array([whole_number(one, "fold", 0) for one in folds])
+    places = np.array([whole_number(place, "fold", 0) for place in folds])
     if places.max() >= len(fold_means):
         raise ValueError(
             f"fold has {places.max()}, but fold_means only the folds 0 to {len(fold_means) - 1}."
@@ -268,9 +241,3 @@ def _values_of(cv, name):
     if cv.weights is not None:
         values = np.where(cv.weights[query] > 0, values, np.nan)
     return values, fold, [means[name] for means in fold_means(cv)]
-
-
-def _sizes(by_fold, n_left_out):
-    sizes = [len(values) for values in by_fold]
-    text = f"{low_to_high(sizes)} {plural(max(sizes), 'query', 'queries')} each"
-    return text + (f", {n_left_out:,} left out" if n_left_out else "")

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import Display, named, need_matplotlib, wrapped
+from skgraded.display._base import Display, wrapped, wrapped_name
+from skgraded.display._comparisons import difference_matrices
 from skgraded.display._docs import documented
-from skgraded.display._systems import as_names, check_made_by
+from skgraded.display._systems import as_names
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import signed
 
-MOST = 40  # systems that are drawn
-WRITTEN = 25  # systems up to which the numbers stand in the cells
+MOST_SYSTEMS = 40  # that are drawn
+MOST_WRITTEN = 25  # systems up to which the cells contain numbers
 
 
 class DifferenceHeatmapDisplay(Display):
@@ -35,10 +35,8 @@ class DifferenceHeatmapDisplay(Display):
         nan: not known.
     told_apart : array-like of shape (n_systems, n_systems), optional
         1 where the test tells the two systems apart, else 0 or nan.
-    name : list of str
-        A name a system.
-    measure : str
-        Its name.
+    name, measure : list of str, str
+        The names of the systems and of the measure.
 
     Attributes
     ----------
@@ -47,8 +45,7 @@ class DifferenceHeatmapDisplay(Display):
     image_ : matplotlib.image.AxesImage
     texts_ : list of matplotlib.text.Text
         Row by row, of the cells that have one.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -56,13 +53,13 @@ class DifferenceHeatmapDisplay(Display):
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    >>> found = {
+    >>> evaluations = {
     ...     f"noise {i}": sg.evaluate(
     ...         y, y + i * np.random.default_rng(i).normal(size=len(y)), qid=qid, measures="ap")
     ...     for i in (1, 2, 4)
     ... }
     >>> display = sg.DifferenceHeatmapDisplay.from_comparison(
-    ...     sg.compare(found, rng=0), ax=Figure().subplots())
+    ...     sg.compare(evaluations, rng=0), ax=Figure().subplots())
     >>> display.name, [text.get_text() for text in display.texts_[:2]]
     (['noise 1', 'noise 2', 'noise 4'], ['+.165*', '+.239*'])
     """
@@ -82,14 +79,12 @@ class DifferenceHeatmapDisplay(Display):
                 "differences must have the shape (n_systems, n_systems); got "
                 f"{self.differences.shape}."
             )
-        self.told_apart = None
-        if told_apart is not None:
-            self.told_apart = np.asarray(told_apart, dtype=float)
-            if self.told_apart.shape != (n, n):
-                raise ValueError(
-                    f"told_apart must have the shape {(n, n)} of differences; got "
-                    f"{self.told_apart.shape}."
-                )
+        self.told_apart = None if told_apart is None else np.asarray(told_apart, dtype=float)
+        if self.told_apart is not None and self.told_apart.shape != (n, n):
+            raise ValueError(
+                f"told_apart must have the shape {(n, n)} of differences; got "
+                f"{self.told_apart.shape}."
+            )
         self.name, self.measure = as_names(name, n), measure
 
     @classmethod
@@ -111,29 +106,28 @@ class DifferenceHeatmapDisplay(Display):
         comparison : Comparison
             As `compare` makes it.
         """
-        need_matplotlib(f"{cls.__name__}.from_comparison")
-        check_made_by("compare", comparison, Comparison, "comparison")
-        shown = evaluated_name(measure, comparison.measures)
-        systems, differences, told_apart = comparison.matrices(shown)
-        display = cls(differences, told_apart, name=systems, measure=shown)
-        return display.plot(ax=ax, **kwargs)
+        cls._need_matplotlib("from_comparison")
+        shown, systems, differences, told_apart = difference_matrices(comparison, measure)
+        return cls(differences, told_apart, name=systems, measure=shown).plot(ax=ax, **kwargs)
 
     def _draw(self, ax, settings):
-        n = min(len(self.differences), MOST)
-        width = 28 if n <= WRITTEN else 60
+        n = min(len(self.differences), MOST_SYSTEMS)
+        written = n <= MOST_WRITTEN
+        name_width = 28 if written else 60
         numbers = range(1, n + 1)
-        names = [f"{named(name, width)}  {i}" for i, name in zip(numbers, self.name, strict=False)]
+        names = [
+            f"{wrapped_name(name, name_width)}  {i}"
+            for i, name in zip(numbers, self.name, strict=False)
+        ]
         longest = max(len(line) for name in names for line in name.split("\n"))
-        side = 0.8 + max(0.5 if n <= WRITTEN else 0.22, 2.4 / n) * n
-        self._take_axes(
-            ax, layout="constrained",
-            figsize=(side + 1.5 + longest * (0.085 if n <= WRITTEN else 0.06), side),
-        )
+        side = 0.8 + max(0.5 if written else 0.22, 2.4 / n) * n
+        width = side + 1.5 + longest * (0.085 if written else 0.06)
+        self._take_axes(ax, figsize=(width, side))
         values = self.differences[:n, :n]
         peak = np.nanmax(np.abs(values), initial=0.0) or 1.0
         style = {"cmap": "RdBu", "vmin": -peak, "vmax": peak, **settings}
         self.image_ = self.ax_.imshow(values, **style)
-        small = {"fontsize": "small" if n <= WRITTEN else "xx-small"}
+        small = {"fontsize": "small" if written else "xx-small"}
         self.ax_.set_yticks(range(n), names, **small)
         self.ax_.set_xticks(range(n), list(map(str, numbers)), **small)
         self.ax_.tick_params(length=0)
@@ -141,29 +135,26 @@ class DifferenceHeatmapDisplay(Display):
             self.image_, ax=self.ax_, shrink=0.8,
             label=wrapped(f"mean difference in {self.measure}, row less column"),
         )
-        left_out = len(self.differences) - n
-        self.ax_.set_xlabel(self._what() + (f"; {left_out} more systems" if left_out else ""))
-        self._write(values, peak, n)
-
-    def _what(self):
-        marked = self.told_apart is not None and (self.told_apart == 1).any()
-        mark = "*" if len(self.differences) <= WRITTEN else "·"
-        return f"system; {mark} told apart by the test" if marked else "system"
-
-    def _write(self, values, peak, n):
-        """Write the numbers in their cells, those that are told apart bold."""
-        self.texts_ = []
+        apart = np.broadcast_to(self.told_apart == 1, self.differences.shape)
+        mark = f"; {'*' if written else '·'} told apart by the test" if apart.any() else ""
+        n_more = len(self.differences) - n
+        self.ax_.set_xlabel(f"system{mark}" + (f"; {n_more} more systems" if n_more else ""))
         digits = 3 if peak >= 0.01 else 4
+        self._write(values, apart, digits if written else None)
+
+    def _write(self, values, apart, digits):
+        """Write the numbers in their cells, those of pairs that are told apart bold."""
+        self.texts_ = []
         for i, j in np.argwhere(np.isfinite(values)):
-            apart = self.told_apart is not None and bool(self.told_apart[i, j] == 1)
-            text = signed(values[i, j], digits).replace("0.", ".", 1) + "*" * apart
-            if n > WRITTEN:
-                text = "·" * apart
+            marked = bool(apart[i, j])
+            text = "·" * marked
+            if digits is not None:
+                text = signed(values[i, j], digits).replace("0.", ".", 1) + "*" * marked
             if i == j or not text:
                 continue
             red, green, blue, _ = self.image_.to_rgba(values[i, j])
             is_dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.18
             self.texts_.append(self.ax_.text(
-                j, i, text, ha="center", va="center", fontsize=6.5 if n <= WRITTEN else 9,
-                color="white" if is_dark else "black", fontweight="bold" if apart else "normal",
+                j, i, text, ha="center", va="center", fontsize=9 if digits is None else 6.5,
+                color="white" if is_dark else "black", fontweight="bold" if marked else "normal",
             ))

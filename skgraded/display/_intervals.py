@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import LEGEND, NamedDisplay, named, need_matplotlib, wrapped
+from skgraded.display._base import NamedDisplay, legend_name, wrapped, wrapped_name
+from skgraded.display._comparisons import check_comparison, interval_columns
 from skgraded.display._docs import documented
 from skgraded.display._systems import (
     check_made_by,
@@ -21,32 +22,10 @@ from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
-from skgraded.writing.charts import charted, turned
 from skgraded.writing.text import percent_text, shortened
 
 MARKERS = "os^Dv*Pph8"
-LINE = 0.18  # inches that a line of letters takes
-
-
-def _rows_shown(comparison, measures):
-    """Rows of a comparison that are drawn, by measure, and a note unless they are all."""
-    if comparison.segments is not None:
-        raise ValueError("Intervals are drawn over all queries: compare without by.")
-    by_measure = [
-        [row for row in comparison.shown_rows() if row.measure == measure]
-        for measure in measures
-    ]
-    first, _ = charted(by_measure[0])
-    if len(first) == len(by_measure[0]):
-        return by_measure, ""
-    pairs = [(row.system, row.baseline) for row in first]
-    found = [
-        [{(one.system, one.baseline): one for row in rows for one in (row, turned(row))}[pair]
-         for pair in pairs]
-        for rows in by_measure
-    ]
-    best = f"of {shortened(pairs[0][0])}" if comparison.baseline is None else "of the best"
-    return found, f", {len(pairs)} {best} among {len(by_measure[0])}"
+LINE_HEIGHT = 0.18  # inches per line of text
 
 
 class IntervalDisplay(NamedDisplay):
@@ -60,24 +39,19 @@ class IntervalDisplay(NamedDisplay):
 
     Parameters
     ----------
-    means : array-like of shape (n_systems, n_measures)
-        Means, or mean differences. The first axis may be left out.
-    low, high : array-like of shape (n_systems, n_measures)
-        The ends of their intervals; nan where there is none.
-    measures : str or list of str
-        Their names.
-    name : str or list of str, optional
-        A name a system.
+    means, low, high : array-like of shape (n_systems, n_measures)
+        Means, or mean differences, and the ends of their intervals; nan where there is no
+        interval. The first axis may be left out.
+    measures, name : str or list of str
+        The names of the measures, and of the systems (optional).
     quantity : str, default="mean"
         What the means are, for the axis.
     zero_line : bool, default=False
         Whether a line marks zero, as is due to differences.
     level : float, optional
         That of the intervals.
-    n_queries : array-like of int, optional
-        How many queries each mean is of, or all are.
-    n_undefined : array-like of int, optional
-        How many of these have no value of their own.
+    n_queries, n_undefined : array-like of int, optional
+        How many queries each mean is of, or all are, and how many of them have no value.
     told_apart : array-like of shape (n_systems, n_measures), optional
         Whether the test tells the two systems apart: the points of the others are hollow.
 
@@ -86,14 +60,12 @@ class IntervalDisplay(NamedDisplay):
     means, low, high, measures, name, quantity, zero_line, level, n_queries, n_undefined, told_apart
         As given; `means`, `low` and `high` have two dimensions, and `name`, unless None, an
         element a system.
-    points_ : list of matplotlib.lines.Line2D
-        The means, an element a measure; of a single system one element. Row i is at y = i.
-    hollow_ : list of matplotlib.lines.Line2D
-        Likewise, what makes points hollow.
+    points_, hollow_ : list of matplotlib.lines.Line2D
+        The means, and what makes points hollow: an element per measure, or one element for a
+        single system. Row i is at y = i.
     intervals_ : list of matplotlib.collections.LineCollection
-        Likewise.
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+        The intervals, likewise.
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -102,22 +74,14 @@ class IntervalDisplay(NamedDisplay):
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
     >>> noise = np.random.default_rng(0).normal(size=len(y))
-    >>> noisy = sg.evaluate(y, y + 2 * noise, qid=qid, measures="ndcng@10")
-    >>> good = sg.evaluate(y, y + noise, qid=qid, measures="ndcng@10")
-    >>> display = sg.IntervalDisplay.from_evaluations(
-    ...     {"noisy": noisy, "good": good}, ax=Figure().subplots())
+    >>> systems = {"noisy": y + 2 * noise, "good": y + noise}
+    >>> display = sg.IntervalDisplay.from_predictions(
+    ...     y, systems, qid=qid, measures="ndcng@10", ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'NDCNG@10: mean, of 60 queries, 2 undefined, 95 % intervals'
     >>> [text.get_text() for text in display.ax_.get_yticklabels()]
     ['noisy', 'good']
     """
-
-    measures: list[str]
-    means: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    points_: list[Any]
-    intervals_: list[Any]
 
     def __init__(
         self,
@@ -135,7 +99,7 @@ class IntervalDisplay(NamedDisplay):
         told_apart: ArrayLike | None = None,
     ):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
-        self.means = systems_first(means, "means", (len(self.measures),))
+        self.means: np.ndarray = systems_first(means, "means", (len(self.measures),))
         self.low, self.high = (np.atleast_2d(np.asarray(end, dtype=float)) for end in (low, high))
         for argument, end in (("low", self.low), ("high", self.high)):
             if end.shape != self.means.shape:
@@ -146,9 +110,7 @@ class IntervalDisplay(NamedDisplay):
         self.told_apart = None
         if told_apart is not None:
             self.told_apart = np.asarray(told_apart, dtype=bool).reshape(self.means.shape)
-        self.quantity = quantity
-        self.zero_line = zero_line
-        self.level = level
+        self.quantity, self.zero_line, self.level = quantity, zero_line, level
         n_queries = None if n_queries is None else np.asarray(n_queries)
         super().__init__(name, len(self.means), n_queries, n_undefined)
 
@@ -176,31 +138,32 @@ class IntervalDisplay(NamedDisplay):
         measures : Measure, str, or list of these, optional
             By default those of the first evaluation.
         """
-        need_matplotlib(f"{cls.__name__}.from_evaluations")
-        names, found = systems_of(evaluations, name, "evaluations")
-        for i, one in enumerate(found):
-            argument = "evaluations" if found[0] is evaluations else f"evaluations[{names[i]!r}]"
-            check_made_by("evaluate", one, Evaluation, argument)
-        shown = measure_names(measures, list(found[0].per_query))
-        for i, one in enumerate(found):
+        cls._need_matplotlib("from_evaluations")
+        names, reports = systems_of(evaluations, name, "evaluations")
+        arguments = ["evaluations"]
+        if isinstance(evaluations, Mapping):
+            arguments = [f"evaluations[{key!r}]" for key in names]
+        for argument, report in zip(arguments, reports, strict=True):
+            check_made_by("evaluate", report, Evaluation, argument)
+        shown = measure_names(measures, list(reports[0].per_query))
+        for argument, report in zip(arguments, reports, strict=True):
             for measure in shown:
-                if measure not in one.per_query:
+                if measure not in report.per_query:
                     raise ValueError(
-                        f"evaluations[{names[i]!r}] lacks the measure {measure}; it has "
-                        f"{', '.join(one.per_query)}. Evaluate all systems by the same measures."
+                        f"{argument} lacks the measure {measure}; it has "
+                        f"{', '.join(report.per_query)}. Evaluate all systems by the same measures."
                     )
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
-        intervals = [one.confidence_interval(level, **settings) for one in found]
-        means = [one.mean() for one in found]
-        display = cls(
-            [[of_system[measure] for measure in shown] for of_system in means],
-            [[of_system[measure].low for measure in shown] for of_system in intervals],
-            [[of_system[measure].high for measure in shown] for of_system in intervals],
+        means = [report.mean() for report in reports]
+        ends = [report.confidence_interval(level, **settings) for report in reports]
+        return cls(
+            [[by_measure[measure] for measure in shown] for by_measure in means],
+            [[by_measure[measure].low for measure in shown] for by_measure in ends],
+            [[by_measure[measure].high for measure in shown] for by_measure in ends],
             measures=shown, name=names, level=level,
-            n_queries=[len(one.query_ids) for one in found],
-            n_undefined=[[one.n_undefined[measure] for measure in shown] for one in found],
-        )
-        return display.plot(ax=ax, **kwargs)
+            n_queries=[len(report.query_ids) for report in reports],
+            n_undefined=[[report.n_undefined[measure] for measure in shown] for report in reports],
+        ).plot(ax=ax, **kwargs)
 
     @classmethod
     @documented
@@ -218,27 +181,22 @@ class IntervalDisplay(NamedDisplay):
         that is the best by the first measure are drawn, as the axis says. Intervals are those of
         the comparison's table. The points of systems that the test does not tell apart are hollow.
         """
-        need_matplotlib(f"{cls.__name__}.from_comparison")
-        check_made_by("compare", comparison, Comparison, "comparison")
+        cls._need_matplotlib("from_comparison")
+        check_comparison(comparison)
         shown = measure_names(measures, comparison.measures)
-        by_measure, note = _rows_shown(comparison, shown)
-        means, low, high, n_queries, told_apart = (
-            np.array([[getattr(row, key) for row in rows] for rows in by_measure]).T
-            for key in ("difference", "ci_low", "ci_high", "n_queries", "is_significant")
-        )
-        baseline = comparison.baseline
-        display = cls(
-            means, low, high, measures=shown, zero_line=True, level=comparison.level,
-            n_queries=n_queries, told_apart=None if comparison.test is None else told_apart,
-            name=[
-                row.system if baseline is not None
-                else f"{shortened(row.system)} − {shortened(row.baseline)}"
-                for row in by_measure[0]
-            ],
-            quantity="mean difference"
-            + ("" if baseline is None else f" to {shortened(baseline)}") + note,
-        )
-        return display.plot(ax=ax, **kwargs)
+        pairs, columns, note = interval_columns(comparison, shown)
+        if comparison.baseline is None:
+            names = [f"{shortened(system)} − {shortened(other)}" for system, other in pairs]
+            quantity = "mean difference"
+        else:
+            names = [system for system, _ in pairs]
+            quantity = f"mean difference to {shortened(comparison.baseline)}"
+        return cls(
+            columns["difference"], columns["ci_low"], columns["ci_high"], measures=shown,
+            name=names, quantity=quantity + note, zero_line=True, level=comparison.level,
+            n_queries=columns["n_queries"],
+            told_apart=None if comparison.test is None else columns["is_significant"],
+        ).plot(ax=ax, **kwargs)
 
     @classmethod
     @documented
@@ -266,7 +224,7 @@ class IntervalDisplay(NamedDisplay):
         **kwargs : dict
             `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is as for `plot`.
         """
-        need_matplotlib(f"{cls.__name__}.from_predictions")
+        cls._need_matplotlib("from_predictions")
         evaluations: Any = evaluate_systems(
             y_true, y_score, name, as_measures(measures), qid=qid, group=group,
             sample_weight=sample_weight,
@@ -276,51 +234,49 @@ class IntervalDisplay(NamedDisplay):
         return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
 
     def _draw_systems(self, ax, names, settings):
-        tables: tuple = self.means, self.low, self.high
-        told_apart = self.told_apart
-        if len(self.means) == 1 and (names is None or len(self.measures) > 1):
-            tables = tuple(table.T for table in tables)
-            told_apart = None if told_apart is None else told_apart.T
+        tables = [self.means, self.low, self.high, self.told_apart]
+        one_measure = len(self.measures) == 1
+        if len(self.means) == 1 and (names is None or not one_measure):
             rows, series = self.measures, names or [None]
         else:
-            rows = names or [""] * len(self.means)
-            series = self.measures if len(self.measures) > 1 else [None]
-        rows = [named(row) if names is not None else wrapped(row) for row in rows]
+            rows, series = names or [""] * len(self.means), [None] if one_measure else self.measures
+            tables = [table if table is None else table.T for table in tables]
+        rows = [wrapped(row) if names is None else wrapped_name(row) for row in rows]
         n_lines = max(row.count("\n") + 1 for row in rows)
-        height = max(LINE * (n_lines + 0.4), 0.13 * (len(series) + 0.6))  # of a row, in inches
-        above = 1.3 * LINE * len(series)  # of the legend
-        self._take_axes(
-            ax, layout="constrained", figsize=(6.4, 1.4 + height * len(rows) + above)
-        )
-        self._draw_rows(tables, told_apart, series, settings)
-        of = f"{self.measures[0]}: " if len(self.measures) == 1 and names is not None else ""
+        height = max(LINE_HEIGHT * (n_lines + 0.4), 0.13 * (len(series) + 0.6))  # inches per row
+        above = 1.3 * LINE_HEIGHT * len(series)  # inches for the legend
+        self._take_axes(ax, figsize=(6.4, 1.4 + height * len(rows) + above))
+        self._draw_rows(tables, series, settings)
+        measure = f"{self.measures[0]}: " if one_measure and names is not None else ""
         widest = max(len(line) for row in rows for line in row.split("\n"))
-        self.ax_.set_xlabel(wrapped(of + self._what(), min(60, 72 - widest)))
+        self.ax_.set_xlabel(wrapped(measure + self._what(), min(60, 72 - widest)))
         self.ax_.set_ylim(len(rows) - 0.5, -0.5)
         self.ax_.set_yticks(range(len(rows)), rows)
-        if self.ax_.get_legend_handles_labels()[0]:
+        if self._n_entries():
             self._legend_above()
         self._fit_letters(n_lines)
 
-    def _draw_rows(self, tables, told_apart, series, settings):
-        self.points_, self.hollow_, self.intervals_ = [], [], []
+    def _draw_rows(self, tables, series, settings):
+        """Draw the points and intervals of each series, row i at y = i."""
+        self.points_: list[Any] = []
+        self.hollow_: list[Any] = []
+        self.intervals_: list[Any] = []
         if self.zero_line:
             self.ax_.axvline(0, color=self._ink, linewidth=0.8, zorder=1)
-        for i, (means, low, high) in enumerate(zip(*(table.T for table in tables), strict=True)):
-            y = np.arange(len(means)) + 0.7 * ((i + 0.5) / len(series) - 0.5)
+        means, low, high, told_apart = tables
+        for i, name in enumerate(series):
+            y = np.arange(len(means[i])) + 0.7 * ((i + 0.5) / len(series) - 0.5)
             style = {"linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
-            label = {} if series[i] is None else {"label": named(series[i], LEGEND)}
-            self.points_ += self.ax_.plot(means, y, **{**label, **style, **settings})
+            label = {} if name is None else {"label": legend_name(name)}
+            self.points_ += self.ax_.plot(means[i], y, **{**label, **style, **settings})
             color = self.points_[-1].get_color()
-            if told_apart is not None:
-                self._draw_hollow(told_apart[:, i], means, y, style | settings, color)
-            self.intervals_.append(self.ax_.hlines(y, low, high, colors=color, linewidth=1.5))
-
-    def _draw_hollow(self, told_apart, means, y, style, color):
-        """Draw the points of what is not told apart once more, hollow."""
-        shown = np.where(told_apart, np.nan, means)
-        hollow = {"color": color, "markerfacecolor": self.ax_.get_facecolor(), "zorder": 3}
-        self.hollow_ += self.ax_.plot(shown, y, **style | hollow)
+            if told_apart is not None:  # hollow points on those without a significant difference
+                face = self.ax_.get_facecolor()
+                hollow = {"color": color, "markerfacecolor": face, "zorder": 3}
+                self.hollow_ += self.ax_.plot(
+                    np.where(told_apart[i], np.nan, means[i]), y, **style | settings | hollow
+                )
+            self.intervals_.append(self.ax_.hlines(y, low[i], high[i], colors=color, linewidth=1.5))
 
     def _fit_letters(self, n_lines):
         """Make the letters of the rows no higher than the rows."""
@@ -332,7 +288,7 @@ class IntervalDisplay(NamedDisplay):
 
     def _what(self):
         """Say what the means and intervals are."""
-        parts = [self.quantity, self._of_queries()]
+        parts = [self.quantity, self._counted_queries()]
         if self.level is not None:
             parts.append(f"{percent_text(self.level)} intervals")
         return ", ".join(filter(None, parts))

@@ -16,27 +16,27 @@ NO_QID = (
 )
 
 
-def systems_of(given, name, argument):
-    """Names (or None) and elements of a mapping of systems, or of the one system given."""
-    if not isinstance(given, Mapping):
+def systems_of(systems, name, argument):
+    """Names (or None) and elements of a mapping of systems, or of a single system."""
+    if not isinstance(systems, Mapping):
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a str, the name of the one system; got {name!r}.")
-        return None if name is None else [name], [given]
+        return None if name is None else [name], [systems]
     if name is not None:
         raise ValueError(f"{argument} is a mapping, which names its systems: leave out name.")
-    if not given:
+    if not systems:
         raise ValueError(f"{argument} is an empty mapping: give at least one system.")
-    return [str(one) for one in given], list(given.values())
+    return [str(key) for key in systems], list(systems.values())
 
 
 def judged(y_true, y_score, name, **truth):
     """Judgments, and names (or None) and checked scores of the systems."""
     names, systems = systems_of(y_score, name, "y_score")
     judgments = check_judgments(y_true, **truth)
-    arguments = ["y_score"] if names is None else [f"y_score of {one!r}" for one in names]
+    arguments = ["y_score"] if names is None else [f"y_score of {key!r}" for key in names]
     scores = [
-        check_scores(of_system, judgments.n_rows, argument)
-        for of_system, argument in zip(systems, arguments, strict=True)
+        check_scores(values, judgments.n_rows, argument)
+        for values, argument in zip(systems, arguments, strict=True)
     ]
     return judgments, names, scores
 
@@ -45,16 +45,16 @@ def evaluate_systems(y_true, y_score, name, measures, **truth):
     """Evaluations of the scores by system name."""
     judgments, names, scores = judged(y_true, y_score, name, **truth)
     return {
-        one: evaluate(judgments, of_system, measures=measures)
-        for one, of_system in zip(names or [""], scores, strict=True)
+        key: evaluate(judgments, values, measures=measures)
+        for key, values in zip(names or [""], scores, strict=True)
     }
 
 
 def common_source(estimators):
     """Where in X all the estimators find the queries."""
-    first, *others = (getattr(one, "qid", None) for one in estimators)
+    first, *others = (getattr(model, "qid", None) for model in estimators)
     alike = (
-        one is first or (is_column(one) and is_column(first) and one == first) for one in others
+        qid is first or (is_column(qid) and is_column(first) and qid == first) for qid in others
     )
     if first is None or not all(alike):
         raise ValueError(NO_QID)
@@ -62,7 +62,7 @@ def common_source(estimators):
 
 
 def as_names(name, n_systems):
-    """List of names, a name a system; or None."""
+    """The names as a list with an element per system, or None."""
     if name is None:
         return None
     names = [name] if isinstance(name, str) else list(name)
@@ -81,23 +81,22 @@ def systems_first(values, argument, shape):
     return array.reshape(full)
 
 
-# Reports -----------------------------------------------------------------------------------------
-
-def check_made_by(function, given, cls, argument):
-    """Raise a TypeError unless what was given is of the class that the function makes."""
-    if not isinstance(given, cls):
+def check_made_by(function, report, cls, argument):
+    """Raise a TypeError unless the report is of the class that the function makes."""
+    if not isinstance(report, cls):
         raise TypeError(
             f"{argument} must be of type {cls.__name__}, made by {function}; got "
-            f"{type(given).__name__}."
+            f"{type(report).__name__}."
         )
 
 
 def measure_names(measures, known):
-    """Names of the measures to show, all that are known unless some are asked for."""
+    """Names of the measures to show; None: all that are known."""
     if measures is None:
         return known
-    one = isinstance(measures, (str, Measure))
-    names = [evaluated_name(measure, known) for measure in ([measures] if one else measures)]
+    if isinstance(measures, (str, Measure)):
+        measures = [measures]
+    names = [evaluated_name(measure, known) for measure in measures]
     if not names:
         raise ValueError("measures is empty: give at least one measure.")
     return names

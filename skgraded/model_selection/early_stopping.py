@@ -1,7 +1,8 @@
-"""Early stopping of a ranker: the queries held out, the value at each round, when it is over."""
+"""Early stopping of a ranker: its settings, the queries held out, and when the training stops."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,36 @@ from sklearn.utils import check_random_state
 
 from skgraded._input.columns import number, whole_number
 from skgraded._input.words import plain, plain_list
+from skgraded.boosting.adapter import Adapter
 from skgraded.boosting.metric import has_value
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, mean_scores
 
 
-class Progress:
-    """Values of the measures on the validation queries, round by round; the first decides.
+@dataclass(frozen=True)
+class RowsToFit:
+    """Arguments of a fit that describe its rows; the names of those to stop on have a prefix."""
 
-    It is over after as many rounds without a new best value as the patience says.
+    X: Any
+    y: Any
+    qid: Any
+    group: Any
+    sample_weight: Any
+    fit_params: dict[str, Any]
+    prefix: str = ""
+
+
+class StoppingState:
+    """Values of the measures on the validation queries after each round.
+
+    The training is over after `patience` rounds without a new best value of the first measure.
     """
 
     def __init__(self, measures: list[Measure], judgments: Judgments, patience: int) -> None:
         self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
+        self.n_rounds: int = 0
+        self.last: float = np.nan  # of the first measure
         self.best_round: int = 0  # counted from 1
         self.best_score: float = -np.inf
         self._measures = measures
@@ -35,23 +52,10 @@ class Progress:
         means = mean_scores(self._measures, self._judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)
+        self.n_rounds += 1
+        self.last = means[0]
         if self.last > self.best_score:
-            self.best_score = self.last
-            self.best_round = self.n_rounds
-
-    @property
-    def _deciding(self):
-        return next(iter(self.history.values()))
-
-    @property
-    def last(self) -> float:
-        """The value of the deciding measure after the last round."""
-        return self._deciding[-1]
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds so far."""
-        return len(self._deciding)
+            self.best_score, self.best_round = self.last, self.n_rounds
 
     @property
     def over_at(self) -> int:
@@ -60,12 +64,13 @@ class Progress:
 
     @property
     def is_over(self) -> bool:
-        """Whether no round has been better for as long as the patience lasts."""
+        """Whether the last `patience` rounds brought no new best value."""
         return self.n_rounds >= self.over_at
 
 
-def hold_out(n_queries: int, fraction: float, random_state: Any) -> np.ndarray:
-    """Draw the queries to hold out, at least one: (n_queries,) of bool."""
+def hold_out(ranker: Any, rows: Rows, queries: Queries, by_query: bool) -> tuple[Rows, Rows]:
+    """Part Rows into those to train, brought together if `by_query`, and those to stop on."""
+    n_queries, fraction = len(queries.ids), ranker.validation_fraction
     if n_queries < 2:
         raise ValueError(
             "early_stopping=True holds out whole queries, but there is only one. Give others by "
@@ -77,53 +82,49 @@ def hold_out(n_queries: int, fraction: float, random_state: Any) -> np.ndarray:
             f"validation_fraction={fraction} of {n_queries} queries leaves none to train on."
         )
     held_out = np.zeros(n_queries, dtype=bool)
-    held_out[check_random_state(random_state).permutation(n_queries)[:n_held_out]] = True
-    return held_out
-
-
-def split(rows: Rows, queries: Queries, held_out: np.ndarray, by_query: bool) -> tuple[Rows, Rows]:
-    """Part Rows into those to train, brought together if `by_query`, and those to stop on."""
+    held_out[check_random_state(ranker.random_state).permutation(n_queries)[:n_held_out]] = True
     sizes = queries.sizes
     order = np.arange(len(rows.grades)) if queries.order is None else queries.order
-    held = np.repeat(held_out, sizes)
-    validation = rows.take(order[held], sizes[held_out])
+    is_held = np.repeat(held_out, sizes)
+    validation = rows.take(order[is_held], sizes[held_out])
     if by_query:
-        return rows.take(order[~held], sizes[~held_out]), validation
-    return rows.take(np.sort(order[~held]), None), validation
+        return rows.take(order[~is_held], sizes[~held_out]), validation
+    return rows.take(np.sort(order[~is_held]), None), validation
 
 
 # Errors ------------------------------------------------------------------------------------------
 
-def check_settings(ranker: Any) -> None:
-    """Refuse bad settings of the stopping."""
+def check_settings(ranker: Any, adapter: Adapter, to_fit: RowsToFit, to_stop_on: RowsToFit) -> None:
+    """Refuse bad settings of the stopping, and rows to stop on that are of no use."""
+    named = {
+        f"eval_{name}": getattr(to_stop_on, name) for name in ("X", "y", "qid", "sample_weight")
+    }
+    present = [name for name, value in named.items() if value is not None]
+    if not ranker.early_stopping:
+        if present:
+            raise ValueError(
+                f"{present[0]} is for stopping early: set QueryRanker(…, early_stopping=True), or "
+                "leave it out."
+            )
+        return
+    adapter.check_stopping(to_fit.fit_params)
     number("validation_fraction", 0, 1, above=True, below=True)(ranker.validation_fraction)
     whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
-
-
-def refuse_eval(given: dict[str, Any]) -> None:
-    """Refuse a validation set where nothing is to be stopped."""
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} is for stopping early: set QueryRanker(…, early_stopping=True), or leave "
-                "it out."
-            )
-
-
-def refuse_incomplete(given: dict[str, Any], group: Any, first_scores: list[str]) -> None:
-    """Refuse a validation set of which a part is missing, or that cannot be told from training."""
-    missing = [name for name, value in given.items() if value is None]
+    if not present:
+        return
+    needed = ["eval_X", "eval_y"] + ["eval_qid"] * (ranker.qid is None or "eval_qid" in present)
+    missing = [name for name in needed if name not in present]
     if missing:
         raise ValueError(
-            f"A validation set needs {', '.join(given)}: {' and '.join(missing)} "
+            f"A validation set needs {', '.join(needed)}: {' and '.join(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} missing."
         )
-    if group is not None:
+    if to_fit.group is not None:
         raise ValueError(
             "With eval_X give the queries by qid, not by group: sizes do not show whether a query "
             "is on both sides."
         )
-    for name in first_scores:
+    for name in adapter.first_scores_in(to_fit.fit_params):
         raise ValueError(
             f"{name} is there for the rows of X only: leave out eval_X, so that queries of X are "
             "held out."

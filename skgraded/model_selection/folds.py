@@ -1,9 +1,10 @@
-"""Rows judged before any fit, folds of whole queries, and a fit on the rows of one."""
+"""Rows judged before any fit, folds of whole queries, and fits and scores on the rows of a fold."""
 
 from __future__ import annotations
 
 import numbers
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
+from skgraded.model_selection.scorer import document_scores
 
 
 def judge(
@@ -49,72 +51,87 @@ def judge(
     return X, judgments
 
 
-def refuse_bare_ranker(estimator: Any) -> None:
-    """Refuse a ranker whose fit takes queries in a form of its own."""
-    adapter = adapter_of(estimator)
-    if adapter.finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
-        return
-    with config_context(enable_metadata_routing=True):
-        if not _wanted(estimator, ["qid"]):
-            raise TypeError(
-                f"{type(estimator).__name__} is given no queries in folds: wrap it in QueryRanker, "
-                "which brings the rows of each query together for it."
+@dataclass(frozen=True)
+class RankerOnRows:
+    """A ranker, and judged rows; each fold fits a copy on some of them and scores others."""
+
+    ranker: Any
+    X: Any
+    y: Any
+    judgments: Judgments
+    sample_weight: np.ndarray | None
+    response_method: str | list[str] | None
+
+    def __post_init__(self) -> None:
+        """Refuse a ranker whose fit takes queries in a form of its own."""
+        adapter = adapter_of(self.ranker)
+        if adapter.finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
+            return
+        with config_context(enable_metadata_routing=True):
+            if not _requested(self.ranker, ["qid"]):
+                raise TypeError(
+                    f"{type(self.ranker).__name__} is given no queries in folds: wrap it in "
+                    "QueryRanker, which brings the rows of each query together for it."
+                )
+
+    def fit(self, rows: np.ndarray) -> Any:
+        """Fit a copy of the ranker on some rows, with the queries and weights that it requests."""
+        with config_context(enable_metadata_routing=True):
+            ranker = adapter_of(self.ranker).copy()
+            metadata = self._metadata(rows)
+            requested = _requested(ranker, list(metadata))
+            return ranker.fit(
+                _safe_indexing(self.X, rows), _safe_indexing(self.y, rows),
+                **{name: metadata[name] for name in requested},
             )
 
+    def scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
+        """Score some rows with a fitted copy."""
+        return document_scores(fitted, _safe_indexing(self.X, rows), self.response_method)
 
-def _wanted(estimator, names):
-    """The metadata that the fit of an estimator asks for."""
+    def judgments_of(self, rows: np.ndarray) -> Judgments:
+        """The grades, queries and weights of some rows."""
+        return Judgments(_safe_indexing(self.y, rows), **self._metadata(rows))
+
+    def _metadata(self, rows):
+        metadata = {"qid": self.judgments.query_ids[self.judgments.query_of_row[rows]]}
+        if self.sample_weight is not None:
+            metadata["sample_weight"] = self.sample_weight[rows]
+        return metadata
+
+    def folds(self, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Train and test rows of each fold; an error if a query is split between them."""
+        from sklearn.model_selection import GroupKFold, check_cv  # would double our import time
+
+        if cv is None or isinstance(cv, numbers.Integral):
+            cv = GroupKFold(5 if cv is None else cv)
+        ids, query_of_row = self.judgments.query_ids, self.judgments.query_of_row
+        # Folds are those of cv.split(X, y, qid), unless the ids have no order.
+        try:
+            np.unique(ids)
+            groups = ids[query_of_row]
+        except TypeError:
+            groups = query_of_row
+        with warnings.catch_warnings():
+            # A splitter without groups, such as PredefinedSplit, may keep queries whole all the
+            # same.
+            warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+            folds = list(check_cv(cv).split(self.X, self.y, groups))
+        for fold, (train, test) in enumerate(folds):
+            n_rows = np.bincount(query_of_row[test], minlength=len(ids))
+            in_train = np.bincount(query_of_row[train], minlength=len(ids)) > 0
+            torn = np.flatnonzero((n_rows > 0) & (in_train | (n_rows != self.judgments.sizes)))
+            if len(torn):
+                raise ValueError(
+                    f"cv tears {len(torn)} queries apart in fold {fold}, query "
+                    f"{plain(ids[torn[0]])!r} among them: not all their rows are in its test "
+                    "rows. Use a splitter that keeps groups together, such as GroupKFold."
+                )
+        return folds
+
+
+def _requested(estimator, names):
+    """The metadata that the fit of an estimator requests."""
     if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost's
         return set()
     return estimator.get_metadata_routing().consumes("fit", names)
-
-
-def fit_rows(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    rows: np.ndarray,
-    qid: Any,
-    sample_weight: np.ndarray | None = None,
-) -> Any:
-    """Fit a copy of the estimator on some rows, with their queries and weights if it asks."""
-    given = {"qid": qid}
-    if sample_weight is not None:
-        given["sample_weight"] = sample_weight[rows]
-    with config_context(enable_metadata_routing=True):
-        estimator = adapter_of(estimator).copy()
-        metadata = {name: given[name] for name in _wanted(estimator, list(given))}
-        return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **metadata)
-
-
-def query_folds(
-    cv: Any, X: Any, y: Any, judgments: Judgments
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Train and test rows of each fold, once it is seen that no query is torn between them."""
-    from sklearn.model_selection import GroupKFold, check_cv  # they would double our import time
-
-    if cv is None or isinstance(cv, numbers.Integral):
-        cv = GroupKFold(5 if cv is None else cv)
-    cv = check_cv(cv)
-    ids, query_of_row = judgments.query_ids, judgments.query_of_row
-    # Folds are those of cv.split(X, y, qid), unless the ids have no order.
-    try:
-        np.unique(ids)
-        groups = ids[query_of_row]
-    except TypeError:
-        groups = query_of_row
-    with warnings.catch_warnings():
-        # A splitter without groups, such as PredefinedSplit, may keep queries whole all the same.
-        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-        folds = list(cv.split(X, y, groups))
-    for fold, (train, test) in enumerate(folds):
-        n_rows = np.bincount(query_of_row[test], minlength=len(ids))
-        in_train = np.bincount(query_of_row[train], minlength=len(ids)) > 0
-        torn = np.flatnonzero((n_rows > 0) & (in_train | (n_rows != judgments.sizes)))
-        if len(torn):
-            raise ValueError(
-                f"cv tears {len(torn)} queries apart in fold {fold}, query "
-                f"{plain(ids[torn[0]])!r} among them: not all their rows are in its test rows. Use "
-                "a splitter that keeps groups together, such as GroupKFold."
-            )
-    return folds

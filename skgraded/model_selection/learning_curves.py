@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection.folds import fit_rows, judge, query_folds, refuse_bare_ranker
-from skgraded.model_selection.scorer import check_response_method, document_scores
+from skgraded.model_selection.folds import RankerOnRows, judge
+from skgraded.model_selection.scorer import check_response_method
 from skgraded.reports.evaluation import Evaluation, evaluate
 
 if TYPE_CHECKING:
@@ -26,13 +26,11 @@ class LearningCurve:
     Attributes
     ----------
     n_queries : ndarray of shape (n_sizes,)
-        How many queries were trained on, ascending; the same in every fold.
+        Numbers of training queries, ascending; the same in every fold.
     n_rows : ndarray of shape (n_sizes, n_folds)
         How many rows these queries have.
-    train_scores : dict of str to ndarray of shape (n_sizes, n_folds)
-        Mean over the queries that were trained on, by measure name.
-    test_scores : dict of str to ndarray of shape (n_sizes, n_folds)
-        Mean over the test queries of the fold, by measure name.
+    train_scores, test_scores : dict of str to ndarray of shape (n_sizes, n_folds)
+        Means over the training queries and over the test queries of the fold, by measure name.
     evaluations : list of list of Evaluation
         ``evaluations[size][fold]`` has the values of the test queries.
     """
@@ -90,26 +88,22 @@ def learning_curve(
 ) -> LearningCurve:
     """Measure how well a ranker does that was trained on more and more queries.
 
-    scikit-learn's function of this name trains on more and more rows, and so on parts of queries.
-    Here each fold's test queries are scored by clones that were fitted on growing numbers of whole
-    queries of its training part; the queries of a smaller number are among those of a larger one.
+    scikit-learn's function of this name trains on numbers of rows, and so on parts of queries.
+    Here clones that were fitted on growing numbers of whole queries from each fold's training part
+    score its test queries. The queries of a smaller number are among those of a larger one.
 
     Parameters
     ----------
-    estimator : estimator
-        `QueryRanker`, or any regressor or classifier; `qid` is given to its ``fit`` if it asks for
-        it, by scikit-learn's metadata routing.
-    X, y, qid, group, measures, response_method, n_jobs
+    estimator, X, y, qid, group, measures, response_method, n_jobs
         As for `cross_evaluate`.
     train_sizes : array-like of shape (n_sizes,), default=(0.1, 0.325, 0.55, 0.775, 1.0)
         Whole numbers of queries, or fractions in (0, 1] of the queries of the smallest training
-        part, which become the nearest whole numbers. Numbers that are the same count once.
+        part, which become the nearest whole numbers. Equal numbers count once.
     cv : int, scikit-learn splitter or list of splits, default=5
-        An int is the number of folds of ``GroupKFold``. A splitter gets the queries as groups
-        and must keep the rows of a query together; it may test a query more than once.
+        As for `cross_evaluate`; it may test a query more than once.
     shuffle : bool, default=False
-        Whether the queries of each training part are shuffled before the first so many are taken;
-        else they are taken in order of first appearance in X.
+        Whether the queries of each training part are shuffled before the first ones are taken;
+        otherwise they are taken in order of first appearance in X.
     random_state : int, RandomState or None, default=None
         For `shuffle`.
 
@@ -119,12 +113,12 @@ def learning_curve(
 
     Raises
     ------
-    ValueError
-        On bad input, or if a query would be torn between folds; before any fit.
+    ValueError, TypeError
+        On bad input, or if a query would be split between folds; before any fit.
 
     See Also
     --------
-    cross_evaluate : Values by query of rankers that were fitted on all training queries.
+    cross_evaluate : Per-query values of rankers that were fitted on all training queries.
 
     Examples
     --------
@@ -140,38 +134,32 @@ def learning_curve(
 
     measures = as_measures(measures)
     check_response_method(response_method)
-    refuse_bare_ranker(estimator)
     X, judgments = judge("learning_curve", estimator, X, y, measures, qid=qid, group=group)
-    query_of_row = judgments.query_of_row
-    folds = query_folds(cv, X, y, judgments)
+    data = RankerOnRows(estimator, X, y, judgments, None, response_method)
+    query_of_row, folds = judgments.query_of_row, data.folds(cv)
     training = [np.unique(query_of_row[train]) for train, _ in folds]
     n_queries = _numbers(train_sizes, min(map(len, training)))
     if shuffle:
         rng = check_random_state(random_state)
         training = [rng.permutation(queries) for queries in training]
-
-    splits = []
-    for n in n_queries:
-        for queries, (train, test) in zip(training, folds, strict=True):
-            taken = np.zeros(judgments.n_queries, dtype=bool)
-            taken[queries[:n]] = True
-            splits.append((train[taken[query_of_row[train]]], test))
-    ids = judgments.query_ids[query_of_row]
-    found = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_and_evaluate)(estimator, X, y, ids, measures, response_method, train, test)
-        for train, test in splits
+    splits = [
+        (train[np.isin(query_of_row[train], queries[:n])], test)
+        for n in n_queries for queries, (train, test) in zip(training, folds, strict=True)
+    ]
+    pairs = Parallel(n_jobs=n_jobs)(
+        delayed(_evaluations_of)(data, measures, *split) for split in splits
     )
+    trained, tested = zip(*pairs, strict=True)
     shape = len(n_queries), len(folds)
     train_scores, test_scores = (
         {
-            measure.name: np.reshape([pair[part].mean()[measure.name] for pair in found], shape)
+            measure.name: np.reshape([report.mean()[measure.name] for report in reports], shape)
             for measure in measures
         }
-        for part in (0, 1)
+        for reports in (trained, tested)
     )
     n_rows = np.reshape([len(train) for train, _ in splits], shape)
-    tests = [test for _, test in found]
-    evaluations = [tests[i : i + len(folds)] for i in range(0, len(tests), len(folds))]
+    evaluations = [list(tested[i : i + len(folds)]) for i in range(0, len(tested), len(folds))]
     return LearningCurve(n_queries, n_rows, train_scores, test_scores, evaluations)
 
 
@@ -193,13 +181,9 @@ def _numbers(train_sizes, most):
     return np.unique(sizes.astype(int))
 
 
-def _fit_and_evaluate(estimator, X, y, ids, measures, response_method, train, test):
-    fitted = fit_rows(estimator, X, y, train, ids[train])
+def _evaluations_of(data, measures, train, test):
+    fitted = data.fit(train)
     return [
-        evaluate(
-            _safe_indexing(y, rows),
-            document_scores(fitted, _safe_indexing(X, rows), response_method),
-            qid=ids[rows], measures=measures,
-        )
+        evaluate(data.judgments_of(rows), data.scores(fitted, rows), measures=measures)
         for rows in (train, test)
     ]

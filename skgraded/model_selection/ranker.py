@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,9 +21,10 @@ from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection import early_stopping
+from skgraded.model_selection import early_stopping, split_queries
+from skgraded.model_selection.early_stopping import RowsToFit
 from skgraded.model_selection.scorer import means_of
-from skgraded.model_selection.torn import FittedQueries, warn_if_partial, warn_if_torn
+from skgraded.model_selection.split_queries import FittedQueries, features_of
 
 NO_QID = (
     "QueryRanker.{method} got no qid. There are three ways to give it: {method}(X, y, qid=qid), "
@@ -40,7 +40,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     """A ranker or regressor that takes the query of each row, in any row order.
 
     Cross-validation can split `qid` with the rows, which it cannot do with the group sizes of
-    LightGBM. Under metadata routing the ranker asks for `qid` by itself.
+    LightGBM. Under metadata routing the ranker requests `qid` itself.
 
     Parameters
     ----------
@@ -49,52 +49,49 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         of consecutive queries), ``qid`` or ``group_id`` (the query of each row, those of a query
         together); or any scikit-learn regressor, which is fitted on the rows as they are.
     qid : str, int or pandas Series, optional
-        Where `fit` and `score` find the query of each row:
-
-        - None: they are given it, ``fit(X, y, qid=qid)``.
-        - str or int: the column of X with that name, or at that position (from the end if
-          negative). It is taken out before `estimator` sees X.
-        - Series: the query by row label, looked up by the row index of the frame X.
-
+        Where `fit` and `score` find the query of each row. None: it is passed to them. str or int:
+        in the column of X with that name, or at that position (from the end if negative), which is
+        taken out before `estimator` sees X. Series: by row label, looked up by the row index of
+        the frame X.
     early_stopping : bool, default=False
-        Hold out whole queries of the training rows, or take those that `fit` is given by `eval_X`,
-        and stop boosting when `measure` gets no better on them. For the boosters of the libraries
+        Hold out whole queries of the training rows, or take those passed to `fit` as `eval_X`, and
+        stop boosting when `measure` no longer improves on them. For the boosters of the libraries
         that have a file in ``skgraded.boosting``, such as LGBMRanker, XGBRegressor or
-        CatBoostRanker. `estimator` says how many rounds there are at most; what it has set for
-        stopping and evaluation of its own is left out of account.
+        CatBoostRanker. `estimator` sets the largest number of rounds; its own settings for
+        stopping and evaluation are ignored.
     validation_fraction : float, default=0.1
-        The part of the queries to hold out, in (0, 1); at least one query is held out, and one
-        left.
+        The fraction of the queries to hold out, in (0, 1). At least one query is held out, and at
+        least one is left.
     measure : Measure, str, or a list of them, default="ndcng@10"
-        What `score` gives, and what is maximised on the validation queries. Of a list the first
+        What `score` computes, and what is maximised on the validation queries. The first of a list
         decides when to stop.
     n_iter_no_change : int, default=50
-        Stop when this many rounds in a row have brought no better value than the best before.
+        Stop after this many consecutive rounds without a new best value.
     refit : bool, default=False
-        Whether, after `early_stopping`, a clone is fitted on all queries, those that were stopped
-        on too, for as many rounds as were found best. `estimator_` is that clone.
+        Whether, after `early_stopping`, `estimator_` is a clone fitted on all queries, including
+        the validation queries, for the best number of rounds.
     random_state : int, RandomState instance or None, default=None
-        Which queries are held out; pass an int for the same at every fit. The seed of `estimator`
-        is its own.
+        Chooses the queries to hold out; an int makes every fit choose the same. `estimator` has a
+        seed of its own.
     grades : {"level", "gain"}, default="level"
         What grades are to a ranker that optimises NDCG, LightGBM's ``lambdarank`` or XGBoost's
         ``rank:ndcg``. "level": whole numbers r, which gain 2^r - 1 or what the ranker says. "gain":
-        the gains themselves, any numbers ≥ 0. Other estimators take grades as they are, and
-        measures always do.
+        the gains themselves, any numbers ≥ 0. Other estimators and measures take grades as they
+        are.
     memory : str or object with the interface of joblib.Memory, default=None
-        Where LightGBM's binned data is kept, a folder or a ``joblib.Memory``, as `memory` of a
-        Pipeline: the candidates of a search that are fitted on the same rows then share their
-        bins, and the models are the same to the last bit. Other libraries make no use of it.
+        Where LightGBM's binned data is cached, a folder or a ``joblib.Memory``, as `memory` of a
+        Pipeline. The candidates of a search that are fitted on the same rows then share their
+        bins; the models are the same to the last bit. Other libraries do not use it.
 
     Attributes
     ----------
     estimator_ : ranker or regressor
         The fitted clone of `estimator`.
     n_iter_ : int
-        Rounds that were trained. This and the following only with `early_stopping`.
+        Rounds that were trained. This and the next three exist only with `early_stopping`.
     best_iteration_ : int
-        Rounds that `predict` uses: those up to the best value, the first such, counted from 1
-        whatever the library.
+        Rounds that `predict` uses: those up to the (first) best value, counted from 1 whatever the
+        library.
     best_score_ : float
         The value of the (first) measure after these.
     evals_result_ : dict
@@ -112,18 +109,17 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    It remembers the queries that it was fitted on, so that being scored on other documents of the
-    same queries issues a `TornQueryWarning`. The very same rows, of which the query ids and the
-    grades are compared, are taken for a training score and pass without. Queries that it was
-    stopped on are no new ones either.
+    The ranker remembers its training queries. A score on other documents of these queries, or of
+    queries that it was stopped on, issues a `TornQueryWarning`. A score on the very same rows,
+    which is recognised by query ids and grades, is a training score and issues none.
 
-    Weights of rows reach each library in its own form. XGBRanker and CatBoostRanker weigh whole
-    queries, and get for each the mean over its rows, as the measures do; LGBMRanker and regressors
-    get a weight a row.
+    Weights of rows reach each library in its own form: XGBRanker and CatBoostRanker weigh whole
+    queries and get the mean over the rows of each, as the measures do; LGBMRanker and regressors
+    get a weight per row.
 
-    In early stopping the measures are those of `skgraded`, ties, undefined queries and weights as
-    they say, on the grades as given, and the mean is over queries; no metric of the library is
-    computed meanwhile but what CatBoost needs for itself. Boosters that change earlier rounds
+    Early stopping computes the measures of `skgraded`, with their ties, undefined queries and
+    weights, on the grades as given, and takes the mean over queries; the libraries compute no
+    metric meanwhile, except what CatBoost needs for itself. Boosters that change earlier rounds
     later, ``dart`` and ``gblinear``, cannot be stopped early.
 
     Examples
@@ -141,7 +137,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     >>> round(ranker.score(X, y, qid=qid), 2)
     1.0
 
-    As many rounds as it pays, found on a tenth of the queries:
+    Early stopping on a tenth of the queries:
 
     >>> from lightgbm import LGBMRanker
     >>> from skgraded.datasets import make_ranking
@@ -153,6 +149,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     """
 
     estimator_: Any
+    fitted_queries_: FittedQueries | None
+    query_column_: QueryColumn | None
     n_iter_: int
     best_iteration_: int
     best_score_: float
@@ -216,21 +214,16 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         group : array-like of shape (n_queries,), optional
             Sizes of consecutive queries in place of `qid`.
         sample_weight : array-like of shape (n,), optional
-            Weights, passed to `estimator` only when given.
-        eval_X : array-like, sparse matrix or frame of shape (n_eval, n_columns), optional
-            Documents to stop on in place of held out ones, with `early_stopping`. None of their
-            queries may be among those of X.
-        eval_y : array-like of shape (n_eval,), optional
-            Their grades ≥ 0.
-        eval_qid : array-like of shape (n_eval,), optional
-            The query of each of their rows, unless the constructor says where it is.
-        eval_sample_weight : array-like of shape (n_eval,), optional
-            Their weights; a query's weight is the mean over its rows.
+            Weights, passed to `estimator` only when to_fit.
+        eval_X, eval_y, eval_qid, eval_sample_weight : optional
+            With `early_stopping`, rows to stop on instead of held-out rows, in the forms of `X`,
+            `y`, `qid` (unless the constructor says where it is) and `sample_weight` (a query's
+            weight is the mean over its rows). None of their queries may be among those of X.
         **fit_params : dict
             Passed to the ``fit`` of `estimator` as they are, except that first scores
-            (``init_score``, ``base_margin``, ``baseline``), as `sample_weight`, follow the rows
-            when they are brought into the order of the queries or held out. Positions of columns,
-            such as those of ``cat_features``, count without the column of the queries.
+            (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows
+            when they are sorted by query or held out. Positions of columns, such as those of
+            ``cat_features``, count without the column of the queries.
 
         Returns
         -------
@@ -251,24 +244,33 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         adapter = adapter_of(self.estimator)
         if _check_grades(self.grades) == "gain":
             adapter.expect_gains()
-        given = _Given(X, y, qid, group, sample_weight, fit_params)
-        to_stop_on = _Given(eval_X, eval_y, eval_qid, None, eval_sample_weight, {}, "eval_")
-        self._check_estimator(adapter, given, to_stop_on)
+        to_fit = RowsToFit(X, y, qid, group, sample_weight, fit_params)
+        to_stop_on = RowsToFit(eval_X, eval_y, eval_qid, None, eval_sample_weight, {}, "eval_")
+        adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
+        adapter.check()
+        early_stopping.check_settings(self, adapter, to_fit, to_stop_on)
         if self.memory is not None:
             fit_params = adapter.with_memory(fit_params, check_memory(self.memory))
 
-        rows, queries = self._read(adapter, given)
+        table = as_table(X)
+        self.query_column_ = QueryColumn.of(table, self.qid)
+        rows, queries = self._read(adapter, table, to_fit)
+        self._remember_features(rows.X)
         validation = eval_ids = None
         if eval_X is not None:
-            validation, eval_ids = self._read_to_stop_on(adapter, to_stop_on, queries)
+            stop_rows, stop_queries = self._read(adapter, as_table(eval_X), to_stop_on)
+            self._check_features(stop_rows.X, "eval_X")
+            eval_ids = stop_queries.ids
+            early_stopping.refuse_both_sides(queries.ids, eval_ids)
+            validation = stop_rows.take(stop_queries.order, stop_queries.sizes)
         # Numbers made of group sizes say nothing about which queries they are.
-        self._fitted_queries = (
+        self.fitted_queries_ = (
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
         training, stopped_on = self._part(adapter, rows, queries, validation, fit_params)
         self._fit_parted(adapter, training, stopped_on, measures, fit_params)
         if self.early_stopping and self.refit:
-            everything = self._in_order(adapter, rows, queries)
+            everything = _in_order(adapter, rows, queries)
             everything.X = adapter.readable(everything.X)
             if validation is not None:
                 everything = everything.joined(validation)
@@ -289,7 +291,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             The higher, the better; comparable within a query.
         """
         check_is_fitted(self, "estimator_")
-        X = self._take_out(as_table(X))
+        X = features_of(self, as_table(X))
         self._check_features(X)
         return self.estimator_.predict(adapter_of(self.estimator_).readable(X))
 
@@ -318,88 +320,44 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         table = as_table(X)
-        features = self._take_out(table)  # which all below get, for taking it out is a copy
+        features = features_of(self, table)  # once, because it is a copy
         self._check_features(features)
         queries = self._queries_of(table, qid, group, "score")
         check_grades(y, "y", table.shape[0])
         judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         if group is None:
-            warn_if_torn(self, features, judgments, self.qid)
+            split_queries.warn_of_split_queries(self, features, judgments, self.qid)
         return means_of(self.measure, judgments, self.predict(features))
 
     # A fit: read, part, fit ----------------------------------------------------------------------
 
-    def _check_estimator(self, adapter, given, to_stop_on):
-        """Refuse what cannot be wrapped or stopped, and rows to stop on that are of no use."""
-        adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
-        adapter.check()
-        named = {
-            "eval_X": to_stop_on.X, "eval_y": to_stop_on.y, "eval_qid": to_stop_on.qid,
-            "eval_sample_weight": to_stop_on.sample_weight,
-        }
-        if not self.early_stopping:
-            early_stopping.refuse_eval(named)
-            return
-        adapter.check_stopping(given.fit_params)
-        early_stopping.check_settings(self)
-        if any(value is not None for value in named.values()):
-            del named["eval_sample_weight"]
-            if self.qid is not None and to_stop_on.qid is None:
-                del named["eval_qid"]  # the constructor says where they are
-            early_stopping.refuse_incomplete(named, given.group, adapter.first_scores_in(
-                given.fit_params
-            ))
-
-    def _read(self, adapter, given):
-        """Rows to train on, as they come, and their queries; what they look like is remembered."""
-        X = as_table(given.X)
-        self._query_column = QueryColumn.of(X, self.qid)
-        rows, queries = self._read_rows(adapter, X, given)
-        self._remember_features(rows.X)
-        return rows, queries
-
-    def _read_to_stop_on(self, adapter, given, known):
-        """Rows to stop on, by query, and the ids of their queries, which none of `known` may be."""
-        rows, queries = self._read_rows(adapter, as_table(given.X), given)
-        self._check_features(rows.X, "eval_X")
-        early_stopping.refuse_both_sides(known.ids, queries.ids)
-        return rows.take(queries.order, queries.sizes), queries.ids
-
-    def _read_rows(self, adapter, X, given):
+    def _read(self, adapter, X, to_fit):
         """Rows of a table without the column of the queries, all checked, and their queries."""
-        n, X_name, y_name = X.shape[0], f"{given.prefix}X", f"{given.prefix}y"
-        grades = check_grades(given.y, y_name, n, X_name)
+        n, X_name, y_name = X.shape[0], f"{to_fit.prefix}X", f"{to_fit.prefix}y"
+        grades = check_grades(to_fit.y, y_name, n, X_name)
         if adapter.wants_whole_grades:
             _refuse_fractions(grades, adapter, y_name)
-        by_row = adapter.check_by_row(given.sample_weight, given.fit_params, n, X_name)
-        qid = self._queries_of(X, given.qid, given.group, "fit")
-        warn_if_partial(X, self.qid, "score" if given.prefix else "fit", stacklevel=5)
-        if given.group is None:
+        by_row = adapter.check_by_row(to_fit.sample_weight, to_fit.fit_params, n, X_name)
+        qid = self._queries_of(X, to_fit.qid, to_fit.group, "fit")
+        verb = "score" if to_fit.prefix else "fit"
+        split_queries.warn_of_partial_queries(X, self.qid, verb, stacklevel=4)
+        if to_fit.group is None:
             queries = Queries(*queries_of(qid, n, X_name))
         else:
-            sizes = group_sizes(given.group, n, X_name)
-            starts = np.append(0, np.cumsum(sizes))
-            queries = Queries(np.arange(len(sizes)), None, starts)
-        rows = Rows(self._take_out(X), grades, by_row, grade_type=grade_type(given.y))
+            sizes = group_sizes(to_fit.group, n, X_name)
+            queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
+        rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(to_fit.y))
         return rows, queries
 
     def _part(self, adapter, rows, queries, validation, fit_params):
         """Rows to train on and rows to stop on, if any, in the order that the estimator wants."""
+        holds_out = self.early_stopping and validation is None
         by_query = adapter.query_argument is not None
-        if self.early_stopping and validation is None:
-            held_out = early_stopping.hold_out(
-                len(queries.ids), self.validation_fraction, self.random_state
-            )
+        if holds_out or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
-            return early_stopping.split(rows, queries, held_out, by_query)
-        if by_query and queries.order is not None:
-            adapter.refuse_positions(fit_params)
-        return self._in_order(adapter, rows, queries), validation
-
-    def _in_order(self, adapter, rows, queries):
-        """All rows as the estimator wants them: query by query if it is a ranker."""
-        by_query = adapter.query_argument is not None
-        return rows.take(queries.order, queries.sizes) if by_query else rows
+        if holds_out:
+            return early_stopping.hold_out(self, rows, queries, by_query)
+        return _in_order(adapter, rows, queries), validation
 
     def _fit_parted(self, adapter, training, validation, measures, fit_params):
         for name in STOPPED:
@@ -410,22 +368,22 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             return
         validation.X = adapter.readable(validation.X)
         judgments = early_stopping.check_parts(training, validation, measures)
-        progress = early_stopping.Progress(measures, judgments, self.n_iter_no_change)
-        self.estimator_ = adapter.fit_stopped(training, validation, progress, fit_params)
-        self.n_iter_ = progress.n_rounds
-        self.best_iteration_ = progress.best_round
-        self.best_score_ = progress.best_score
-        self.evals_result_ = {"validation": progress.history}
+        state = early_stopping.StoppingState(measures, judgments, self.n_iter_no_change)
+        self.estimator_ = adapter.fit_stopped(training, validation, state, fit_params)
+        self.n_iter_ = state.n_rounds
+        self.best_iteration_ = state.best_round
+        self.best_score_ = state.best_score
+        self.evals_result_ = {"validation": state.history}
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Importances of the features, as `estimator_` has them, (`n_features_in_`,)."""
+        """Importances of the features in `estimator_`, shape (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.feature_importances_
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of the features, as `estimator_` has them, (`n_features_in_`,)."""
+        """Coefficients of the features in `estimator_`, shape (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.coef_
 
@@ -441,9 +399,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
                 f"The queries are given more than once: qid={_brief(self.qid)} to the constructor, "
                 f"qid={_brief(qid)} and group={_brief(group)} to {method}. Give them once."
             )
-        column = self._query_column
+        column = self.query_column_
         if column is None:
-            return look_up(X, self.qid) if self.qid is not None else qid
+            return qid if self.qid is None else look_up(X, self.qid)
         position = column.position_in(X)
         if position is None:
             raise ValueError(
@@ -452,24 +410,20 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             )
         return take_queries(X, position, self.qid)
 
-    def _take_out(self, X):
-        return X if self._query_column is None else self._query_column.take_out(X)
-
     # Features ------------------------------------------------------------------------------------
 
     def _remember_features(self, X):
         self.n_features_in_ = X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _check_features(self, X, name="X"):
         names = column_names(X)
         known = list(getattr(self, "feature_names_in_", []))
         if X.shape[1] != self.n_features_in_:
-            also = "" if self._query_column is None else " (besides the column of the queries)"
+            also = "" if self.query_column_ is None else " (besides the column of the queries)"
             raise ValueError(
                 f"{name} has {X.shape[1]} features, but QueryRanker is expecting "
                 f"{self.n_features_in_} features as input{also}."
@@ -514,17 +468,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-@dataclass(frozen=True)
-class _Given:
-    """Rows as a fit is given them; the names of those to stop on have a prefix."""
-
-    X: Any
-    y: Any
-    qid: Any
-    group: Any
-    sample_weight: Any
-    fit_params: dict[str, Any]
-    prefix: str = ""
+def _in_order(adapter, rows, queries):
+    """All rows as the estimator wants them: query by query if it is a ranker."""
+    by_query = adapter.query_argument is not None
+    return rows.take(queries.order, queries.sizes) if by_query else rows
 
 
 def _refuse_fractions(grades, adapter, name):

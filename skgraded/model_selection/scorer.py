@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from skgraded._input.query_source import check_source, queries_of
+from skgraded._input.query_source import check_source, is_column, queries_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores
-from skgraded.model_selection.torn import warn_if_torn
+from skgraded.model_selection.split_queries import warn_of_split_queries
 
 NO_QID = (
     "The scorer got no qid, and it never scores all rows as one query. There are three ways to "
@@ -38,22 +38,18 @@ def make_ranking_scorer(
     Parameters
     ----------
     measure : Measure, str, a list of them, or a mapping of names to them
-        What to score by. A list gives a dict of scores by name of the measure, from one
-        ``predict`` and one sort; a mapping the same by names of your own, such as
-        ``{"ndcng10": "ndcng@10"}`` for those who refuse "@". A search then needs
-        ``refit="NDCNG@10"`` or ``refit="ndcng10"``, one of the `names` of the scorer as they
-        stand there: what reads as the same measure is another name to scikit-learn.
+        What to score by. A list gives a dict of scores by measure name, from one ``predict`` and
+        one sort; a mapping gives a dict by names of your own, such as ``{"ndcng10": "ndcng@10"}``
+        for tools that refuse "@". A search then needs ``refit="NDCNG@10"`` or
+        ``refit="ndcng10"``, exactly as in the scorer's `names`: another text for the same measure
+        is another name to scikit-learn.
     qid : str, int or pandas Series, optional
-        Where the query of each row is found:
-
-        - None: by metadata routing, ``search.fit(X, y, qid=qid)``, which the scorer asks for by
-          itself. It may be made while routing is off.
-        - str or int: the column of X with that name, or at that position (from the end if
-          negative).
-        - Series: the query by row label, looked up by the row index of the frame X. It should
-          hold the labels of all rows that belong to a query and of no others, so that a query seen
-          in part is noticed.
-
+        Where the query of each row is found. None: by metadata routing,
+        ``search.fit(X, y, qid=qid)``, where the scorer requests it itself; the scorer may be made
+        while routing is off. str or int: in the column of X with that name, or at that position
+        (from the end if negative). Series: by row label, looked up by the row index of the frame
+        X. It should hold the labels of all rows of each query and of no others, so that a query
+        seen in part is noticed.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         What gives the scores of the documents; of a list the first that the estimator has. By
         default ``predict`` of rankers and regressors, and of classifiers ``decision_function``
@@ -64,10 +60,10 @@ def make_ranking_scorer(
     -------
     RankingScorer
         A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
-        ``scoring=``, higher is better. It raises a ValueError when it gets no qid, and issues a
-        `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on, and
-        when X has only some of the rows that a Series `qid` has of a query.
-        ``set_score_request(sample_weight=True)`` makes it ask for weights too.
+        ``scoring=``, higher is better. It raises a ValueError when it gets no qid. It issues a
+        `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on, or when
+        X lacks rows that a Series `qid` has of a query. ``set_score_request(sample_weight=True)``
+        makes it request weights too.
 
     Raises
     ------
@@ -78,8 +74,8 @@ def make_ranking_scorer(
     Notes
     -----
     scikit-learn compares `refit` with the names only after a search has fitted all candidates: it
-    learns them from the first dict of scores. ``refit=scorer.names[0]`` cannot be misspelt. Of a
-    dict of scorers, ``scoring={"ndcng10": make_ranking_scorer("ndcng@10"), …}``, it compares them
+    learns them from the first dict of scores. ``refit=scorer.names[0]`` cannot be misspelt. It
+    compares the names in a dict of scorers, ``scoring={"ndcng10": make_ranking_scorer(…), …}``,
     before the first fit, and predicts once for each.
 
     Examples
@@ -109,7 +105,12 @@ class RankingScorer:
         self, measure: Scored, *, qid: Any = None, response_method: str | list[str] | None = None
     ) -> None:
         check_source(qid)
-        self._measure = _checked_measure(measure)
+        self._measures = _named(measure)
+        self._is_single = isinstance(measure, (str, Measure))
+        shown: Any = {name: each.name for name, each in self._measures.items()}
+        if not isinstance(measure, Mapping):
+            shown = next(iter(shown)) if self._is_single else list(shown)
+        self._shown = repr(shown)
         self._qid = qid
         self._response_method = check_response_method(response_method)
         # None, scikit-learn's default: weights that are passed to a search but that nobody has
@@ -121,7 +122,7 @@ class RankingScorer:
     @property
     def names(self) -> list[str]:
         """The names of its scores, which ``refit=`` of a search chooses from."""
-        return list(_named(self._measure))
+        return list(self._measures)
 
     def __call__(
         self,
@@ -138,10 +139,8 @@ class RankingScorer:
         ----------
         estimator : object
             With the response method.
-        X : array-like, sparse matrix or frame of shape (n, n_features)
-            The documents.
-        y_true : array-like of shape (n,)
-            Their grades.
+        X, y_true
+            The documents, as the estimator takes them, and their grades.
         sample_weight : array-like of shape (n,), optional
             A query's weight is the mean over its rows.
         qid : array-like of shape (n,), optional
@@ -152,22 +151,19 @@ class RankingScorer:
         float or dict of str to float
             By name if the scorer was made of a list or a mapping.
         """
-        judgments = Judgments(y_true, qid=self._queries(X, qid), sample_weight=sample_weight)
-        warn_if_torn(estimator, X, judgments, self._qid)
-        return means_of(
-            self._measure, judgments, document_scores(estimator, X, self._response_method)
-        )
-
-    def _queries(self, X, qid):
-        if self._qid is None and qid is None:
-            raise ValueError(NO_QID)
-        if self._qid is None:
-            return qid
-        if qid is not None:
+        if self._qid is not None and qid is not None:
             raise ValueError(
                 f"qid is given twice: to {self!r} when it was made, and now when it is called."
             )
-        return queries_of(X, self._qid)
+        if self._qid is not None:
+            qid = queries_of(X, self._qid)
+        elif qid is None:
+            raise ValueError(NO_QID)
+        judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
+        warn_of_split_queries(estimator, X, judgments, self._qid)
+        scores = document_scores(estimator, X, self._response_method)
+        means = means_of(self._measures, judgments, scores)
+        return next(iter(means.values())) if self._is_single else means
 
     def set_score_request(
         self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED
@@ -187,10 +183,10 @@ class RankingScorer:
         """
         if self._qid is not None and qid is not UNCHANGED:
             raise ValueError(f"{self!r} finds qid in X and cannot ask for it.")
-        given = {"sample_weight": sample_weight, "qid": qid}
-        wanted = {name: alias for name, alias in given.items() if alias is not UNCHANGED}
-        self._request_of(wanted)  # refuses a bad alias before anything changes
-        self._requests = self._requests | wanted
+        requests = {"sample_weight": sample_weight, "qid": qid}
+        requests = {name: alias for name, alias in requests.items() if alias is not UNCHANGED}
+        self._request_of(requests)  # refuses a bad alias before anything changes
+        self._requests = self._requests | requests
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
@@ -209,55 +205,37 @@ class RankingScorer:
         return request
 
     def _accept_sample_weight(self):
-        # scikit-learn asks, from 1.8 on, while metadata routing is off
-        return True
+        return True  # scikit-learn calls it since 1.8, while metadata routing is off
 
     def __sklearn_clone__(self) -> Self:
         return copy(self)  # all that it holds is never changed in place
 
     def __repr__(self) -> str:
-        if isinstance(self._measure, Measure):
-            shown = repr(self._measure.name)
-        elif isinstance(self._measure, Mapping):
-            shown = repr({name: measure.name for name, measure in self._measure.items()})
-        else:
-            shown = repr([measure.name for measure in self._measure])
-        if hasattr(self._qid, "index") and not isinstance(self._qid, str):
-            shown += f", qid=<Series of {len(self._qid)} rows>"
-        elif self._qid is not None:
-            shown += f", qid={self._qid!r}"
+        shown = self._shown
+        if self._qid is not None:
+            qid = repr(self._qid) if is_column(self._qid) else f"<Series of {len(self._qid)} rows>"
+            shown += f", qid={qid}"
         if self._response_method is not None:
             shown += f", response_method={self._response_method!r}"
         return f"make_ranking_scorer({shown})"
 
 
-def _is_one(measure):
-    return isinstance(measure, (str, Measure))
-
-
-def _checked_measure(measure):
-    """A measure, a list of measures, or a dict of measures by name."""
+def _named(measure):
+    """Measures by the names of their scores, from a measure, a list or a mapping."""
     if not isinstance(measure, Mapping):
-        measures = as_measures(measure)
-        return measures[0] if _is_one(measure) else measures
+        return {each.name: each for each in as_measures(measure)}
     for name in measure:
         if not isinstance(name, str) or not name:
             raise TypeError(f"The name of a score must be a text that is not empty; got {name!r}.")
     return dict(zip(measure, as_measures(list(measure.values())), strict=True))
 
 
-def _named(measure):
-    """Measures by the names of their scores."""
-    if isinstance(measure, Mapping):
-        return measure
-    return {one.name: one for one in as_measures(measure)}
-
-
-def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> float | dict[str, float]:
+def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
     """Mean of a measure over the queries; of a list, or a dict by name, a dict of means by name."""
-    named = _named(measure)
-    means = mean_scores(list(named.values()), judgments, y_score)
-    return means[0] if _is_one(measure) else dict(zip(named, means, strict=True))
+    measures = _named(measure)
+    means = mean_scores(list(measures.values()), judgments, y_score)
+    is_single = isinstance(measure, (str, Measure))
+    return means[0] if is_single else dict(zip(measures, means, strict=True))
 
 
 # Scores of documents -----------------------------------------------------------------------------
@@ -266,7 +244,6 @@ def check_response_method(response_method: str | list[str] | None) -> str | list
     """The response method or a list of them, checked; None stays None."""
     if response_method is None:
         return None
-    one = isinstance(response_method, str)
     methods = [response_method] if isinstance(response_method, str) else list(response_method)
     for method in methods:
         if method not in RESPONSE_METHODS:
@@ -275,15 +252,14 @@ def check_response_method(response_method: str | list[str] | None) -> str | list
             )
     if not methods:
         raise ValueError("response_method is an empty list.")
-    return response_method if one else methods
+    return response_method if isinstance(response_method, str) else methods
 
 
 def document_scores(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
     """One score a document, shape (n,)."""
-    if response_method is None:
-        methods = _default_methods(estimator)
-    else:
-        methods = [response_method] if isinstance(response_method, str) else response_method
+    methods = _default_methods(estimator) if response_method is None else response_method
+    if isinstance(methods, str):
+        methods = [methods]
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         raise ValueError(
@@ -306,17 +282,13 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
 
 
 def _default_methods(estimator):
-    if not _is_classifier(estimator):
+    try:
+        if not is_classifier(estimator):
+            return ["predict"]
+    except AttributeError:  # since version 1.7, for what is not a scikit-learn estimator
         return ["predict"]
     two_classes = len(estimator.classes_) == 2
     return ["decision_function", "predict_proba"] if two_classes else ["predict_proba"]
-
-
-def _is_classifier(estimator):
-    try:
-        return is_classifier(estimator)
-    except AttributeError:  # from 1.7 on it cannot ask what is not a scikit-learn estimator
-        return False
 
 
 def _grades_of_classes(estimator, probabilities):

@@ -454,7 +454,7 @@ class Comparison(Report):
         Parameters
         ----------
         measure : str
-            Name of a measure.
+            One of the `headings`: the name of a measure, and the segment if there are any.
 
         Returns
         -------
@@ -464,14 +464,7 @@ class Comparison(Report):
             Mean of the row's system less that of the column's; nan if it is unknown.
         significant : ndarray of shape (n_systems, n_systems)
             1 or 0; nan where there is no test.
-
-        Raises
-        ------
-        ValueError
-            If systems were compared within segments.
         """
-        if self.segments is not None:
-            raise ValueError("Pairs are shown over all queries: compare without by.")
         systems = self.leaderboard().systems
         return systems, *self._matrices(self.shown_rows(), systems)[measure]
 

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -229,6 +230,18 @@ def test_the_warnings_point_at_the_callers_line(rows):
     ):
         _, torn = caught(work)
         assert [one.filename for one in torn] == [__file__]
+
+
+def test_any_ranker_that_remembers_its_queries_is_recognised(rows):
+    X, y, qid = rows
+    ranker = sg.QueryRanker(Ridge()).fit(X[:100], y[:100], qid=qid[:100])
+    other = SimpleNamespace(
+        fitted_queries_=ranker.fitted_queries_, query_column_=None, predict=ranker.predict
+    )
+    scorer = sg.make_ranking_scorer("ndcng@10")
+    scorer(other, X[:100], y[:100], qid=qid[:100])  # the rows of the fit
+    with pytest.warns(sg.TornQueryWarning, match="the ranker was fitted on"):
+        scorer(other, X[100:], y[100:], qid=qid[100:])
 
 
 # What nobody can know ----------------------------------------------------------------------------

@@ -1,20 +1,15 @@
-"""Recognising queries of which a fit or a score sees only a part of the rows.
-
-Two things can be known. A ranker remembers what it was fitted on, so that being scored on other
-rows of the same queries shows. A Series of queries that is looked up by the row index of X knows
-every row of a query, so that a fit or a score on some of them shows. A column of X, or queries
-given beside X, are cut with the rows: that a fit saw a part of a query, nothing says.
-"""
+"""Warnings about queries of which a fit or a score sees only some rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from skgraded._input.query_source import is_column
+from skgraded._input.query_source import QueryColumn, is_column
 from skgraded._input.tables import as_table, hash_rows, mix_bits
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.rows import Queries
@@ -22,22 +17,19 @@ from skgraded.judgments import Judgments
 
 
 class TornQueryWarning(UserWarning):
-    """A fit or a score sees only a part of a query.
+    """A fit or a score sees only some rows of a query.
 
-    Halving searches with ``resource="n_samples"``, scikit-learn's learning_curve and every split by
-    rows tear queries, and where queries are a column of X or are given beside it only the scores
-    can show it: let another resource grow, and split by query.
+    It is issued in two cases. A ranker is scored on documents of a query after it was fitted on
+    other documents of that query: the folds split queries, as those of KFold, ``cv=5`` and
+    train_test_split do, and the score is better than it will be for new queries. Or X lacks rows
+    that a Series of queries, looked up by the row index of X, has: rows were drawn instead of
+    queries, as in HalvingGridSearchCV with ``resource="n_samples"`` and in scikit-learn's
+    learning_curve. Split by query, with GroupKFold for example, and let another resource grow.
 
-    Either a ranker is scored on documents of a query of which it was fitted on other documents: the
-    split tore queries apart, as KFold, ``cv=5`` and train_test_split do, and the score is better
-    than it will be for new queries. Or the queries, a Series that is looked up by the row index of
-    X, have documents that X lacks: rows were drawn where queries should have been, as by
-    HalvingGridSearchCV with ``resource="n_samples"`` and learning_curve. Split by query, with
-    GroupKFold for example.
-
-    A column of X, and queries given beside X, are cut with the rows: a fit on a part of a query
-    cannot be told from one on a small query, and nothing warns. With ``n_jobs`` the workers print
-    the warning, and the caller's ``warnings.catch_warnings`` does not see it.
+    Queries in a column of X, or passed with X, are split like the rows. A fit on some rows of such
+    a query cannot be distinguished from a fit on a small query: only the scores can show it. With
+    ``n_jobs`` the workers print the warning, and the caller's ``warnings.catch_warnings`` does not
+    see it.
     """
 
 
@@ -68,26 +60,25 @@ PARTIAL = (
 
 
 class FittedQueries:
-    """What a ranker remembers of the rows that it was fitted on: four numbers a query.
+    """What a ranker remembers of the rows that it was fitted on: four numbers per query.
 
-    `others` are the ids of further queries, on which the fit was stopped.
+    `stopped_on` are the ids of further queries, on which the fit was stopped.
     """
 
     def __init__(
-        self, queries: Queries, grades: np.ndarray, table: Any, others: np.ndarray | None = None
+        self, queries: Queries, grades: np.ndarray, table: Any, stopped_on: np.ndarray | None = None
     ) -> None:
-        ids, order, starts = queries
-        self.ids: np.ndarray = ids
-        self.others: set[Any] = set() if others is None else set(plain_list(others))
-        self.sizes: np.ndarray = np.diff(starts)
+        self.ids, order, starts = queries
+        self.stopped_on: set[Any] = set() if stopped_on is None else set(plain_list(stopped_on))
+        self.sizes: np.ndarray = queries.sizes
         self.grade_marks: np.ndarray = _marks(grades, order, starts)
         self.row_marks: np.ndarray = _marks(grades, order, starts, table)
 
     def torn_in(self, judgments: Judgments, features: Callable[[], Any] | None = None) -> list[Any]:
         """Ids of the judgments' queries that are known, unless all rows are the fitted ones.
 
-        Rows are told apart by their queries and grades and, if these are the same, by what
-        `features` then gives, a function without arguments.
+        Rows are compared by their queries and grades and, if these are the same, by the table that
+        `features`, a function without arguments, returns.
         """
         known = {query: i for i, query in enumerate(plain_list(self.ids))}
         queries = plain_list(judgments.query_ids)
@@ -96,17 +87,31 @@ class FittedQueries:
             return []
         return [
             query for query, i in zip(queries, at, strict=True)
-            if i >= 0 or query in self.others
+            if i >= 0 or query in self.stopped_on
         ]
 
     def _same_rows(self, judgments, at, features):
-        of_rows = judgments.grades, judgments.order, judgments.starts
+        rows = judgments.grades, judgments.order, judgments.starts
         if not (
             np.array_equal(self.sizes[at], judgments.sizes)
-            and np.array_equal(self.grade_marks[at], _marks(*of_rows))
+            and np.array_equal(self.grade_marks[at], _marks(*rows))
         ):
             return False
-        return features is None or np.array_equal(self.row_marks[at], _marks(*of_rows, features()))
+        return features is None or np.array_equal(self.row_marks[at], _marks(*rows, features()))
+
+
+@runtime_checkable
+class RemembersQueries(Protocol):
+    """A fitted ranker that remembers the queries that it was fitted on, as `QueryRanker` does."""
+
+    fitted_queries_: FittedQueries | None  # None if the fit was given sizes of groups
+    query_column_: QueryColumn | None  # None if the queries are no column of X
+
+
+def features_of(ranker: RemembersQueries, table: Any) -> Any:
+    """The table without the column of the queries."""
+    column = ranker.query_column_
+    return table if column is None else column.take_out(table)
 
 
 def _marks(grades, order, starts, table=None):
@@ -119,12 +124,14 @@ def _marks(grades, order, starts, table=None):
     return np.add.reduceat(marks, starts[:-1])
 
 
-def warn_if_torn(estimator: Any, X: Any, judgments: Judgments, source: Any = None) -> None:
+def warn_of_split_queries(
+    estimator: Any, X: Any, judgments: Judgments, source: Any = None
+) -> None:
     """Issue a TornQueryWarning if a score sees queries in part, or some that the fit has seen.
 
-    The estimator is a fitted QueryRanker, alone, as the last step of a pipeline or inside a search;
-    of other estimators nothing is known. X is what it is about to be scored on, with the column of
-    the queries or without it, `source` where in X they were found.
+    The estimator is a ranker that remembers its queries, alone, as the last step of a pipeline or
+    inside a search; of other estimators nothing is known. X is what it is about to be scored on,
+    with the column of the queries or without it, `source` where in X they were found.
     """
     fitted, shared = _known_queries(estimator, X, judgments)
     if shared:
@@ -137,27 +144,24 @@ def warn_if_torn(estimator: Any, X: Any, judgments: Judgments, source: Any = Non
         )
         warnings.warn(message, TornQueryWarning, stacklevel=3)
     else:
-        warn_if_partial(X, source, "score", stacklevel=4)
+        warn_of_partial_queries(X, source, "score", stacklevel=4)
 
 
 def _known_queries(estimator, X, judgments):
-    """What a ranker was fitted on, and ids of the queries of which it was on other rows."""
-    while not hasattr(estimator, "_fitted_queries"):
+    """What a ranker was fitted on, and the ids of queries of which it has seen other rows."""
+    while estimator is not None and not isinstance(estimator, RemembersQueries):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
             continue
         X = None  # the ranker inside sees other features, that may differ in their last bits
         if hasattr(estimator, "steps"):  # a pipeline
             estimator = estimator.steps[-1][1]
-        else:  # a feature selection
+        else:  # a feature selection, or no ranker
             estimator = getattr(estimator, "estimator_", None)
-        if estimator is None:
-            return None, []
-    fitted = estimator._fitted_queries
-    if fitted is None:
+    if estimator is None or estimator.fitted_queries_ is None:
         return None, []
-    features = None if X is None else lambda: estimator._take_out(as_table(X))
-    return fitted, fitted.torn_in(judgments, features)
+    features = None if X is None else partial(features_of, estimator, as_table(X))
+    return estimator.fitted_queries_, estimator.fitted_queries_.torn_in(judgments, features)
 
 
 def _is_numbering(ids):
@@ -167,7 +171,7 @@ def _is_numbering(ids):
     return ids.min() in (0, 1) and ids.max() - ids.min() == len(ids) - 1
 
 
-def warn_if_partial(X: Any, source: Any, verb: str, stacklevel: int = 3) -> None:
+def warn_of_partial_queries(X: Any, source: Any, verb: str, stacklevel: int = 3) -> None:
     """Issue a TornQueryWarning if X has only some of the rows of a query, whose ids were looked up.
 
     Only of a Series as `source`, which holds the label of every row of X, is it known which rows a
@@ -180,13 +184,13 @@ def warn_if_partial(X: Any, source: Any, verb: str, stacklevel: int = 3) -> None
     if in_X.all():
         return
     codes, ids = source.factorize()
-    known = codes >= 0  # a row without a query is nobody's
+    known = codes >= 0  # a row without a query belongs to none
     sizes = np.bincount(codes[known], minlength=len(ids))
-    found = np.bincount(codes[known & in_X], minlength=len(ids))
-    torn = np.flatnonzero((found > 0) & (found < sizes))
+    seen = np.bincount(codes[known & in_X], minlength=len(ids))
+    torn = np.flatnonzero((seen > 0) & (seen < sizes))
     if len(torn):
         message = PARTIAL.format(
-            torn=len(torn), seen=np.count_nonzero(found), verb=verb, example=plain(ids[torn[0]]),
-            missing=(sizes - found)[torn].sum(),
+            torn=len(torn), seen=np.count_nonzero(seen), verb=verb, example=plain(ids[torn[0]]),
+            missing=(sizes - seen)[torn].sum(),
         )
         warnings.warn(message, TornQueryWarning, stacklevel=stacklevel)
