@@ -26,7 +26,7 @@ from skgraded.cli._systems import (
     summarize_files,
     system_names,
 )
-from skgraded.datasets._files import MAX_LINE
+from skgraded.datasets.text_files import DEFAULT_MAX_LINE, max_line
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparison import compare
 from skgraded.reports.summary import Summary
@@ -105,10 +105,10 @@ def _say(message):
 def _report(args, note):
     if args.command == "measures":
         return _printing.of_measures()
-    MAX_LINE.set(args.max_line)
     if is_large(args.files):
         return _report_of_large(args)
-    evaluations = evaluate_files(args.files, _settings(args), note)
+    with max_line(args.max_line):
+        evaluations = evaluate_files(args.files, _settings(args), note)
     if args.command == "compare" and len(evaluations) < 2:
         raise ValueError("compare needs two runs at least, or --score-column twice.")
     if args.command == "compare" or args.format == "html":  # the page of several runs compares
@@ -288,8 +288,8 @@ def _add_common(command):
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
         help="how rows lie in many Parquet files: anyhow, query by query, or each query whole in "
         "a file")
-    add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
-        help="refuse longer lines (16777216)")
+    add("--max-line", type=_at_least(1), metavar="BYTES", default=DEFAULT_MAX_LINE,
+        help="refuse longer lines (%(default)s)")
     add("--output", metavar="FILE", help="write to a file")
     add("--quiet", action="store_true", help="no notes and no progress bar")
 

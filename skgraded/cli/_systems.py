@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.queries import query_codes
-from skgraded.datasets._files import DAMAGED, unpacked
-from skgraded.datasets._join import Judged, trec_scores
-from skgraded.datasets._letor import read_rows, read_scores
-from skgraded.datasets._tables import Names, read_columns
-from skgraded.datasets._trec import RUN, read_judgments, read_table
+from skgraded.datasets.join import Judged, trec_scores
+from skgraded.datasets.letor import read_rows, read_scores
+from skgraded.datasets.tables import Names, read_columns
+from skgraded.datasets.text_files import first_line
+from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures import as_measures
 from skgraded.reports.evaluation import Evaluation, evaluate
@@ -176,13 +176,7 @@ def _name(source):
 
 def _is_letor(source):
     """Whether the second word of the first line is a LETOR query."""
-    try:
-        with unpacked(io.BytesIO(source.raw.head) if hasattr(source, "raw") else source) as (
-            file, _,
-        ):
-            head = next((line for line in file.peek(1 << 16).splitlines() if line.strip()), b"")
-    except DAMAGED:
-        return False
+    head = first_line(io.BytesIO(source.raw.head) if hasattr(source, "raw") else source)
     words = head.split(None, 2)
     return len(words) > 1 and words[1].startswith(b"qid:") or head.startswith(b"#")
 
@@ -190,7 +184,7 @@ def _is_letor(source):
 # Qrels and runs ----------------------------------------------------------------------------------
 
 def _evaluate_trec(qrels_source, systems, settings, note):
-    qrels = read_judgments(qrels_source, settings.progress, packed=True)
+    qrels = read_qrels_table(qrels_source, settings.progress)
     judged = Judged(qrels)
     return {
         name: _evaluate_run(qrels, judged, source, name, settings, note)
@@ -200,7 +194,7 @@ def _evaluate_trec(qrels_source, systems, settings, note):
 
 def _evaluate_run(qrels, judged, source, name, settings, note):
     """Evaluate a run by the judgments."""
-    run = read_table(source, RUN, settings.progress, packed=True)
+    run = read_run_table(source, settings.progress)
     joined = judged.join(run, settings.complete, settings.strict, settings.ties)
     if joined.missing.any() and settings.strict and not settings.complete:
         raise ValueError(

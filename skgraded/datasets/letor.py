@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from skgraded._input.columns import whole_number
-from skgraded.datasets._files import bunch, check_path, number_in, parsed, parsed_blocks, shown
-from skgraded.datasets._words import numbers
+from skgraded.datasets.text_files import bunch, check_path, number_in, parsed, parsed_blocks, shown
+from skgraded.datasets.word_columns import floats
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -239,12 +239,10 @@ def _read_column(source, kind, what, is_good, problem_of, progress=False):
     path = check_path(source)
 
     def parse(text, _):
-        text = text.removesuffix(b"\n") + b"\n"
-        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-        found = numbers(text, np.append(0, ends[:-1] + 1), ends)
-        if not is_good(found).all():
+        numbers = floats(text.removesuffix(b"\n") + b"\n")
+        if not is_good(numbers).all():
             raise ValueError("a number that cannot be")
-        return found
+        return numbers
 
     found = list(parsed_blocks(source, path, kind, parse, problem_of, progress))
     if not found:

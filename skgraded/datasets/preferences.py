@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from skgraded.datasets._files import BOM, bunch, check_path, number_in, parsed, parsed_blocks, shown
+from skgraded.datasets.text_files import (
+    BOM,
+    bunch,
+    check_path,
+    number_in,
+    parsed,
+    parsed_blocks,
+    shown,
+)
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
