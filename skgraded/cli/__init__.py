@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import fields
 
 from skgraded import __version__
 from skgraded._input.interrupts import raising
@@ -86,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "the memory does not suffice for these files: evaluate_batches and folders of Parquet "
             "files take tables of any size."
         )
-    if not args.quiet:
+    if args.progress:
         for note in notes:
             _say(f"note: {note}")
     return 0
@@ -118,7 +119,7 @@ def _report(args, note):
     comparison = compare(
         evaluations, baseline=_baseline(args), test=_none(args.test),
         correction=_none(args.correction), level=args.level,
-        n_resamples=args.resamples, rng=args.seed, progress=not args.quiet,
+        n_resamples=args.resamples, rng=args.seed, progress=args.progress,
     )
     return _printing.of_comparison(evaluations, comparison, args.format, args.per_query)
 
@@ -130,7 +131,7 @@ def _report_of_large(args):
     if isinstance(found, Summary):
         if args.command == "compare":
             raise ValueError("compare needs --score-column twice.")
-        systems = {(args.score_columns or ["score"])[0]: found}
+        systems = {(args.scores or ["score"])[0]: found}
         return _printing.of_evaluations(systems, args.format, False)
     if args.command == "evaluate":
         return _printing.of_evaluations(found.systems, args.format, False, found)
@@ -151,12 +152,7 @@ def _refuse_overwriting(args):
 
 
 def _settings(args):
-    return Settings(
-        measures=args.measures or ["ndcng@10", "mu_map"], ties=args.ties, complete=args.complete,
-        strict=args.strict, query=args.query_column, document=args.document_column,
-        grade=args.grade_column, scores=args.score_columns, progress=not args.quiet,
-        partitioning=args.partitioning,
-    )
+    return Settings(**{field.name: getattr(args, field.name) for field in fields(Settings)})
 
 
 def _none(word):
@@ -246,7 +242,7 @@ def _parser():
     what = "List the measures, with their other names and parameters."
     listing = commands.add_parser("measures", help=what, description=what, allow_abbrev=False)
     listing.add_argument("--output", metavar="FILE", help="write to a file")
-    listing.set_defaults(files=[], quiet=False)
+    listing.set_defaults(files=[], progress=True)
     return parser
 
 
@@ -279,11 +275,11 @@ def _add_common(command):
     add("--strict", action="store_true",
         help="refuse a run of which queries would be left out: judged ones that it lacks, unless "
         "-c counts them, or its own that have no judgments")
-    add("--query-column", metavar="NAME", help="of a table (query)")
-    add("--grade-column", metavar="NAME", help="of a table (grade)")
-    add("--score-column", dest="score_columns", action="append", metavar="NAME",
+    add("--query-column", dest="query", metavar="NAME", help="of a table (query)")
+    add("--grade-column", dest="grade", metavar="NAME", help="of a table (grade)")
+    add("--score-column", dest="scores", action="append", metavar="NAME",
         help="of a table, once a system (score)")
-    add("--document-column", metavar="NAME",
+    add("--document-column", dest="document", metavar="NAME",
         help="of a table; a query may then have a document only once")
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
         help="how rows lie in many Parquet files: anyhow, query by query, or each query whole in "
@@ -291,7 +287,7 @@ def _add_common(command):
     add("--max-line", type=_at_least(1), metavar="BYTES", default=DEFAULT_MAX_LINE,
         help="refuse longer lines (%(default)s)")
     add("--output", metavar="FILE", help="write to a file")
-    add("--quiet", action="store_true", help="no notes and no progress bar")
+    add("--quiet", dest="progress", action="store_false", help="no notes and no progress bar")
 
 
 def _add_comparison(command):

@@ -33,7 +33,7 @@ TABLES = (".parquet", *(
 class Settings:
     """What to measure, and how to read; see the command's options."""
 
-    measures: list
+    measures: list | None
     ties: str | None
     complete: bool
     strict: bool
@@ -43,10 +43,6 @@ class Settings:
     scores: list[str] | None
     progress: bool
     partitioning: str = "shuffle"
-
-    @property
-    def names_columns(self):
-        return any((self.query, self.document, self.grade, self.scores))
 
 
 def evaluate_files(files: list[str], settings: Settings, note) -> dict[str, Evaluation]:
@@ -59,7 +55,8 @@ def evaluate_files(files: list[str], settings: Settings, note) -> dict[str, Eval
         raise ValueError("Standard input (-) can be only one of the files.")
     settings = dataclasses.replace(settings, measures=_with_ties(settings))
     first, others = _source(files[0]), [_source(name) for name in files[1:]]
-    if settings.names_columns or files[0].lower().endswith(TABLES):
+    names_columns = settings.query or settings.document or settings.grade or settings.scores
+    if names_columns or files[0].lower().endswith(TABLES):
         if others:
             raise ValueError(
                 f"{files[0]} is read as a table, by its name or because columns are named: give "
@@ -130,7 +127,7 @@ def _refuse_twice(names, option=""):
 
 def _with_ties(settings):
     """The measures with the ties that were asked for; "trec" orders the scores instead."""
-    measures: list[Any] = as_measures(settings.measures)
+    measures: list[Any] = as_measures(settings.measures or ["ndcng@10", "mu_map"])
     if settings.ties in (None, "trec"):
         return measures
     return as_measures([

@@ -15,7 +15,7 @@ from skgraded._input.columns import column, grades_as_given
 from skgraded._input.queries import query_codes
 from skgraded._input.words import object_array
 from skgraded.datasets.rows import repeats
-from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in, shown
+from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in, parsed, shown
 
 
 @dataclass(frozen=True)
@@ -146,16 +146,11 @@ def _read_csv(data, path, names):
 def _header(data, path):
     """The separator and the names of the first row."""
     line = io.BytesIO(data).readline().split(b"\r")[0].rstrip(b"\n")
-    try:
-        if b"\0" in data:
-            line = data[: data.index(b"\0")]
-            raise ValueError("not text")
-        text = line.decode()
-    except ValueError:
-        number = line.count(b"\n") + 1
-        raise ValueError(
-            f"{path}: line {number}: neither text in UTF-8 nor a Parquet file."
-        ) from None
+    no_text = data.find(b"\0")
+    text = parsed(bytes.decode, line)
+    if no_text >= 0 or text is None:
+        number = data.count(b"\n", 0, max(no_text, 0)) + 1
+        raise ValueError(f"{path}: line {number}: neither text in UTF-8 nor a Parquet file.")
     separator = "\t" if "\t" in text and "," not in text else ","
     try:
         return separator, next(_rows(data, separator), [])

@@ -7,7 +7,6 @@ import os
 import re
 import warnings
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -190,7 +189,7 @@ def _read_table(path, form, progress):
     return Table(
         name, query_ids, query_codes, _documents(blocks),
         np.concatenate([block.numbers for block in blocks]), names, name_codes,
-        np.concatenate([blank_lines for _, blank_lines in parsed_texts]),
+        np.array([line for _, blank_lines in parsed_texts for line in blank_lines], dtype=np.intp),
     )
 
 
@@ -207,11 +206,11 @@ def _numbered(blocks, column):
 
 def _documents(blocks):
     pieces = [block.document for block in blocks]
-    if not find_spec("pyarrow"):
+    if isinstance(pieces[0], np.ndarray):
         return np.concatenate(pieces)
-    from skgraded.datasets import arrow_csv
+    from skgraded.datasets.arrow_csv import joined
 
-    return arrow_csv.joined(pieces)
+    return joined(pieces)
 
 
 # Errors ------------------------------------------------------------------------------------------

@@ -119,23 +119,17 @@ def tidied(text, first):
     """Return lines with single blanks between words and none around, and numbers of blank lines."""
     if not text.endswith(b"\n"):
         text += b"\n"
-    blank = np.empty(0, dtype=np.intp)
     white = np.frombuffer(text, np.uint8) <= ord(" ")
     if not (white[0] or (white[1:] & white[:-1]).any()):  # as in most files
         _refuse_return(text)
-        return text.replace(b"\t", b" "), blank
+        return text.replace(b"\t", b" "), []
     text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
     _refuse_return(text)
     while b"  " in text:
         text = text.replace(b"  ", b" ")
-    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-    if b"\n\n" in text or text.startswith(b"\n"):
-        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-        blank = np.flatnonzero(np.diff(ends, prepend=-1) == 1) + first
-        while b"\n\n" in text:
-            text = text.replace(b"\n\n", b"\n")
-        text = text.removeprefix(b"\n")
-    return text, blank
+    lines = [line.strip(b" ") for line in text.split(b"\n")]
+    blank = [number for number, line in enumerate(lines[:-1], first) if not line]
+    return b"".join([line + b"\n" for line in lines if line]), blank
 
 
 def _refuse_return(text):
