@@ -228,8 +228,7 @@ def _json(evaluations, per_query, comparison=None):
         if comparison is not None:
             records = comparison.to_frame().to_dict("records")
             found["compared"] = [
-                {key: _number(value) for key, value in record.items() if key != "system"}
-                for record in records if record["system"] == name
+                _numbers(record) for record in records if record.pop("system") == name
             ]
         if per_query:
             found["per_query"] = _by_query(evaluation)
@@ -245,10 +244,9 @@ def _by_query(evaluation):
 
 
 def _numbers(values):
-    return {name: _number(value) for name, value in values.items()}
-
-
-def _number(value):
-    """A value that JSON knows: null for what is not finite."""
-    value = plain(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """Values that JSON knows: null for what is not finite."""
+    numbers = {name: plain(value) for name, value in values.items()}
+    return {
+        name: None if isinstance(number, float) and not math.isfinite(number) else number
+        for name, number in numbers.items()
+    }

@@ -44,6 +44,13 @@ class Settings:
     progress: bool
     partitioning: str = "shuffle"
 
+    @property
+    def score_columns(self):
+        """Names of a table's columns of scores."""
+        names = self.scores or ["score"]
+        _refuse_twice(names, "--score-column ")
+        return names
+
 
 def evaluate_files(files: list[str], settings: Settings, note) -> dict[str, Evaluation]:
     """Evaluate the systems of some files, by the name of the file or column of each.
@@ -96,13 +103,10 @@ def read_files(given):
 
 def summarize_files(path: str, settings: Settings) -> Summary | Summaries:
     """Measure the systems of a folder or a pattern of Parquet files."""
-    for option, given in (
-        ("--ties trec", settings.ties == "trec"), ("--document-column", settings.document),
-    ):
-        if given:
-            raise ValueError(f"{option} is for files that are read as a whole, not for {path}.")
-    scores = settings.scores or ["score"]
-    _refuse_twice(scores, "--score-column ")
+    if settings.ties == "trec" or settings.document:
+        option = "--ties trec" if settings.ties == "trec" else "--document-column"
+        raise ValueError(f"{option} is for files that are read as a whole, not for {path}.")
+    scores = settings.score_columns
     return evaluate_batches(
         path, settings.grade or "grade", scores if len(scores) > 1 else scores[0],
         settings.query or "query", _with_ties(settings), partitioning=settings.partitioning,
@@ -181,16 +185,15 @@ def _is_letor(source):
 # Qrels and runs ----------------------------------------------------------------------------------
 
 def _evaluate_trec(qrels_source, systems, settings, note):
-    qrels = read_qrels_table(qrels_source, settings.progress)
-    judged = Judged(qrels)
+    judged = Judged(read_qrels_table(qrels_source, settings.progress))
     return {
-        name: _evaluate_run(qrels, judged, source, name, settings, note)
+        name: _evaluate_run(judged, source, name, settings, note)
         for name, source in systems.items()
     }
 
 
-def _evaluate_run(qrels, judged, source, name, settings, note):
-    """Evaluate a run by the judgments."""
+def _evaluate_run(judged, source, name, settings, note):
+    qrels = judged.judgments
     run = read_run_table(source, settings.progress)
     joined = judged.join(run, settings.complete, settings.strict, settings.ties)
     if joined.missing.any() and settings.strict and not settings.complete:
@@ -255,11 +258,10 @@ def _evaluate_rows(path, grade, scores, query, document, settings):
 # A table -----------------------------------------------------------------------------------------
 
 def _evaluate_table(source, settings):
-    score_columns = settings.scores or ["score"]
-    _refuse_twice(score_columns, "--score-column ")
     names = Names(
-        settings.query or "query", settings.grade or "grade", score_columns, settings.document,
-        " Name the columns by --query-column, --grade-column and --score-column.",
+        settings.query or "query", settings.grade or "grade", settings.score_columns,
+        settings.document,
+        advice=" Name the columns by --query-column, --grade-column and --score-column.",
     )
     table = read_columns(source, names, settings.progress)
     document = None if table.document is None else table.document.astype(str)

@@ -169,7 +169,7 @@ class Judged:
     def __init__(self, judgments):
         import pandas as pd
 
-        self._judgments = judgments
+        self.judgments = judgments
         self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.int32)
         self._queries = _index(judgments.query_ids)
         codes, self._documents = pd.factorize(judgments.document)
@@ -192,8 +192,8 @@ class Judged:
             self._refuse(run, int(np.argmax(unjudged)))
         if unjudged.all():
             raise ValueError(
-                f"{self._judgments.source} and {run.source} have no query in common: "
-                f"{self._judgments.source} has such as {plain(self._judgments.query_ids[0])!r}, "
+                f"{self.judgments.source} and {run.source} have no query in common: "
+                f"{self.judgments.source} has such as {plain(self.judgments.query_ids[0])!r}, "
                 f"{run.source} such as {plain(run.query_ids[0])!r}."
             )
         query, score = numbers[run.query_codes], run.numbers
@@ -225,8 +225,8 @@ class Judged:
         row = int(np.argmax(run.query_codes == code))
         raise ValueError(
             f"{run.source}: {run.place(row)}: query {plain(run.query_ids[code])!r} has no "
-            f"judgments in {self._judgments.source}; judged are such as "
-            f"{plain(self._judgments.query_ids[0])!r}. Leave the query out, or give its judgments."
+            f"judgments in {self.judgments.source}; judged are such as "
+            f"{plain(self.judgments.query_ids[0])!r}. Leave the query out, or give its judgments."
         )
 
     def _find(self, query, document):

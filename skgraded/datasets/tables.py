@@ -124,9 +124,8 @@ def _read_parquet(source, path, names):
         if np.isnan(values).any():
             row = int(np.argmax(np.isnan(values)))
             raise ValueError(f"{path}: column {name!r} must not be missing or NaN: row {row} is.")
-    twice = _repeated_rows(codes, found.document)
-    if len(twice):
-        raise ValueError(f"{path}: row {twice[0]}: the query has the document twice.")
+    for row in _repeated_rows(codes, found.document):
+        raise ValueError(f"{path}: row {row}: the query has the document twice.")
     return found
 
 
@@ -160,9 +159,7 @@ def _header(data, path):
 
 def _rows(data, separator):
     """Rows by Python's csv module; other columns than those that are read may be no UTF-8."""
-    lines = io.TextIOWrapper(
-        io.BytesIO(data), encoding="utf-8", errors="surrogateescape", newline=""
-    )
+    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="surrogateescape", newline="")
     return csv.reader(lines, delimiter=separator)
 
 

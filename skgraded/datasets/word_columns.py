@@ -109,8 +109,7 @@ def floats(lines):
 
 def _checked(numbers, form):
     """Scores, which may be infinite, or grades."""
-    bad = ~np.isfinite(numbers) if form.number == "grade" else np.isnan(numbers)
-    if bad.any():
+    if np.isnan(numbers).any() or form.number == "grade" and np.isinf(numbers).any():
         raise ValueError("a number is NaN, or a grade infinite")
     return numbers
 
