@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import fields
 
 from skgraded import __version__
 from skgraded._input.words import plain_list, printable
@@ -25,7 +26,7 @@ from skgraded.cli._systems import (
     summarize_files,
     system_names,
 )
-from skgraded.datasets._files import MAX_LINE
+from skgraded.datasets.text_files import DEFAULT_MAX_LINE, max_line
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
 from skgraded.reports.summary import Summary
@@ -84,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "the memory does not suffice for these files: evaluate_batches and folders of Parquet "
             "files take tables of any size."
         )
-    if not args.quiet:
+    if args.progress:
         for note in notes:
             _say(f"note: {note}")
     return 0
@@ -103,10 +104,10 @@ def _say(message):
 def _report(args, note):
     if args.command == "measures":
         return _printing.of_measures()
-    MAX_LINE.set(args.max_line)
     if is_large(args.files):
         return _report_of_large(args)
-    evaluations = evaluate_files(args.files, _settings(args), note)
+    with max_line(args.max_line):
+        evaluations = evaluate_files(args.files, _settings(args), note)
     if args.command == "compare" and len(evaluations) < 2:
         raise ValueError("compare needs two runs at least, or --score-column twice.")
     if args.command == "compare" or args.format == "html":  # the page of several runs compares
@@ -116,7 +117,7 @@ def _report(args, note):
     comparison = compare(
         evaluations, baseline=_baseline(args), test=_none(args.test),
         correction=_none(args.correction), level=args.level,
-        n_resamples=args.resamples, rng=args.seed, progress=not args.quiet,
+        n_resamples=args.resamples, rng=args.seed, progress=args.progress,
     )
     return _printing.of_comparison(evaluations, comparison, args.format, args.per_query)
 
@@ -128,7 +129,7 @@ def _report_of_large(args):
     if isinstance(found, Summary):
         if args.command == "compare":
             raise ValueError("compare needs --score-column twice.")
-        systems = {(args.score_columns or ["score"])[0]: found}
+        systems = {(args.scores or ["score"])[0]: found}
         return _printing.of_evaluations(systems, args.format, False)
     if args.command == "evaluate":
         return _printing.of_evaluations(found.systems, args.format, False, found)
@@ -149,12 +150,7 @@ def _refuse_overwriting(args):
 
 
 def _settings(args):
-    return Settings(
-        measures=args.measures or ["ndcng@10", "mu_map"], ties=args.ties, complete=args.complete,
-        strict=args.strict, query=args.query_column, document=args.document_column,
-        grade=args.grade_column, scores=args.score_columns, progress=not args.quiet,
-        partitioning=args.partitioning,
-    )
+    return Settings(**{field.name: getattr(args, field.name) for field in fields(Settings)})
 
 
 def _none(word):
@@ -244,7 +240,7 @@ def _parser():
     what = "List the measures, with their other names and parameters."
     listing = commands.add_parser("measures", help=what, description=what, allow_abbrev=False)
     listing.add_argument("--output", metavar="FILE", help="write to a file")
-    listing.set_defaults(files=[], quiet=False)
+    listing.set_defaults(files=[], progress=True)
     return parser
 
 
@@ -277,19 +273,19 @@ def _add_common(command):
     add("--strict", action="store_true",
         help="refuse a run of which queries would be left out: judged ones that it lacks, unless "
         "-c counts them, or its own that have no judgments")
-    add("--query-column", metavar="NAME", help="of a table (query)")
-    add("--grade-column", metavar="NAME", help="of a table (grade)")
-    add("--score-column", dest="score_columns", action="append", metavar="NAME",
+    add("--query-column", dest="query", metavar="NAME", help="of a table (query)")
+    add("--grade-column", dest="grade", metavar="NAME", help="of a table (grade)")
+    add("--score-column", dest="scores", action="append", metavar="NAME",
         help="of a table, once a system (score)")
-    add("--document-column", metavar="NAME",
+    add("--document-column", dest="document", metavar="NAME",
         help="of a table; a query may then have a document only once")
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
         help="how rows lie in many Parquet files: anyhow, query by query, or each query whole in "
         "a file")
-    add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
-        help="refuse longer lines (16777216)")
+    add("--max-line", type=_at_least(1), metavar="BYTES", default=DEFAULT_MAX_LINE,
+        help="refuse longer lines (%(default)s)")
     add("--output", metavar="FILE", help="write to a file")
-    add("--quiet", action="store_true", help="no notes and no progress bar")
+    add("--quiet", dest="progress", action="store_false", help="no notes and no progress bar")
 
 
 def _add_comparison(command):

@@ -3,10 +3,10 @@
 import json
 import math
 
-from skgraded._input.words import plain, plain_list, plural
-from skgraded.cli._verdicts import MOST_ROWS, of_pairs
+from skgraded._input.words import counted, plain, plain_list, plural
 from skgraded.measures.base import ALIASES, MEASURES, fields_of
 from skgraded.reports.comparing import compare
+from skgraded.stats.corrections import is_significant
 from skgraded.writing import tables
 from skgraded.writing.text import percent_text
 
@@ -14,6 +14,8 @@ OF_TREC_EVAL = """\
 A cut-off: ndcg@10. Parameters: "AP(threshold=2)@20".
 trec_eval's measures, with --ties trec: recip_rank is RR, map is AP, P_10 is P@10, recall_10 is
 R@10, ndcg is "ndcg(gain='linear')", ndcg_cut_10 is "ndcg(gain='linear')@10"."""
+MOST_SENTENCES = 8  # more are a wall that nobody reads
+MOST_ROWS = 30  # of the table of pairs on a terminal
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
@@ -59,14 +61,53 @@ def of_comparison(evaluations, comparison, form, per_query):
 
 def _said(comparison, evaluations):
     """What is to be said below the table."""
-    n = _n_queries(comparison)
     lines = [
-        f"{n} {plural(n, 'query', 'queries')}; intervals of {percent_text(comparison.level)}; "
-        f"test: {comparison.test or 'none'}, corrected by "
-        f"{comparison.correction or 'nothing'} over all rows.",
+        f"{_n_queries(comparison)} {plural(_n_queries(comparison), 'query', 'queries')}; "
+        f"intervals of {percent_text(comparison.level)}; test: {comparison.test or 'none'}, "
+        f"corrected by {comparison.correction or 'nothing'} over all rows.",
         _undefined(evaluations),
     ]
-    return "\n".join([*lines, *of_pairs(comparison)])
+    return "\n".join([*lines, *_verdicts(comparison)])
+
+
+def _verdicts(comparison):
+    """Lines, under a heading a measure: of few pairs a sentence each, of many who beats whom."""
+    sentences = comparison.sentences()
+    rows = comparison.to_frame().to_dict("records")
+    of_measure: dict = {name: [] for name in comparison.measures}
+    for row, sentence in zip(rows, sentences, strict=True):
+        of_measure[row["measure"]].append((row, sentence))
+    lines = []
+    for measure, found in of_measure.items():
+        lines += ["", f"By {measure}:"]
+        if len(rows) <= MOST_SENTENCES:
+            lines += [f"- {sentence}" for _, sentence in found]
+        else:
+            lines += _lists([row for row, _ in found], comparison)
+    if len(rows) > MOST_SENTENCES:
+        lines += ["", "A sentence a pair: --format html; all numbers: --format csv or json."]
+    return lines
+
+
+def _lists(rows, comparison):
+    """Of each system than which others it is better, the best first."""
+    if comparison.test is None:
+        return [f"- {counted(len(rows), 'pair', 'pairs')}, not tested."]
+    better: dict = {name: [] for name in comparison.leaderboard().systems}
+    apart = [row for row in rows if is_significant(row["p_adjusted"], comparison.level)]
+    for row in apart:
+        pair = row["system"], row["baseline"]
+        winner, loser = pair if row["difference"] > 0 else pair[::-1]
+        if row["difference"]:  # a rank test may tell apart what has the same mean
+            better[winner].append(loser)
+    order = list(better)
+    return [
+        f"- {len(apart)} of {counted(len(rows), 'pair', 'pairs')} told apart.",
+        *(
+            f"- {winner} is better than {', '.join(sorted(losers, key=order.index))}."
+            for winner, losers in better.items() if losers
+        ),
+    ]
 
 
 def _text(parts, below, form):
@@ -187,8 +228,7 @@ def _json(evaluations, per_query, comparison=None):
         if comparison is not None:
             records = comparison.to_frame().to_dict("records")
             found["compared"] = [
-                {key: _number(value) for key, value in record.items() if key != "system"}
-                for record in records if record["system"] == name
+                _numbers(record) for record in records if record.pop("system") == name
             ]
         if per_query:
             found["per_query"] = _by_query(evaluation)
@@ -204,10 +244,9 @@ def _by_query(evaluation):
 
 
 def _numbers(values):
-    return {name: _number(value) for name, value in values.items()}
-
-
-def _number(value):
-    """A value that JSON knows: null for what is not finite."""
-    value = plain(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """Values that JSON knows: null for what is not finite."""
+    numbers = {name: plain(value) for name, value in values.items()}
+    return {
+        name: None if isinstance(number, float) and not math.isfinite(number) else number
+        for name, number in numbers.items()
+    }

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.queries import query_codes
-from skgraded.datasets._files import DAMAGED, unpacked
-from skgraded.datasets._join import Judged, trec_scores
-from skgraded.datasets._letor import read_rows, read_scores
-from skgraded.datasets._tables import Names, read_columns
-from skgraded.datasets._trec import RUN, read_judgments, read_table
+from skgraded.datasets.join import Judged, trec_scores
+from skgraded.datasets.letor import read_rows, read_scores
+from skgraded.datasets.tables import Names, read_columns
+from skgraded.datasets.text_files import first_line
+from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures import as_measures
 from skgraded.reports.evaluation import Evaluation, evaluate
@@ -33,7 +33,7 @@ TABLES = (".parquet", *(
 class Settings:
     """What to measure, and how to read; see the command's options."""
 
-    measures: list
+    measures: list | None
     ties: str | None
     complete: bool
     strict: bool
@@ -45,8 +45,11 @@ class Settings:
     partitioning: str = "shuffle"
 
     @property
-    def names_columns(self):
-        return any((self.query, self.document, self.grade, self.scores))
+    def score_columns(self):
+        """Names of a table's columns of scores."""
+        names = self.scores or ["score"]
+        _refuse_twice(names, "--score-column ")
+        return names
 
 
 def evaluate_files(files: list[str], settings: Settings, note) -> dict[str, Evaluation]:
@@ -59,7 +62,8 @@ def evaluate_files(files: list[str], settings: Settings, note) -> dict[str, Eval
         raise ValueError("Standard input (-) can be only one of the files.")
     settings = dataclasses.replace(settings, measures=_with_ties(settings))
     first, others = _source(files[0]), [_source(name) for name in files[1:]]
-    if settings.names_columns or files[0].lower().endswith(TABLES):
+    names_columns = settings.query or settings.document or settings.grade or settings.scores
+    if names_columns or files[0].lower().endswith(TABLES):
         if others:
             raise ValueError(
                 f"{files[0]} is read as a table, by its name or because columns are named: give "
@@ -99,13 +103,10 @@ def read_files(given):
 
 def summarize_files(path: str, settings: Settings) -> Summary | Summaries:
     """Measure the systems of a folder or a pattern of Parquet files."""
-    for option, given in (
-        ("--ties trec", settings.ties == "trec"), ("--document-column", settings.document),
-    ):
-        if given:
-            raise ValueError(f"{option} is for files that are read as a whole, not for {path}.")
-    scores = settings.scores or ["score"]
-    _refuse_twice(scores, "--score-column ")
+    if settings.ties == "trec" or settings.document:
+        option = "--ties trec" if settings.ties == "trec" else "--document-column"
+        raise ValueError(f"{option} is for files that are read as a whole, not for {path}.")
+    scores = settings.score_columns
     return evaluate_batches(
         path, settings.grade or "grade", scores if len(scores) > 1 else scores[0],
         settings.query or "query", _with_ties(settings), partitioning=settings.partitioning,
@@ -130,7 +131,7 @@ def _refuse_twice(names, option=""):
 
 def _with_ties(settings):
     """The measures with the ties that were asked for; "trec" orders the scores instead."""
-    measures: list[Any] = as_measures(settings.measures)
+    measures: list[Any] = as_measures(settings.measures or ["ndcng@10", "mu_map"])
     if settings.ties in (None, "trec"):
         return measures
     return as_measures([
@@ -176,13 +177,7 @@ def _name(source):
 
 def _is_letor(source):
     """Whether the second word of the first line is a LETOR query."""
-    try:
-        with unpacked(io.BytesIO(source.raw.head) if hasattr(source, "raw") else source) as (
-            file, _,
-        ):
-            head = next((line for line in file.peek(1 << 16).splitlines() if line.strip()), b"")
-    except DAMAGED:
-        return False
+    head = first_line(io.BytesIO(source.raw.head) if hasattr(source, "raw") else source)
     words = head.split(None, 2)
     return len(words) > 1 and words[1].startswith(b"qid:") or head.startswith(b"#")
 
@@ -190,17 +185,16 @@ def _is_letor(source):
 # Qrels and runs ----------------------------------------------------------------------------------
 
 def _evaluate_trec(qrels_source, systems, settings, note):
-    qrels = read_judgments(qrels_source, settings.progress, packed=True)
-    judged = Judged(qrels)
+    judged = Judged(read_qrels_table(qrels_source, settings.progress))
     return {
-        name: _evaluate_run(qrels, judged, source, name, settings, note)
+        name: _evaluate_run(judged, source, name, settings, note)
         for name, source in systems.items()
     }
 
 
-def _evaluate_run(qrels, judged, source, name, settings, note):
-    """Evaluate a run by the judgments."""
-    run = read_table(source, RUN, settings.progress, packed=True)
+def _evaluate_run(judged, source, name, settings, note):
+    qrels = judged.judgments
+    run = read_run_table(source, settings.progress)
     joined = judged.join(run, settings.complete, settings.strict, settings.ties)
     if joined.missing.any() and settings.strict and not settings.complete:
         raise ValueError(
@@ -264,11 +258,10 @@ def _evaluate_rows(path, grade, scores, query, document, settings):
 # A table -----------------------------------------------------------------------------------------
 
 def _evaluate_table(source, settings):
-    score_columns = settings.scores or ["score"]
-    _refuse_twice(score_columns, "--score-column ")
     names = Names(
-        settings.query or "query", settings.grade or "grade", score_columns, settings.document,
-        " Name the columns by --query-column, --grade-column and --score-column.",
+        settings.query or "query", settings.grade or "grade", settings.score_columns,
+        settings.document,
+        advice=" Name the columns by --query-column, --grade-column and --score-column.",
     )
     table = read_columns(source, names, settings.progress)
     document = None if table.document is None else table.document.astype(str)

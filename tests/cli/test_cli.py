@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import tracemalloc
-from contextvars import copy_context
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,7 @@ import skgraded as sg
 from skgraded import cli
 from skgraded.cli import main
 from skgraded.cli._systems import Settings, evaluate_files
-from skgraded.datasets._tables import Names, read_columns
+from skgraded.datasets.tables import Names, read_columns
 
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n"
 # q1: c, x, a; q2: d and y tied; q3 lacks
@@ -626,10 +625,11 @@ def test_the_limit_of_lines_is_lifted(files, capsys):
     name = "d" * 17_000_000
     (files / "qrels").write_text(f"q 0 {name} 1\n")
     (files / "run").write_text(f"q Q0 {name} 1 1 s\n")
-    assert "has more than 16,777,216" in refused(capsys, "evaluate qrels run -m rr")
-    command = "evaluate qrels run -m rr --max-line 30000000"
-    found = copy_context().run(report, capsys, command)  # the limit stays set in a context
+    found = report(capsys, "evaluate qrels run -m rr --max-line 30000000")
     assert found["run"]["mean"] == {"RR": 1.0}
+    assert "more than 5 bytes" in refused(capsys, "evaluate qrels run -m rr --max-line 5")
+    # The limit holds for one call only.
+    assert "has more than 16,777,216" in refused(capsys, "evaluate qrels run -m rr")
 
 
 def test_a_table_whose_lines_end_in_cr_alone_is_read_or_refused_without_a_traceback(files, capsys):

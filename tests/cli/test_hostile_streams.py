@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from commands import refused, refused_in_one_line, report, shell
 
-from skgraded.datasets import _files
+from skgraded.datasets import text_files
 
 QRELS = "q1 0 a 1\nq1 0 b 0\n"
 RUN = "q1 Q0 b 1 2 s\nq1 Q0 a 2 1 s\n"
@@ -71,22 +71,22 @@ def piped(pipe, monkeypatch):
 ], ids=["gzip", "xz"])
 def test_what_unpacks_to_a_hundredfold_is_refused(files, capsys, pack):
     line = b"q1 Q0 %s 1 2 s\n" % (b"b" * 10_000)
-    (files / "bomb").write_bytes(pack(line * (_files.MANY * 9 // 8 // len(line))))
+    (files / "bomb").write_bytes(pack(line * (text_files.MANY * 9 // 8 // len(line))))
     said = refused(capsys, "evaluate qrels bomb")
     assert "unpack to more than 100 times their size" in said and "into a pipe" in said
 
 
 def test_what_is_repeated_and_small_is_read(files, capsys):
-    assert len(QRELS) * 50_000 < _files.MANY
+    assert len(QRELS) * 50_000 < text_files.MANY
     (files / "qrels.gz").write_bytes(gzip.compress(QRELS.encode() * 50_000))
-    assert (files / "qrels.gz").stat().st_size < len(QRELS) * 50_000 / _files.MOST_PACKED
+    assert (files / "qrels.gz").stat().st_size < len(QRELS) * 50_000 / text_files.MOST_PACKED
     found = report(capsys, "evaluate qrels.gz run -m rr")
     assert found["run"]["mean"] == {"RR": 0.5}
 
 
 @pytest.mark.parametrize("first", [b"", b"PAR1"])
 def test_an_endless_standard_input_is_refused(files, capsys, piped, monkeypatch, first):
-    monkeypatch.setattr(_files, "MOST_PARQUET", 1 << 26)
+    monkeypatch.setattr(text_files, "MOST_PARQUET", 1 << 26)
     piped(first + b"x" * (1 << 20), times=200)
     said = refused(capsys, "evaluate - --score-column s")
     assert "lift the limit by --max-line" in said

@@ -10,7 +10,7 @@ from doubles import doubles
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from skgraded.datasets import _files, read_letor
+from skgraded.datasets import read_letor, text_files
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_long_files_read_as_scikit_learn_does(write, monkeypatch):
     path = write("".join(_random_lines(n, np.random.default_rng(0))))
     X, y = load_svmlight_file(str(path), zero_based=False)
     for block in (SMALL, LARGE):
-        monkeypatch.setattr(_files, "BLOCK", block)
+        monkeypatch.setattr(text_files, "BLOCK", block)
         data = read_letor(path)
         assert data.X.shape == X.shape and (data.X != X).nnz == 0 and type(data.X) is type(X)
         np.testing.assert_array_equal(data.y, y)
@@ -141,7 +141,7 @@ def test_long_files_read_as_scikit_learn_does(write, monkeypatch):
 
 def test_a_long_stretch_of_comments(write, monkeypatch):
     for block in (SMALL, LARGE):
-        monkeypatch.setattr(_files, "BLOCK", block)
+        monkeypatch.setattr(text_files, "BLOCK", block)
         data = read_letor(write("# c\n" * 25_000 + "1 qid:1 2:1\n" + "\n" * 25_000))
         assert data.y.tolist() == [1] and data.X.shape == (1, 2)
 
@@ -198,7 +198,7 @@ def test_errors_name_file_and_line(write, monkeypatch, line, message):
     if line.startswith((b"x", b"1 1:1 2:2", b"1 qid:1 2:3 2:4", b"1 qid:\xe9", b"\xff")):
         cases += [(12_345, SMALL), (12_345, LARGE)]
     for before, block in cases:
-        monkeypatch.setattr(_files, "BLOCK", block)
+        monkeypatch.setattr(text_files, "BLOCK", block)
         # A later line that is bad in another way must not be the one that is named.
         path = write(GOOD.encode() * before + line + b"\n" + GOOD.encode() + b"worse\n", "bad.txt")
         with pytest.raises(ValueError, match=rf"bad\.txt: line {before + 1}: {message}") as caught:

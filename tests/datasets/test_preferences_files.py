@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skgraded as sg
-from skgraded.datasets import _files, read_preferences
+from skgraded.datasets import read_preferences, text_files
 
 TRIPLES = b"31_1 d1 d2\n31_1 d2 d3\n32_1 d1 d9\n"
 SHOWN = b"31_1 d1 d2 d1\n31_1 d3 d2 d2\n32_1 d9 d1 d1\n"
@@ -67,7 +67,7 @@ def test_white_space_packing_and_blocks_do_not_matter(text, monkeypatch):
     ):
         assert rows(changed) == expected, changed
     for block in (1, 20, 1000):
-        monkeypatch.setattr(_files, "BLOCK", block)
+        monkeypatch.setattr(text_files, "BLOCK", block)
         assert rows(text) == expected, block
 
 
@@ -115,7 +115,7 @@ BAD = {
 def test_bad_lines_are_named(kind, monkeypatch):
     good, more, line, problem = BAD[kind]
     for block in (1, 1 << 24):
-        monkeypatch.setattr(_files, "BLOCK", block)
+        monkeypatch.setattr(text_files, "BLOCK", block)
         with pytest.raises(ValueError, match=f"<file>: line {line}: .*{problem}"):
             read_preferences(io.BytesIO(good + more))
 

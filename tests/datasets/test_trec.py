@@ -11,7 +11,7 @@ from doubles import doubles
 from trec_eval import NAMES, expected_values
 
 from skgraded.cli import main
-from skgraded.datasets import _files, _trec, read_qrels, read_run
+from skgraded.datasets import read_qrels, read_run, rows, text_files, trec
 
 BOM = b"\xef\xbb\xbf"
 QRELS = b"301 0 d1 2\n301 0 d2 0\n302 0 d1 1\n"
@@ -81,7 +81,7 @@ def test_blocks_are_joined(monkeypatch):
                     for i in range(100))
     expected = columns(read_run(io.BytesIO(text)))
     for block in (1, 20, 57, 1000):
-        monkeypatch.setattr(_files, "BLOCK", block)
+        monkeypatch.setattr(text_files, "BLOCK", block)
         assert columns(read_run(io.BytesIO(text))) == expected, block
     assert expected["query"] == [str(i // 7) for i in range(100)]
     assert expected["document"] == ["d" * (i > 50) + str(i) for i in range(100)]
@@ -91,7 +91,7 @@ def test_blocks_are_joined(monkeypatch):
 @pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("block", [1, 1 << 24])
 def test_a_byte_order_mark_after_the_first_is_part_of_an_id(block, monkeypatch):
-    monkeypatch.setattr(_files, "BLOCK", block)
+    monkeypatch.setattr(text_files, "BLOCK", block)
     found = read_qrels(io.BytesIO("\ufeff\ufeffq 0 a 1\n\ufeffp 0 b 1\n".encode()))
     assert found.query.tolist() == ["\ufeffq", "\ufeffp"]
 
@@ -151,7 +151,7 @@ def test_identical_judgments_are_one():
     ):
         read_qrels(io.BytesIO(text))
     # Lines are counted with those that repeat others.
-    table = _trec.read_judgments(io.BytesIO(b"1 0 a 2\n1 0 a 2\n\n1 0 b 1\n1 0 a 2\n1 0 c 0"), 0)
+    table = trec.read_qrels_table(io.BytesIO(b"1 0 a 2\n1 0 a 2\n\n1 0 b 1\n1 0 a 2\n1 0 c 0"))
     assert [table.place(row) for row in range(3)] == ["line 1", "line 4", "line 6"]
 
 
@@ -185,7 +185,7 @@ BAD_RUNS = {
 def test_bad_lines_of_runs_are_named(kind, monkeypatch):
     more, line, problem = BAD_RUNS[kind]
     for block in (1, 1 << 24):
-        monkeypatch.setattr(_files, "BLOCK", block)
+        monkeypatch.setattr(text_files, "BLOCK", block)
         for text in (RUN + more, BOM + RUN + more):
             with pytest.raises(ValueError, match=rf"<file>: line {line}: .*{problem}"):
                 read_run(io.BytesIO(text))
@@ -232,15 +232,25 @@ def test_a_duplicate_is_known_by_every_letter():
     assert len(read_qrels(io.BytesIO(text.encode())).query) == 300 * 30
 
 
-def test_hashes_that_meet_by_chance_are_no_duplicates():
-    document = np.array(["a", "b"], dtype=object)
-    table = _trec.Table(
-        "run", np.array(["1"], dtype=object), np.zeros(2, np.int32), document, np.ones(2),
-        np.array([], dtype=object), None, np.array([], dtype=np.intp),
-    )
-    suspects = _files.sharing(np.array([7, 7], dtype=np.uint64))
-    assert suspects.tolist() == [0, 1]
-    assert _trec._without_repeats(table, _trec.RUN, suspects) is table
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("piece", [1, 7, 1 << 14])
+def test_duplicates_are_found_in_any_order_of_the_queries(piece, monkeypatch):
+    monkeypatch.setattr(rows, "PIECE", piece)
+    rng = np.random.default_rng(piece)
+    pairs = [(query, document) for query in range(9) for document in range(query + 2)]
+    for order in (range(len(pairs)), rng.permutation(len(pairs))):
+        lines = [f"{pairs[i][0]} 0 d{pairs[i][1]} {i % 3}\n" for i in order]
+        twice = [*lines[:20], lines[3], *lines[20:], lines[30], lines[3]]
+        table = trec.read_qrels_table(io.BytesIO("".join(twice).encode()))
+        found = zip(table.query_ids[table.query_codes], table.document, table.numbers, strict=True)
+        assert [f"{q} 0 {d} {grade:g}\n" for q, d, grade in found] == lines
+        n = len(lines)
+        assert [table.place(row) for row in (19, 20, n - 1)] == [
+            "line 20", "line 22", f"line {n + 1}"
+        ]
+        run = "".join(f"{q} Q0 {d} 1 0 s\n" for q, _, d, _ in map(str.split, twice))
+        with pytest.raises(ValueError, match="line 21: query .* twice, first on line 4"):
+            read_run(io.BytesIO(run.encode()))
 
 
 # -------------------------------------------------------------------------- trec_eval's output

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from skgraded.datasets._files import BOM, bunch, check_path, number_in, parsed, parsed_blocks, shown
+from skgraded.datasets.text_files import BOM, blocks, bunch, check_path, number_in, parsed, shown
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -92,23 +92,16 @@ def read_preferences(
     n_columns = 0
     rows: list = []
 
-    def problem_of(line):
-        words = _words(line)
-        return _problem(words, n_columns or len(words)) if words != [b""] else None
-
-    def parse(text, first):
-        nonlocal n_columns
+    for first, text in blocks(source, path, progress):
         for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), first):
-            words = _words(line)
+            words = re.split(rb"[ \t]+", line.removeprefix(BOM).strip(b" \t\r"))  # of joined files
             if words == [b""]:
                 continue
             n_columns = n_columns or len(words)
-            if _problem(words, n_columns):
-                raise ValueError("a line cannot be read")
+            problem = _problem(words, n_columns)
+            if problem:
+                raise ValueError(f"{path}: line {number}: {problem}")
             rows.append((number, [word.decode() for word in words]))
-
-    for _ in parsed_blocks(source, path, "a file of preferences", parse, problem_of, progress):
-        pass
     if not rows:
         raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
     if n_columns == 5:
@@ -117,10 +110,6 @@ def read_preferences(
         found = [_pair(words) for _, words in rows]
     query, preferred, other = np.array(found, dtype=object).T.copy()
     return bunch(query=query, preferred=preferred, other=other)
-
-
-def _words(line):
-    return re.split(rb"[ \t]+", line.removeprefix(BOM).strip(b" \t\r"))  # of joined files too
 
 
 def _pair(words):
@@ -158,6 +147,8 @@ def _pairs_of_levels(rows, path):
 def _problem(words, n_columns):
     """Say what is wrong with the words of a line; None if nothing is."""
     for word in words:
+        if b"\0" in word:
+            return "a NUL byte; a file of preferences is text in UTF-8."
         if parsed(bytes.decode, word) is None:
             return f"text must be UTF-8; got {shown(word)}."
         if b"\r" in word:

@@ -12,33 +12,19 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from skgraded._input.words import object_array
-from skgraded.datasets._files import (
+from skgraded.datasets.rows import Rows
+from skgraded.datasets.text_files import (
     bunch,
     check_path,
     number_in,
     parsed,
     parsed_blocks,
-    refuse_contradicting,
-    repeats,
-    sharing,
     shown,
 )
-from skgraded.datasets._lines import columns, tidied
-from skgraded.datasets._texts import Growing, GrowingTexts, Texts, taken
-from skgraded.datasets._words import mixed
+from skgraded.datasets.word_columns import Form, columns, tidied
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
-
-
-@dataclass(frozen=True)
-class Form:
-    """The columns of a file."""
-
-    kind: str
-    columns: tuple[str, ...]
-    number: str
-    few: tuple[str, ...]  # columns of texts of which there are few
 
 
 QRELS = Form("qrels", ("query", "iteration", "document", "grade"), "grade", ("query",))
@@ -92,8 +78,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     >>> qrels.query.tolist(), qrels.document.tolist(), qrels.grade.tolist()
     (['301', '301'], ['FT911-3', 'FT911-4'], [2.0, 0.0])
     """
-    table = read_judgments(path, progress)
-    return bunch(query=table.query, document=table.document, grade=table.numbers)
+    return read_qrels_table(path, progress).bunch("grade")
 
 
 def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
@@ -130,48 +115,42 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     >>> run.document.tolist(), run.score.tolist(), run.name.tolist()
     (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
     """
-    table = read_table(path, RUN, progress)
-    return bunch(
-        query=table.query, document=table.document, score=table.numbers, name=table.name
-    )
+    table = read_run_table(path, progress)
+    return table.bunch("score", name=table.names[table.name_codes])
 
 
 @dataclass(frozen=True)
-class Table:
-    """The columns of a TREC file; queries and names as codes, for there are few."""
+class Table(Rows):
+    """The columns of a TREC file; queries and names as codes, since few are distinct."""
 
-    source: str
-    query_ids: np.ndarray
-    query_codes: np.ndarray
-    document: np.ndarray | Texts
-    numbers: np.ndarray
-    names: np.ndarray
+    names: np.ndarray | None
     name_codes: np.ndarray | None
-    no_rows: np.ndarray  # lines that became no row: blank ones, and judgments that are repeated
-
-    @property
-    def query(self):
-        """The query of each row."""
-        return taken(self.query_ids, self.query_codes)
-
-    @property
-    def name(self):
-        """The last column of a run."""
-        return taken(self.names, self.name_codes)
+    no_rows: np.ndarray  # lines that became no row: blank ones, and repeated judgments
 
     def place(self, row):
-        """Where a row, from 0, stood in the file."""
+        """The line of a row, for errors."""
         return f"line {self.line(row)}"
 
     def line(self, row):
-        """The lines of the file, from 1, that rows, from 0, were on."""
+        """The lines of the file, from 1, that contain rows, from 0."""
         n_rows_before = self.no_rows - np.arange(len(self.no_rows)) - 1
         return row + 1 + np.searchsorted(n_rows_before, row, side="right")
 
+    def drop(self, rows):
+        """Leave out some rows of qrels."""
+        return replace(super().drop(rows), no_rows=np.union1d(self.no_rows, self.line(rows)))
 
-def read_judgments(path, progress=False, packed=False):
-    """Read qrels; see `Table`. Negative grades become 0."""
-    table = read_table(path, QRELS, progress, packed)
+    def bunch(self, number, **more):
+        """What the public readers return; the numbers are named."""
+        return bunch(
+            query=self.query_ids[self.query_codes],
+            document=np.asarray(self.document, dtype=object), **{number: self.numbers}, **more,
+        )
+
+
+def read_qrels_table(path, progress=False):
+    """Read qrels; negative grades become 0, and judgments that repeat others are left out."""
+    table = _read_table(path, QRELS, progress).without_repeats()
     negative = table.numbers < 0
     if negative.any():
         warnings.warn(
@@ -183,55 +162,55 @@ def read_judgments(path, progress=False, packed=False):
     return table
 
 
-def read_table(path, form, progress=False, packed=False):
-    """Read a TREC file block by block; see `Table`. Of packed ones the documents are `Texts`."""
-    import pandas  # noqa: F401  # needed in the end: said before a large file is read
+def read_run_table(path, progress=False):
+    """Read a run, in which no query may have a document twice."""
+    table = _read_table(path, RUN, progress)
+    table.refuse_repeats()
+    return table
 
-    source, path = path, check_path(path)
-    codes: dict = {name: _Codes() for name in form.few}
-    documents, found, blanks = GrowingTexts(), Growing(np.float64), []
+
+def _read_table(path, form, progress):
+    """Read a TREC file block by block."""
+    import pandas  # noqa: F401  # imported first, so that the error comes before a long reading
 
     def parse(text, first):
-        tidy, blank = tidied(text, first)
-        blanks.append(blank)
-        if tidy:
-            block = columns(tidy, form)
-            found.add(block.numbers)
-            documents.add(*block.letters)
-            for name, of_block in block.codes.items():
-                codes[name].add(*of_block)
+        tidy, blank_lines = tidied(text, first)
+        return columns(tidy, form) if tidy else None, blank_lines
 
-    for _ in parsed_blocks(
-        source, path, form.kind, parse, lambda line: _problem(line, form), progress
-    ):
-        pass
-    queries, names = codes["query"], codes.get("name", _Codes())
-    if not queries.known:
-        raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
-    suspects = sharing(mixed(documents.hashes(), queries.rows.array()))
-    table = Table(
-        path, queries.texts, queries.rows.array(),
-        documents.texts() if packed else documents.objects(), found.array(),
-        names.texts, names.rows.array(), np.concatenate(blanks),
+    name = check_path(path)
+    parsed_texts = list(parsed_blocks(
+        path, name, form.kind, parse, lambda line: _problem(line, form), progress
+    ))
+    blocks = [block for block, _ in parsed_texts if block]
+    if not blocks:
+        raise ValueError(f"{name}: the file holds no row: it is empty, or all blank lines.")
+    query_ids, query_codes = _numbered(blocks, "query")
+    names, name_codes = _numbered(blocks, "name") if form is RUN else (None, None)
+    return Table(
+        name, query_ids, query_codes, _documents(blocks),
+        np.concatenate([block.numbers for block in blocks]), names, name_codes,
+        np.array([line for _, blank_lines in parsed_texts for line in blank_lines], dtype=np.intp),
     )
-    return _without_repeats(table, form, suspects)
 
 
-class _Codes:
-    """Numbers for the texts of a column with few distinct ones, in order of appearance."""
+def _numbered(blocks, column):
+    """Distinct texts of a column in order of appearance, and the number of each row's text."""
+    known: dict = {}
+    codes = []
+    for block in blocks:
+        rows, texts = block.codes[column]
+        numbers = [known.setdefault(text, len(known)) for text in texts]
+        codes.append(np.array(numbers, np.min_scalar_type(len(known)))[rows])
+    return object_array(list(known)), np.concatenate(codes)
 
-    def __init__(self):
-        self.known = {}
-        self.rows = Growing(np.uint8)
 
-    def add(self, numbers, texts):
-        """Add the rows of a block, which has numbers of its own."""
-        codes = [self.known.setdefault(text, len(self.known)) for text in texts]
-        self.rows.add(np.array(codes, np.min_scalar_type(len(self.known)))[numbers])
+def _documents(blocks):
+    pieces = [block.document for block in blocks]
+    if isinstance(pieces[0], np.ndarray):
+        return np.concatenate(pieces)
+    from skgraded.datasets.arrow_csv import joined
 
-    @property
-    def texts(self):
-        return object_array(list(self.known))
+    return joined(pieces)
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -258,27 +237,3 @@ def _problem(line, form):
     if form is QRELS and math.isinf(number):
         return f"the grade must be finite; got {shown(word)}."
     return None
-
-
-# Repeated lines ----------------------------------------------------------------------------------
-
-def _without_repeats(table, form, suspects):
-    """The table, without judgments that repeat an earlier one; a run may repeat nothing."""
-    rows, firsts = repeats(table.query_codes, table.document, suspects)
-    if not len(rows):
-        return table
-    if form is QRELS:
-        refuse_contradicting(table, table.query, rows, firsts)
-        left = np.delete(np.arange(len(table.numbers)), rows)
-        document = table.document
-        return replace(
-            table, query_codes=table.query_codes[left],
-            document=document.take(left) if isinstance(document, Texts) else document[left],
-            numbers=table.numbers[left], no_rows=np.union1d(table.no_rows, table.line(rows)),
-        )
-    row, first = rows[0], firsts[0]
-    query = table.query_ids[table.query_codes[row]]
-    raise ValueError(
-        f"{table.source}: {table.place(row)}: query {query!r} has document "
-        f"{table.document[row]!r} twice, first on {table.place(first)}."
-    )

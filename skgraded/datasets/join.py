@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,9 +11,8 @@ import numpy as np
 from skgraded._input.columns import check_grades, check_scores, one_of
 from skgraded._input.queries import query_codes, rows_by_query
 from skgraded._input.words import did_you_mean, object_array, plain, plain_list
-from skgraded.datasets._files import bunch, refuse_contradicting, repeats, sharing
-from skgraded.datasets._texts import ROWS, Texts, taken
-from skgraded.datasets._words import mixed
+from skgraded.datasets.rows import Rows
+from skgraded.datasets.text_files import bunch
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -116,20 +114,6 @@ def join_run(
 
 # Columns of any kind of table --------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class Rows:
-    """Columns of qrels or of a run, checked; the numbers are grades or scores."""
-
-    source: str
-    query_ids: np.ndarray
-    query_codes: np.ndarray
-    document: np.ndarray
-    numbers: np.ndarray
-
-    def place(self, row):
-        return f"row {row}"
-
-
 def _rows(table, side, number):
     """Take the columns of a table; `side` is its name, `number` that of its grades or scores."""
     query, document, numbers = (_column(table, side, n) for n in ("query", "document", number))
@@ -139,20 +123,11 @@ def _rows(table, side, number):
     document_codes, document_ids = query_codes(document, n, name, f"{side}.document")
     check = check_grades if number == "grade" else check_scores
     numbers = check(numbers, name=f"{side}.{number}", n=n, expected=name)
-    documents = object_array(plain_list(document_ids))[document_codes]
-    rows = Rows(side, ids, codes, documents, numbers)
-    twice, firsts = repeats(
-        codes, document_codes, sharing(codes * len(document_ids) + document_codes)
-    )
-    if not len(twice):
-        return rows
+    rows = Rows(side, ids, codes, object_array(plain_list(document_ids))[document_codes], numbers)
     if side == "qrels":
-        refuse_contradicting(rows, rows.query_ids[codes], twice, firsts)
-        return Rows(side, ids, *(np.delete(one, twice) for one in (codes, documents, numbers)))
-    raise ValueError(
-        f"{side}: row {twice[0]}: query {plain(ids[codes[twice[0]]])!r} has document "
-        f"{documents[twice[0]]!r} twice, first in row {firsts[0]}."
-    )
+        return rows.without_repeats()
+    rows.refuse_repeats()
+    return rows
 
 
 def _column(table, side, name):
@@ -192,24 +167,17 @@ class Judged:
     """Judgments, laid out once for all the runs that are joined with them; both are like `Rows`."""
 
     def __init__(self, judgments):
-        self._judgments = judgments
+        import pandas as pd
+
+        self.judgments = judgments
         self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.int32)
         self._queries = _index(judgments.query_ids)
+        codes, self._documents = pd.factorize(judgments.document)
+        self._pairs = pd.Index(self._pair(self._query, codes))
 
-    @cached_property
-    def _by_hash(self):
-        """Where the judgments stand by hashes of their query and document."""
-        import pandas as pd
-
-        return pd.Index(mixed(self._judgments.document.hashes, self._query))
-
-    @cached_property
-    def _by_document(self):
-        """Where the documents stand, and where the judgments by query and document."""
-        import pandas as pd
-
-        codes, documents = pd.factorize(self._judgments.document[:])
-        return _index(documents), pd.Index(self._query.astype(np.intp) * len(documents) + codes)
+    def _pair(self, query, document):
+        """A number for each pair of codes."""
+        return query * np.intp(len(self._documents)) + document
 
     def join(self, run, count_missing, refuse_unjudged, ties):
         """Join a run's rows, query by query as `join_run` orders them.
@@ -224,11 +192,11 @@ class Judged:
             self._refuse(run, int(np.argmax(unjudged)))
         if unjudged.all():
             raise ValueError(
-                f"{self._judgments.source} and {run.source} have no query in common: "
-                f"{self._judgments.source} has such as {plain(self._judgments.query_ids[0])!r}, "
+                f"{self.judgments.source} and {run.source} have no query in common: "
+                f"{self.judgments.source} has such as {plain(self.judgments.query_ids[0])!r}, "
                 f"{run.source} such as {plain(run.query_ids[0])!r}."
             )
-        query, score = taken(numbers, run.query_codes), run.numbers
+        query, score = numbers[run.query_codes], run.numbers
         judgment = self._find(query, run.document)
         if ties == "trec":
             score = trec_scores(query, score, run.document)
@@ -257,38 +225,22 @@ class Judged:
         row = int(np.argmax(run.query_codes == code))
         raise ValueError(
             f"{run.source}: {run.place(row)}: query {plain(run.query_ids[code])!r} has no "
-            f"judgments in {self._judgments.source}; judged are such as "
-            f"{plain(self._judgments.query_ids[0])!r}. Leave the query out, or give its judgments."
+            f"judgments in {self.judgments.source}; judged are such as "
+            f"{plain(self.judgments.query_ids[0])!r}. Leave the query out, or give its judgments."
         )
 
     def _find(self, query, document):
         """The judgment of each of a run's rows, -1 if there is none."""
-        own = self._judgments.document
-        if isinstance(own, Texts) and isinstance(document, Texts) and self._by_hash.is_unique:
-            found = _looked_up(
-                self._by_hash, len(query),
-                lambda rows: mixed(document.hashes[rows], query[rows]),
-            )
-            rows = np.flatnonzero(found >= 0)
-            judgments = found[rows]
-            are_queries = (query[rows] == self._query[judgments]).all()
-            if are_queries and document.same(rows, own, judgments):  # not by chance of their hashes
-                return found
-        documents, pairs = self._by_document
-        codes = _looked_up(documents, len(query), lambda rows: _index(document[rows]))
-        n = len(documents)
-        found = _looked_up(pairs, len(query), lambda rows: query[rows] * np.intp(n) + codes[rows])
-        found[(query < 0) | (codes < 0)] = -1
-        return found
+        if isinstance(document, np.ndarray):
+            codes = _index(self._documents).get_indexer(_index(document))
+        else:
+            from skgraded.datasets.arrow_csv import positions
 
-
-def _looked_up(index, n, keys_of):
-    """Where the keys of `n` rows stand in an index, or -1; for the memory's sake piece by piece."""
-    found = np.empty(n, dtype=np.int32)
-    for first in range(0, n, ROWS):
-        rows = slice(first, min(first + ROWS, n))
-        found[rows] = index.get_indexer(keys_of(rows))
-    return found
+            codes = positions(document, self._documents)
+        rows = np.flatnonzero((query >= 0) & (codes >= 0))
+        judgment = np.full(len(query), -1, dtype=np.int32)
+        judgment[rows] = self._pairs.get_indexer(self._pair(query[rows], codes[rows]))
+        return judgment
 
 
 def _index(ids):
@@ -309,7 +261,7 @@ def trec_scores(query, score, document):
     first = np.flatnonzero(np.append(same, False) & ~np.append(False, same))
     places = np.flatnonzero(np.append(same, False) | np.append(False, same))
     tied = order[places]
-    texts = np.array([str(name) for name in document[tied]], dtype=object)
+    texts = np.array([str(name) for name in np.asarray(document[tied], dtype=object)], dtype=object)
     by_id = np.unique(texts, return_inverse=True)[1]
     tie = np.searchsorted(first, places, side="right")
     order[places] = tied[np.lexsort((by_id, tie))]

@@ -14,7 +14,8 @@ import numpy as np
 from skgraded._input.columns import column, grades_as_given
 from skgraded._input.queries import query_codes
 from skgraded._input.words import object_array
-from skgraded.datasets._files import PARQUET, blocks, check_path, number_in, repeats, shown
+from skgraded.datasets.rows import repeats
+from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in, parsed, shown
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,17 @@ class Names:
 
     @property
     def numbers(self):
+        """Columns of numbers."""
         return [self.grade, *self.scores]
 
     @property
     def texts(self):
+        """Columns of ids."""
         return [self.query, self.document] if self.document else [self.query]
 
     @property
     def all(self):
+        """All columns, ids first."""
         return [*self.texts, *self.numbers]
 
 
@@ -91,6 +95,10 @@ def _columns(table, names):
     )
 
 
+def _repeated_rows(query_codes, document):
+    return () if document is None else repeats(query_codes, document)[0]
+
+
 # Parquet -----------------------------------------------------------------------------------------
 
 def _read_parquet(source, path, names):
@@ -109,16 +117,15 @@ def _read_parquet(source, path, names):
         raise ValueError(f"{path}: the table has no row.")
     try:
         found = _columns(frame, names)
-        query_codes(found.query, name=f"column {names.query!r}")
+        codes, _ = query_codes(found.query, name=f"column {names.query!r}")
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
     for name, values in found.scores.items():
         if np.isnan(values).any():
             row = int(np.argmax(np.isnan(values)))
             raise ValueError(f"{path}: column {name!r} must not be missing or NaN: row {row} is.")
-    twice, _ = repeats(found.query, found.document)
-    if len(twice):
-        raise ValueError(f"{path}: row {twice[0]}: the query has the document twice.")
+    for row in _repeated_rows(codes, found.document):
+        raise ValueError(f"{path}: row {row}: the query has the document twice.")
     return found
 
 
@@ -138,16 +145,11 @@ def _read_csv(data, path, names):
 def _header(data, path):
     """The separator and the names of the first row."""
     line = io.BytesIO(data).readline().split(b"\r")[0].rstrip(b"\n")
-    try:
-        if b"\0" in data:
-            line = data[: data.index(b"\0")]
-            raise ValueError("not text")
-        text = line.decode()
-    except ValueError:
-        number = line.count(b"\n") + 1
-        raise ValueError(
-            f"{path}: line {number}: neither text in UTF-8 nor a Parquet file."
-        ) from None
+    no_text = data.find(b"\0")
+    text = parsed(bytes.decode, line)
+    if no_text >= 0 or text is None:
+        number = data.count(b"\n", 0, max(no_text, 0)) + 1
+        raise ValueError(f"{path}: line {number}: neither text in UTF-8 nor a Parquet file.")
     separator = "\t" if "\t" in text and "," not in text else ","
     try:
         return separator, next(_rows(data, separator), [])
@@ -157,15 +159,13 @@ def _header(data, path):
 
 def _rows(data, separator):
     """Rows by Python's csv module; other columns than those that are read may be no UTF-8."""
-    lines = io.TextIOWrapper(
-        io.BytesIO(data), encoding="utf-8", errors="surrogateescape", newline=""
-    )
+    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="surrogateescape", newline="")
     return csv.reader(lines, delimiter=separator)
 
 
 def _all_at_once(data, separator, names):
     """Read the columns by Arrow; a ValueError if a row is not as it should be."""
-    from skgraded.datasets._by_arrow import NUMBERS, TEXTS, read_table
+    from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, read_table
 
     types = dict.fromkeys(names.texts, TEXTS) | dict.fromkeys(names.numbers, NUMBERS)
     read = read_table(data, separator, types)
@@ -175,7 +175,7 @@ def _all_at_once(data, separator, names):
     if any(np.isnan(cells[name]).any() for name in names.numbers):
         raise ValueError("a number is NaN")
     table = _columns(cells, names)
-    if len(repeats(table.query, table.document)[0]):
+    if len(_repeated_rows(query_codes(table.query)[0], table.document)):
         raise ValueError("a query has a document twice")
     return table
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgraded._input.progress import progress_bar
-from skgraded._input.words import plain, printable
+from skgraded._input.words import printable
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 BLOCK = 1 << 22  # bytes that are parsed at a time
 MOST_BLOCKS = 16  # that are read at a time where a line has no end yet
 BOM = b"\xef\xbb\xbf"
-MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes of a line
+DEFAULT_MAX_LINE = 1 << 24  # bytes
+MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=DEFAULT_MAX_LINE)
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 PACKED = {
     "gzip": (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
@@ -43,6 +44,16 @@ def bunch(**fields: Any) -> Bunch:
     from sklearn.utils import Bunch
 
     return Bunch(**fields)
+
+
+@contextmanager
+def max_line(n_bytes):
+    """Let readers in this context accept lines of up to `n_bytes` bytes."""
+    token = MAX_LINE.set(n_bytes)
+    try:
+        yield
+    finally:
+        MAX_LINE.reset(token)
 
 
 def check_path(path):
@@ -69,6 +80,16 @@ def unpacked(path):
             raw.close()
         elif file is not raw:
             file.detach()  # or it would close the caller's file
+
+
+def first_line(source):
+    """First line of a file that is not blank, unpacked; b"" if there is none or it is damaged."""
+    try:
+        with unpacked(source) as (file, _):
+            lines = file.peek(1 << 16).splitlines()
+    except DAMAGED:
+        return b""
+    return next((line for line in lines if line.strip()), b"")
 
 
 def _unpacking(file, path):
@@ -212,52 +233,6 @@ def _bar(raw, path, progress):
         leave=False, delay=0.5,
     ) as bar:
         yield lambda: bar.update(raw.tell() - bar.n)
-
-
-def sharing(keys):
-    """Rows whose key another row has too."""
-    ordered = np.sort(keys)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    return np.flatnonzero(np.isin(keys, twice)) if len(twice) else np.empty(0, dtype=np.intp)
-
-
-def repeats(query, document, rows=None):
-    """Rows whose query had their document before, and the first row where it had.
-
-    `rows` are those that it may be, such as those that are `sharing` a hash of both.
-    """
-    import pandas as pd
-
-    if rows is None:
-        rows = np.arange(len(query))
-    if document is None or not len(rows):
-        return np.empty((2, 0), dtype=np.intp)
-    query = query[rows]
-    document = pd.Series(document[rows], dtype=object)  # else pandas copies texts into its own kind
-    first_of: dict = {}
-    found = [
-        (rows[i], first)
-        for i in np.flatnonzero(
-            pd.DataFrame({"query": query, "document": document}).duplicated(keep=False)
-        ).tolist()
-        if (first := first_of.setdefault((query[i], document[i]), rows[i])) < rows[i]
-    ]
-    return np.array(found, dtype=np.intp).reshape(-1, 2).T
-
-
-def refuse_contradicting(table, query, rows, firsts):
-    """Raise if judgments that repeat others have another grade.
-
-    The table has `source`, `document`, `numbers` and `place`.
-    """
-    other = np.flatnonzero(table.numbers[rows] != table.numbers[firsts])
-    if len(other):
-        row, first = rows[other[0]], firsts[other[0]]
-        raise ValueError(
-            f"{table.source}: {table.place(row)}: query {plain(query[row])!r} has document "
-            f"{plain(table.document[row])!r} with grade {table.numbers[row]:g}, and with grade "
-            f"{table.numbers[first]:g} before ({table.place(first)}): keep one of them."
-        )
 
 
 def parsed(convert, word):

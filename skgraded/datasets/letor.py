@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from skgraded._input.columns import whole_number
-from skgraded.datasets._files import bunch, check_path, number_in, parsed, parsed_blocks, shown
-from skgraded.datasets._words import numbers
+from skgraded.datasets.text_files import bunch, check_path, number_in, parsed, parsed_blocks, shown
+from skgraded.datasets.word_columns import floats
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -219,51 +219,39 @@ def _problem_of_features(words, n_features):
     return None
 
 
-# Files of one number a line ----------------------------------------------------------------------
+# Files with one number per line ------------------------------------------------------------------
 
 def read_sizes(source):
     """Read the numbers of rows of consecutive queries."""
-    return _read_column(source, "a list of sizes", "size", _is_size, _problem_of_size)
+    return _read_column(
+        source, "size", "the size of a query must be a whole number ≥ 1",
+        lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),
+    )
 
 
 def read_scores(source, progress=False):
     """Read the scores of a LETOR file's rows."""
     return _read_column(
-        source, "a list of scores", "score", lambda found: found == found, _problem_of_score,
-        progress,
+        source, "score", "the score must be a number, one a line",
+        lambda scores: scores == scores, progress,
     )
 
 
-def _read_column(source, kind, what, is_good, problem_of, progress=False):
-    """Read numbers, one a line, all of them good."""
+def _read_column(source, name, rule, is_good, progress=False):
     path = check_path(source)
 
     def parse(text, _):
-        text = text.removesuffix(b"\n") + b"\n"
-        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-        found = numbers(text, np.append(0, ends[:-1] + 1), ends)
-        if not is_good(found).all():
-            raise ValueError("a number that cannot be")
-        return found
+        numbers = floats(text.removesuffix(b"\n") + b"\n")
+        if not is_good(numbers).all():
+            raise ValueError(rule)
+        return numbers
 
-    found = list(parsed_blocks(source, path, kind, parse, problem_of, progress))
-    if not found:
-        raise ValueError(f"{path}: the file holds no {what}: it is empty.")
-    return np.concatenate(found)
+    def problem_of(line):
+        number = number_in(line)
+        is_bad = number is None or not is_good(number)
+        return f"{rule}; got {shown(line.strip())}." if is_bad else None
 
-
-def _is_size(number):
-    return (number >= 1) & (number == np.floor(number)) & (number < np.inf)
-
-
-def _problem_of_score(line):
-    if number_in(line) is None:
-        return f"the score must be a number, one a line; got {shown(line.strip())}."
-    return None
-
-
-def _problem_of_size(line):
-    size = number_in(line)
-    if size is None or not _is_size(size):
-        return f"the size of a query must be a whole number ≥ 1; got {shown(line.strip())}."
-    return None
+    pieces = list(parsed_blocks(source, path, f"a list of {name}s", parse, problem_of, progress))
+    if not pieces:
+        raise ValueError(f"{path}: the file holds no {name}: it is empty.")
+    return np.concatenate(pieces)
