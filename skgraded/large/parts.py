@@ -26,7 +26,7 @@ from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.reports.evaluation import Evaluation, values_by_query
+from skgraded.reports.evaluation import Evaluation, evaluation_of, values_by_query
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -195,7 +195,7 @@ def evaluate_table(
         found = [one | {"query_ids": query_ids} for one in found]
     if not has_weight:
         found = [one | {"weights": np.zeros(judgments.n_queries)} for one in found]
-    return {name: Evaluation(**one) for name, one in zip(job.y_score, found, strict=True)}
+    return {name: evaluation_of(**one) for name, one in zip(job.y_score, found, strict=True)}
 
 
 def _refuse_two_runs(ids, place):

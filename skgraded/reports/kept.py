@@ -15,16 +15,6 @@ from skgraded.stats.paired_tests import TESTS
 from skgraded.writing.json_shapes import Maybe
 
 IDS: dict[str, Any] = {"dtype": str, "values": list}  # what the values are `ids_of_json` checks
-BY_MEASURE = {str: [Maybe(float)]}
-EVALUATION: dict[str, Any] = {
-    "query_ids": IDS, "per_query": BY_MEASURE, "undefined": {str: [int]},
-    "weights": Maybe([float]),
-}
-CROSS_EVALUATION: dict[str, Any] = EVALUATION | {
-    "fold": [int], "fit_time": [Maybe(float)], "score_time": [Maybe(float)],
-    "errors": [Maybe(str)], "train_scores": Maybe(BY_MEASURE),
-    "tests": Maybe({"query": [int], "fold": [int], "values": BY_MEASURE}),
-}
 TEXTS = ("system", "measure", "baseline", "ci_method")
 COUNTS = ("n_queries", "wins", "ties", "losses", "n_undefined")
 TABLE: dict[str, Any] = {
@@ -44,65 +34,11 @@ SEGMENTS: dict[str, Any] = COMPARISON | {
         for name in BETWEEN
     },
 }
-ADDED = {"n_undefined": 2, "min_detectable": 3}  # columns, and the format that had them first
 
-
-# Evaluations -------------------------------------------------------------------------------------
-
-def check_evaluation(parts: Mapping[str, Any]) -> None:
-    """Refuse parts of an Evaluation that do not belong together; ValueError says which."""
-    ids = plain_list(parts["query_ids"])
-    refuse_twice("query_ids", ids)
-    if not parts["per_query"]:
-        raise ValueError("per_query has no measure.")
-    for measure, values in parts["per_query"].items():
-        refuse_length(f"per_query[{measure!r}]", values, ids)
-    if parts["undefined"].keys() != parts["per_query"].keys():
-        raise ValueError("undefined and per_query must have the same measures.")
-    _refuse_weights(parts["weights"], ids)
-    if "fold" in parts:
-        _check_folds(parts, ids)
-
-
-def _check_folds(parts, ids):
-    n_folds = len(parts["fit_time"])
-    refuse_length("fold", parts["fold"], ids)
-    _refuse_range("fold", parts["fold"], n_folds)
-    for name in ("score_time", "errors"):
-        if len(parts[name]) != n_folds:
-            raise ValueError(f"{name} has {len(parts[name])} folds, but fit_time has {n_folds}.")
-    for name in ("fit_time", "score_time"):
-        if (parts[name] < 0).any():
-            raise ValueError(f"{name} has {min(parts[name])}, which is no time.")
-    scores = parts["train_scores"]
-    if scores is not None:
-        _refuse_other_measures("train_scores", scores, parts)
-        for measure, values in scores.items():
-            refuse_length(f"train_scores[{measure!r}]", values, parts["fit_time"])
-    tests = parts["tests"]
-    if tests is not None:
-        _refuse_other_measures("tests.values", tests.values, parts)
-        _refuse_range("tests.query", tests.query, len(ids))
-        _refuse_range("tests.fold", tests.fold, n_folds)
-        for name, values in {"tests.fold": tests.fold, **tests.values}.items():
-            refuse_length(name, values, tests.query)
-
-
-def _refuse_other_measures(name, values, parts):
-    if list(values) != list(parts["per_query"]):
-        raise ValueError(f"{name} and per_query must have the same measures.")
-
-
-# Comparisons -------------------------------------------------------------------------------------
 
 def filled(report: dict[str, Any]) -> dict[str, Any]:
-    """A report with nulls for what its format did not have yet."""
-    table, written = report.get("table"), report.get("format", 1)
-    if isinstance(table, dict) and isinstance(table.get("system"), list):
-        nothing = [None] * len(table["system"])
-        new = {name: nothing for name, first in ADDED.items() if written < first}
-        report = report | {"table": {**new, **table}}
-    return {"seed": None, **report} if written < 2 else report
+    """The report: there is one format."""
+    return report
 
 
 def check_comparison(parts: Mapping[str, Any], keys: list[tuple[Any, ...]] | None = None) -> None:

@@ -21,10 +21,11 @@ from skgraded.reports.kept_sums import (
     check_summaries,
     checked_fraction,
     checked_moments,
+    moments_to_json,
 )
 from skgraded.reports.pairing import check_evaluations, paired
 from skgraded.reports.report import Report, titled
-from skgraded.reports.summary import Summary, merged, moments_to_json
+from skgraded.reports.summary import Summary, merged
 from skgraded.stats.corrections import adjust, level_of_each
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.paired_tests import FEWEST, TIE
@@ -317,7 +318,7 @@ def _to_json(one):
 
 
 def _of_json(written, name):
-    check_shape(written, (list, str, str, (int, int, int)), name)
+    check_shape(written, ({}, str, str, (int, int, int)), name)
     moments, first, second, counts = written
     return Differences(
         checked_moments(moments, f"{name}[0]"), checked_fraction(first, f"{name}[1]"),

@@ -293,9 +293,7 @@ def test_json_is_of_the_standard_and_a_file_of_it_is_read(tmp_path):
         assert_same_report(sg.Evaluation.from_json(path), ev)
 
 
-def test_json_says_what_it_cannot_write(five):
-    with pytest.raises(ValueError, match="Out of range float values"):
-        replace(five, per_query={"RR": np.full(5, np.inf)}).to_json()
+def test_json_says_what_it_cannot_write():
     ev = sg.evaluate([1], [1], qid=[frozenset("ab")], measures="ap")
     with pytest.raises(TypeError, match=r"no form of the query id frozenset\(.*of type frozenset"):
         ev.to_json()
@@ -303,14 +301,13 @@ def test_json_says_what_it_cannot_write(five):
 
 def test_json_names_its_format_and_the_versions_it_was_made_with(five):
     written = json.loads(five.to_json())
-    assert written["format"] == 3
+    assert written["format"] == 1
     assert written["versions"]["skgraded"] == sg.__version__
     assert written["versions"]["numpy"] == np.__version__
     assert list(written["versions"]) == ["python", "skgraded", "numpy", "scipy", "scikit-learn"]
-    with pytest.raises(ValueError, match="has the format 4, but .* install the newest"):
-        sg.Evaluation.from_json(json.dumps(written | {"format": 4}))
-    del written["format"], written["versions"]  # as in the first format
-    assert_same_report(sg.Evaluation.from_json(json.dumps(written)), five)
+    for other in (0, 2, True, None):
+        with pytest.raises(ValueError, match=f"has the format {other}, but .* install the newest"):
+            sg.Evaluation.from_json(json.dumps(written | {"format": other}))
 
 
 def test_csv_has_all_digits(tmp_path, five):
