@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,74 +36,58 @@ def as_query_ids(ids: Any) -> np.ndarray:
     return ids if is_kept else distinct
 
 
-def as_floats(values: Any, name: str, n: int, expected: str) -> np.ndarray:
-    """Check n numbers, as many as `expected` has; they may be nan."""
-    return column(values, name, n, expected) if n or np.size(values) else np.empty(0)
+class Axis(NamedTuple):
+    """What arrays have an element for: queries, folds or tests."""
 
+    element: str
+    argument: str  # which has as many elements
+    keys: Any
 
-def as_times(values: Any, name: str, n_folds: int) -> np.ndarray:
-    """Check times of folds in seconds; they may be nan."""
-    times = as_floats(values, name, n_folds, "errors")
-    if (times < 0).any():
-        raise ValueError(f"{name} has {np.nanmin(times):g}, which is no time.")
-    return times
+    def numbers(
+        self, values: Any, name: str, rule: str, holds: Callable[[np.ndarray], Any]
+    ) -> np.ndarray:
+        """Check numbers for which a rule holds; they come back as floats."""
+        n = len(self.keys)
+        floats = column(values, name, n, self.argument) if n or np.size(values) else np.empty(0)
+        right = holds(floats)
+        if not right.all():
+            i = int(np.argmin(right))
+            key = plain(self.keys[i])
+            raise ValueError(f"{name} has {floats[i]:g} for {self.element} {key!r}: {rule}.")
+        return floats
 
+    def values(self, values: Any, name: str) -> np.ndarray:
+        """Check values of a measure, which may be nan."""
+        return self.numbers(values, name, "a value is finite or nan", lambda v: ~np.isinf(v))
 
-def as_values(values: Any, name: str, query_ids: np.ndarray) -> np.ndarray:
-    """Check values of queries, which may be nan but not infinite."""
-    floats = as_floats(values, name, len(query_ids), "query_ids")
-    _refuse(np.isinf(floats), floats, name, query_ids, "a value is finite or nan")
-    return floats
+    def positions(self, values: Any, name: str, end: int) -> np.ndarray:
+        """Check whole numbers from 0 to below `end`."""
+        rule = f"it must be a whole number from 0 to {end - 1}"
+        return self.numbers(
+            values, name, rule, lambda v: (v >= 0) & (v < end) & (v == np.rint(v))
+        ).astype(np.intp)
 
-
-def as_weights(weights: Any, query_ids: np.ndarray) -> np.ndarray:
-    """Check weights of queries."""
-    floats = as_floats(weights, "weights", len(query_ids), "query_ids")
-    wrong = ~(np.isfinite(floats) & (floats >= 0))
-    _refuse(wrong, floats, "weights", query_ids, "a weight is finite and not below 0")
-    return floats
-
-
-def _refuse(wrong, values, name, query_ids, rule):
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        query = plain_list(query_ids)[i]
-        raise ValueError(f"{name} has {values[i]:g} for query {query!r}: {rule}.")
-
-
-def as_flags(flags: Any, name: str, query_ids: np.ndarray) -> np.ndarray:
-    """Check flags of queries: True and False, not 0 and 1."""
-    if not len(query_ids) and not np.size(flags):
-        return np.empty(0, dtype=bool)
-    array = as_array(flags, name)
-    refuse_other_length(array, name, len(query_ids), "query_ids")
-    if array.dtype == bool:
-        return array
-    for row, flag in enumerate(array):
-        if not isinstance(flag, (bool, np.bool_)):
-            query = plain_list(query_ids)[row]
-            raise TypeError(f"{name} must hold booleans; it has {plain(flag)!r} for {query!r}.")
-    return array.astype(bool)
-
-
-def as_positions(values: Any, name: str, n: int, expected: str, end: int) -> np.ndarray:
-    """Check n whole numbers from 0 to below `end`."""
-    floats = as_floats(values, name, n, expected)
-    wrong = ~((floats >= 0) & (floats < end) & (floats == np.rint(floats)))
-    if wrong.any():
-        raise ValueError(
-            f"{name} has {floats[np.argmax(wrong)]:g}, but it must be a whole number from 0 to "
-            f"{end - 1}."
-        )
-    return floats.astype(np.intp)
+    def flags(self, flags: Any, name: str) -> np.ndarray:
+        """Check booleans; 0 and 1 are refused."""
+        if not len(self.keys) and not np.size(flags):
+            return np.empty(0, dtype=bool)
+        array = as_array(flags, name)
+        refuse_other_length(array, name, len(self.keys), self.argument)
+        for flag, key in zip(array, self.keys, strict=True) if array.dtype != bool else ():
+            if not isinstance(flag, (bool, np.bool_)):
+                raise TypeError(
+                    f"{name} must hold booleans; it has {plain(flag)!r} for {self.element} "
+                    f"{plain(key)!r}."
+                )
+        return array.astype(bool, copy=False)
 
 
 def by_measure(
     values: Any, name: str, measures: Collection[str], check: Callable[[Any, str], np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Check a dict with an array for each of the measures."""
-    if not isinstance(values, Mapping):
-        raise TypeError(f"{name} must be a dict by measure name; got {values!r:.60}.")
+    if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
+        raise TypeError(f"{name} must be a dict by names of measures; got {values!r:.60}.")
     if set(values) != set(measures):
         raise ValueError(f"{name} and per_query must have the same measures.")
     return {measure: check(values[measure], f"{name}[{measure!r}]") for measure in measures}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from skgraded.measures import mean_over_queries
-from skgraded.reports.checks import as_floats, as_positions, as_times, by_measure
+from skgraded.reports.checks import Axis, by_measure
 from skgraded.reports.evaluation import Evaluation
 from skgraded.writing.json_text import FLOATS, INTEGERS, TEXT, by_name, list_of, maybe, record
 
@@ -87,27 +87,24 @@ class CrossEvaluation(Evaluation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n_queries, n_folds = len(self.query_ids), len(self.errors)
-        self._set(
-            fit_time=as_times(self.fit_time, "fit_time", n_folds),
-            score_time=as_times(self.score_time, "score_time", n_folds),
-            fold=as_positions(self.fold, "fold", n_queries, "query_ids", n_folds),
-        )
+        queries = Axis("query", "query_ids", self.query_ids)
+        folds = Axis("fold", "errors", range(len(self.errors)))
+        for name in ("fit_time", "score_time"):
+            self._set(**{name: folds.numbers(
+                getattr(self, name), name, "a time is not below 0", lambda times: ~(times < 0)
+            )})
+        self._set(fold=queries.positions(self.fold, "fold", len(folds.keys)))
         if self.train_scores is not None:
             self._set(train_scores=by_measure(
-                self.train_scores, "train_scores", self.per_query,
-                lambda values, name: as_floats(values, name, n_folds, "errors"),
+                self.train_scores, "train_scores", self.per_query, folds.values
             ))
         if self.tests is not None:
             query, fold, values = self.tests
-            n_tests = len(query)
+            tests = Axis("test", "tests.query", range(len(query)))
             self._set(tests=Tests(
-                as_positions(query, "tests.query", n_tests, "tests.query", n_queries),
-                as_positions(fold, "tests.fold", n_tests, "tests.query", n_folds),
-                by_measure(
-                    values, "tests.values", self.per_query,
-                    lambda values, name: as_floats(values, name, n_tests, "tests.query"),
-                ),
+                tests.positions(query, "tests.query", len(self.query_ids)),
+                tests.positions(fold, "tests.fold", len(folds.keys)),
+                by_measure(values, "tests.values", self.per_query, tests.values),
             ))
 
     def by_fold(self) -> pandas.DataFrame:

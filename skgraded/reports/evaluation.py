@@ -14,7 +14,7 @@ from skgraded._input.columns import whole_number
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
 from skgraded.measures import measure as as_measure
-from skgraded.reports.checks import as_flags, as_query_ids, as_values, as_weights, by_measure
+from skgraded.reports.checks import Axis, as_query_ids, by_measure
 from skgraded.reports.report import ConfidenceIntervals, Report, summary_rows, written_page
 from skgraded.reports.segments import joined, segments_of
 from skgraded.stats.intervals import check_settings, mean_interval
@@ -73,20 +73,17 @@ class Evaluation(Report):
     }
 
     def __post_init__(self) -> None:
-        ids, measures = as_query_ids(self.query_ids), list(self.per_query)
-        if not measures or not all(isinstance(name, str) for name in measures):
-            raise ValueError(f"per_query must have names of measures; it has {measures}.")
+        queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
+        if not self.per_query:
+            raise ValueError("per_query has no measure.")
         self._set(
-            query_ids=ids,
-            per_query=by_measure(
-                self.per_query, "per_query", measures,
-                lambda values, name: as_values(values, name, ids),
+            query_ids=queries.keys,
+            per_query=by_measure(self.per_query, "per_query", self.per_query, queries.values),
+            undefined=by_measure(self.undefined, "undefined", self.per_query, queries.flags),
+            weights=None if self.weights is None else queries.numbers(
+                self.weights, "weights", "a weight is finite and not below 0",
+                lambda weights: (weights >= 0) & (weights < np.inf),
             ),
-            undefined=by_measure(
-                self.undefined, "undefined", measures,
-                lambda flags, name: as_flags(flags, name, ids),
-            ),
-            weights=None if self.weights is None else as_weights(self.weights, ids),
         )
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from decimal import Decimal
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +27,6 @@ from skgraded.writing.json_text import (
     FRACTION,
     IDS,
     INTEGER,
-    INTEGERS,
     NUMBER,
     Form,
     by_name,
@@ -99,8 +98,7 @@ class Tally(Checked):
         worst = heapq.merge(self.worst, other.worst, key=self._rank)
         return Tally(
             self.moments + other.moments, self.n_undefined + other.n_undefined,
-            self.counts + other.counts, [one for one, _ in zip(worst, range(N_KEPT), strict=False)],
-            self.at,
+            self.counts + other.counts, list(islice(worst, N_KEPT)), self.at,
         )
 
     def _rank(self, query):
@@ -133,26 +131,23 @@ class Tally(Checked):
 
 def _worst_of(evaluation, name):
     """The queries with the lowest values; of equal values those with the lower ids."""
-    values = evaluation.per_query[name]
-    is_own = ~(evaluation.undefined[name] | np.isnan(values))
-    if np.count_nonzero(is_own) > N_KEPT:  # speed only: with N_KEPT both branches keep them all
-        ranked = np.where(is_own, values, np.inf)
-        ranked.partition(N_KEPT - 1)
-        last = ranked[N_KEPT - 1]
-        below = np.flatnonzero(is_own & (values < last))
-        equal = np.flatnonzero(is_own & (values == last))
-        own = np.append(below, _lowest_ids(evaluation.query_ids, equal, N_KEPT - len(below)))
-    else:
-        own = np.flatnonzero(is_own)
-    ids = plain_list(evaluation.query_ids[own])
-    rows = zip(*(evaluation.per_query[one][own].tolist() for one in evaluation.per_query),
-               strict=True)
-    kept = [
-        (query, tuple(None if value != value else value for value in row))
-        for query, row in zip(ids, rows, strict=True)
+    values, ids = evaluation.per_query[name], evaluation.query_ids
+    own = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
+    if len(own) > N_KEPT:  # speed only: with N_KEPT queries both branches keep them all
+        values = values[own]
+        last = np.partition(values, N_KEPT - 1)[N_KEPT - 1]
+        below = own[values < last]
+        own = np.append(below, _lowest_ids(ids, own[values == last], N_KEPT - len(below)))
+    columns = [values[own].tolist() for values in evaluation.per_query.values()]
+    rows = [
+        tuple(None if value != value else value for value in row)
+        for row in zip(*columns, strict=True)
     ]
     at = list(evaluation.per_query).index(name)
-    return sorted(kept, key=lambda one: (one[1][at], _order_of(one[0])))
+    return sorted(
+        zip(plain_list(ids[own]), rows, strict=True),
+        key=lambda query: (query[1][at], _order_of(query[0])),
+    )
 
 
 def _lowest_ids(ids, positions, n):
@@ -160,11 +155,8 @@ def _lowest_ids(ids, positions, n):
     ids = ids[positions]
     if ids.dtype.kind != "O":
         return positions[np.argsort(ids, kind="stable")[:n]]
-    if len({type(one) for one in ids}) == 1 and isinstance(ids[0], str):
-        lowest = heapq.nsmallest(n, zip(ids, positions.tolist(), strict=True))
-    else:
-        keyed = ((_order_of(one), i) for one, i in zip(ids, positions.tolist(), strict=True))
-        lowest = heapq.nsmallest(n, keyed)
+    keys = ids if set(map(type, ids)) == {str} else map(_order_of, ids)  # text: speed only
+    lowest = heapq.nsmallest(n, zip(keys, positions.tolist(), strict=True))
     return np.array([i for _, i in lowest], dtype=np.intp)
 
 
@@ -180,21 +172,20 @@ def _order_of(query):
 
 # JSON --------------------------------------------------------------------------------------------
 
+PLACES = {str(step): i for i, step in enumerate(range(-STEPS, STEPS + 1))}
+
+
 def _counts_to_json(counts):
-    held = np.flatnonzero(counts)
-    return {"steps": (held - STEPS).tolist(), "counts": counts[held].tolist()}
+    return {step: n for step, n in zip(PLACES, counts.tolist(), strict=True) if n}
 
 
 def _counts_of_json(written, name):
-    parts = read_fields({"steps": INTEGERS, "counts": INTEGERS}, written, name)
-    steps, counts = parts["steps"], parts["counts"]
-    if len(steps) != len(counts) or (np.abs(steps) > STEPS).any() or (np.diff(steps) <= 0).any():
-        raise ValueError(
-            f"{name} must have a count for each step, and steps ascend from -{STEPS} to {STEPS}."
-        )
-    whole = np.zeros(2 * STEPS + 1, dtype=np.intp)
-    whole[steps + STEPS] = counts
-    return whole
+    counts = np.zeros(len(PLACES), dtype=np.intp)
+    for step, n in by_name(INTEGER).read(written, name).items():
+        if step not in PLACES:
+            raise ValueError(f"{name} has {step!r}, which is no step from -{STEPS} to {STEPS}.")
+        counts[PLACES[step]] = n
+    return counts
 
 
 def _worst_to_json(worst):

@@ -75,8 +75,8 @@ class EvaluationPage:
     """What the page of an Evaluation or a Summary shows; the template reads these attributes.
 
     The frames have a row per measure (`summary`), per segment and measure, and per fold. The arrays
-    are those of all queries, or of the queries that a Summary keeps, which has `profiles`: quantiles
-    of the values of all `n_queries`. `lowest` are positions, for a notebook.
+    have an element per query that is kept. A Summary does not keep all `n_queries` and adds
+    `profiles`: quantiles of their values. A notebook shows the queries at the positions `lowest`.
     """
 
     title: str

@@ -17,7 +17,9 @@ INSTEAD = [
     None, True, "text", "", "7", -1, 7, 0, 2.5, -0.25, 10**400, 1e300, [], [None], ["text"], [1, 2],
     {}, {"a": 1},
 ]
-OF_ANY_NAMES = ("per_query", "undefined", "train_scores", "values", "tallies", "systems")
+OF_ANY_NAMES = (
+    "per_query", "undefined", "train_scores", "values", "tallies", "systems", "counts",
+)
 MADE_WITH = ("kind", "format", "versions")
 
 
@@ -193,12 +195,11 @@ SUMMARY_CHANGES = [
     ("tallies.AP.n_undefined", 5, "5 undefined queries"),
     ("tallies.AP.at", 1, r"tallies\['AP'\] has been made of other measures"),
     ("tallies.AP.at", 2, r"tallies\['AP'\]: worst has a query without a finite value"),
-    ("tallies.AP.counts.counts", [1], "must have a count for each step"),
-    ("tallies.AP.counts.steps", [500, 1001], "ascend from -1000 to 1000"),
-    ("tallies.AP.counts.steps", [1000, 500], "ascend from -1000 to 1000"),
-    ("tallies.AP.counts.counts", [3, -1], "counts are of 2 values, but there are 2"),
-    ("tallies.AP.counts.counts", [2, 1], "counts are of 3 values, but there are 2"),
-    ("tallies.AP.counts.counts", [2, 10**30], "too large"),
+    ("tallies.AP.counts.1001", 1, r"\['counts'\] has '1001', which is no step from -1000"),
+    ("tallies.AP.counts.0500", 1, r"\['counts'\] has '0500', which is no step from -1000"),
+    ("tallies.AP.counts.7", -1, "counts are of 1 values, but there are 2"),
+    ("tallies.AP.counts.7", 1, "counts are of 3 values, but there are 2"),
+    ("tallies.AP.counts.7", 10**30, "too large"),
     ("tallies.AP.counts", [[500]], "must be an object"),
     ("tallies.AP.moments.n", -1, r"\['moments'\]: moments are not those of -1 finite values"),
     ("tallies.AP.moments.n", 4, "counts are of 2 values, but there are 4"),
@@ -223,14 +224,14 @@ CHANGES = [
     ("Evaluation", "weights", [1, 1], "weights has 2 rows, but query_ids has 4"),
     ("Evaluation", "per_query.RR", [1, 0.5], r"per_query\['RR'\] has 2 rows, but query_ids"),
     ("Evaluation", "per_query.RR.2", "x", r"per_query\['RR'\]\[2\] must be a number"),
-    ("Evaluation", "per_query", {}, "per_query must have names of measures"),
+    ("Evaluation", "per_query", {}, "per_query has no measure"),
     ("Evaluation", "per_query", 7, "is not as written: per_query must be an object; got 7"),
     ("Evaluation", "undefined", {"RR": []}, "undefined and per_query must have the same measures"),
     ("Evaluation", "undefined.RR", [True], r"undefined\['RR'\] has 1 rows, but query_ids has 4"),
     ("Evaluation", "undefined.RR.1", 0, r"undefined\['RR'\]\[1\] must be true or false; got 0"),
     ("CrossEvaluation", "fold", [0, 1], "fold has 2 rows"),
-    ("CrossEvaluation", "fold.0", 4, "fold has 4, but it must be a whole number from 0 to 3"),
-    ("CrossEvaluation", "fit_time.0", -1, "fit_time has -1, which is no time"),
+    ("CrossEvaluation", "fold.0", 4, "fold has 4 for query .* from 0 to 3"),
+    ("CrossEvaluation", "fit_time.0", -1, "fit_time has -1 for fold 0: a time is not below 0"),
     ("CrossEvaluation", "errors", [None], "fit_time has 4 rows, but errors has 1"),
     ("Comparison", "table.p_value", ..., "table lacks 'p_value'"),
     ("Comparison", "table.mean", [0.5], r"table\['mean'\] has 1 rows, but .* has 4"),
@@ -251,7 +252,9 @@ CHANGES = [
 
 @pytest.mark.parametrize("name, path, value, message", CHANGES)
 def test_a_report_that_contradicts_itself_is_refused(reports, name, path, value, message):
-    keys = [int(key) if key.isdigit() else key for key in path.split(".")]
+    keys = [
+        int(key) if key.isdigit() and "counts" not in path else key for key in path.split(".")
+    ]
 
     def change(holder, key):
         if value is ...:
