@@ -88,6 +88,8 @@ def by_measure(
     """Check a dict with an array for each of the measures."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
         raise TypeError(f"{name} must be a dict by names of measures; got {values!r:.60}.")
+    if not values:
+        raise ValueError(f"{name} has no measure.")
     if set(values) != set(measures):
         raise ValueError(f"{name} and per_query must have the same measures.")
     return {measure: check(values[measure], f"{name}[{measure!r}]") for measure in measures}

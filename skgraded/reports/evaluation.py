@@ -32,7 +32,9 @@ N_WORST = 5  # queries that a notebook shows
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(Report):
-    """Values of measures by query, made by `evaluate`.
+    """Values of measures by query, made by `evaluate` or by hand.
+
+    Arrays made by hand may be lists or Series; they are checked and converted.
 
     Attributes
     ----------
@@ -74,8 +76,6 @@ class Evaluation(Report):
 
     def __post_init__(self) -> None:
         queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
-        if not self.per_query:
-            raise ValueError("per_query has no measure.")
         self._set(
             query_ids=queries.keys,
             per_query=by_measure(self.per_query, "per_query", self.per_query, queries.values),

@@ -212,14 +212,12 @@ def _means_table(frame, level, profiles):
 
 
 def _folds_table(frame):
-    columns = [(FOLDS.get(name, name), _kind(name, frame[name].dtype)) for name in frame]
+    kinds = {"fit_time": "seconds", "score_time": "seconds", "error": "text"}
+    columns = [
+        (FOLDS.get(name, name), kinds.get(name, "value" if dtype.kind == "f" else "count"))
+        for name, dtype in frame.dtypes.items()
+    ]
     return PageTable("Means and times by fold", columns, frame.to_numpy(dtype=object).tolist())
-
-
-def _kind(name, dtype):
-    if name in ("fit_time", "score_time"):
-        return "seconds"
-    return {"i": "count", "f": "value"}.get(dtype.kind, "text")
 
 
 # Templates ---------------------------------------------------------------------------------------

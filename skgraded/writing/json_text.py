@@ -21,6 +21,7 @@ from skgraded._input.writing import write_text
 FORMAT = 1
 MOST_DIGITS = 300  # of whole numbers; floats have 309, and older pandas no table of more
 A_FRACTION = re.compile(r"-?\d{1,2500}(/0*[1-9]\d{0,2500})?")  # squares of floats: 1,300 digits
+DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
 
 
 # Files -------------------------------------------------------------------------------------------
@@ -229,14 +230,11 @@ def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
     """Ids that `ids_to_json` gave; a ValueError if they are not of their dtype."""
     parts = read_fields({"dtype": TEXT, "values": list_of(ONE_ID)}, written, name)
     text, values = parts["dtype"], parts["values"]
-    try:
-        dtype = np.dtype(text)
-    except (TypeError, ValueError):
-        dtype = np.dtype("V")
+    if not DTYPE_OF_IDS.fullmatch(text):
+        raise ValueError(f"{name}['dtype'] is {text!r}, which no ids have.")
+    dtype = np.dtype(text)
     if dtype.kind == "O":
         return object_array(values)
-    if dtype.kind not in "biufmM":
-        raise ValueError(f"{name}['dtype'] is {text!r}, which no ids have.")
     try:
         with np.errstate(all="ignore"):
             ids = np.array(values).astype(np.int64 if dtype.kind in "mM" else dtype)
