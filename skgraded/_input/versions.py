@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from skgraded._kernels.sort import fastest
@@ -51,6 +52,7 @@ def show_versions() -> None:
     print("\n\n".join(texts))
 
 
+@cache
 def _versions_of(names):
     from skgraded import __version__
 

@@ -18,7 +18,7 @@ from skgraded._input.columns import check_weights, column, grade_column, grades_
 from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.reports.evaluation import Evaluation, values_by_query
+from skgraded.reports.evaluation import Evaluation, evaluation_of, values_by_query
 from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -235,9 +235,8 @@ def evaluate_table(
     if not has_weight:
         no_weights = {"weights": np.zeros(judgments.n_queries)}
         values = [of_system | no_weights for of_system in values]
-    return {
-        name: Evaluation(**of_system) for name, of_system in zip(job.y_score, values, strict=True)
-    }
+    evaluations = [evaluation_of(**of_system) for of_system in values]
+    return dict(zip(job.y_score, evaluations, strict=True))
 
 
 def no_queries(job: Job) -> dict[str, Evaluation]:

@@ -20,14 +20,12 @@ from skgraded.reports.comparison_rows import (
     columns_of,
     pair_matrices,
     pairs_of,
-    rows_of_json,
-    rows_shape,
-    rows_to_json,
+    rows_form,
 )
-from skgraded.reports.kept import refuse_twice
 from skgraded.reports.leaderboard import Leaderboard, leaderboard_of
 from skgraded.reports.margin_tests import MarginTests, margin_tests
 from skgraded.reports.pairing import (
+    QUERY_VALUES,
     QueryValues,
     refuse_unequal,
 )
@@ -42,7 +40,16 @@ from skgraded.stats.paired_tests import (
     smallest_p,
 )
 from skgraded.writing import tables
-from skgraded.writing.json_shapes import Maybe, check_shape
+from skgraded.writing.json_text import (
+    INTEGER,
+    PLAIN_NUMBER,
+    TEXT,
+    TRUE_OR_FALSE,
+    list_of,
+    maybe,
+    read_fields,
+    write_fields,
+)
 from skgraded.writing.sentences import (
     Findings,
     Unreachable,
@@ -55,6 +62,8 @@ from skgraded.writing.text import Bound, label, labels
 
 if TYPE_CHECKING:
     import pandas
+
+    from skgraded.writing.comparison_page import ComparisonPage
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -408,35 +417,23 @@ class Comparison(Report):
             lead += f" {self.n_resamples:,} resamples{seed}."
         return lead
 
-    def _shown_table(self, title=None):
-        """What a notebook shows, and a page too, by name."""
-        hidden = self._hidden_columns() + ["p_adjusted"] * (self.correction is None)
-        if title is None:
-            title = f"Comparison of {len(self.systems)} systems"
-        return {
-            "title": title, "lead": self._lead(), "leaderboard": self.leaderboard(),
-            "rows": self.shown_rows(), "hidden": hidden, "level": self.level,
-        }
+    def _page(self, title: str | None = None) -> ComparisonPage:
+        from skgraded.writing.comparison_page import ComparisonPage, QueryTable
 
-    def _fragment(self):
-        from skgraded.writing.comparison_page import ComparisonTable, comparison_fragment
-
-        return comparison_fragment(ComparisonTable(**self._shown_table()))
-
-    def _page(self, title=None):
-        from skgraded.writing.comparison_page import ComparisonPage, QueryTable, comparison_page
-
-        queries, shown = None, self._shown_table(title)
+        queries, rows, board = None, self.shown_rows(), self.leaderboard()
         if self.values is not None and self.segments is None:
             baseline = 0 if self.baseline is None else self.systems.index(self.baseline)
             queries = QueryTable(
                 self.query_ids, self.per_query, self.weights, self.systems, baseline,
                 self._differences_of,
             )
-        return comparison_page(ComparisonPage(
-            **shown, sentences=self._sentences_with_gaps(), queries=queries,
-            matrices=self._matrices(shown["rows"], shown["leaderboard"].systems),
-        ))
+        return ComparisonPage(
+            title=f"Comparison of {len(self.systems)} systems" if title is None else title,
+            lead=self._lead(), board=board, rows=rows, level=self.level,
+            hidden=self._hidden_columns() + ["p_adjusted"] * (self.correction is None),
+            sentences=self._sentences_with_gaps,
+            matrices=lambda: self._matrices(rows, board.systems), queries=queries,
+        )
 
     def _sentences_with_gaps(self):
         """The sentence of each row, with those that compare its segment with earlier ones."""
@@ -569,37 +566,25 @@ class Comparison(Report):
     # JSON ----------------------------------------------------------------------------------------
 
     def _to_json(self):
-        return {
-            **{name: getattr(self, name) for name in PLAIN},
-            "rows": rows_to_json(self.rows, COLUMNS, self.segments),
-            "gaps": rows_to_json(self.gaps, GAP_COLUMNS, self.segments),
-            "values": None if self.values is None else self.values.to_json(),
-        }
+        return write_fields(_forms(self.segments), self)
 
-    @staticmethod
-    def _of_json(report):
-        check_shape(report, SHAPE)
-        values, segments = report["values"], None
-        if values is not None:
-            values = QueryValues.of_json(values)
-            segments = values.segments
-        return {
-            **{name: report[name] for name in PLAIN},
-            "rows": rows_of_json(report["rows"], "rows", ComparisonRow, segments),
-            "gaps": rows_of_json(report["gaps"], "gaps", SegmentGap, segments),
-            "values": values,
-        }
+    @classmethod
+    def _of_json(cls, report):
+        values = read_fields({"values": maybe(QUERY_VALUES)}, report)["values"]
+        return read_fields(_forms(None if values is None else values.segments), report)
 
 
-PLAIN = [
-    "systems", "measures", "baseline", "test", "correction", "level", "n_resamples", "seed",
-    "n_queries", "is_weighted",
-]
-SHAPE: dict[str, Any] = {
-    "systems": [str], "measures": [str], "baseline": Maybe(str), "test": Maybe(str),
-    "correction": Maybe(str), "level": float, "n_resamples": int, "seed": Maybe(int),
-    "n_queries": int, "is_weighted": bool, "values": Maybe(QueryValues.SHAPE),
-    "rows": rows_shape(COLUMNS), "gaps": rows_shape(GAP_COLUMNS),
+def _forms(segments):
+    return PLAIN | {
+        "rows": rows_form(ComparisonRow, segments), "gaps": rows_form(SegmentGap, segments),
+        "values": maybe(QUERY_VALUES),
+    }
+
+
+PLAIN = {
+    "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),
+    "test": maybe(TEXT), "correction": maybe(TEXT), "level": PLAIN_NUMBER, "n_resamples": INTEGER,
+    "seed": maybe(INTEGER), "n_queries": INTEGER, "is_weighted": TRUE_OR_FALSE,
 }
 
 
@@ -608,8 +593,9 @@ SHAPE: dict[str, Any] = {
 def check_comparison(comparison: Comparison) -> None:
     """Refuse parts that do not belong together; the ValueError says which."""
     systems, measures = comparison.systems, comparison.measures
-    refuse_twice("systems", systems)
-    refuse_twice("measures", measures)
+    for name, names in (("systems", systems), ("measures", measures)):
+        if len(set(names)) < len(names):
+            raise ValueError(f"{name} has one of {names} more than once.")
     if len(systems) < 2 or not measures:
         raise ValueError(f"systems are {systems} and measures {measures}: too few to compare.")
     number("level", 0, 1, above=True, below=True)(comparison.level)

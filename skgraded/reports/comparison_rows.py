@@ -23,8 +23,8 @@ from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
 from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
-from skgraded.writing import json_text, tables
-from skgraded.writing.json_shapes import Maybe
+from skgraded.writing import tables
+from skgraded.writing.json_text import INTEGER, PLAIN_NUMBER, TEXT, Form, list_of, read_fields
 
 Sample = TypeVar("Sample")
 Row = TypeVar("Row")
@@ -317,41 +317,50 @@ def _check_keys(name, found, expected):
             raise ValueError(f"{name}[{i}] compares {key}, but must compare {wanted}.")
 
 
-OF_SEGMENTS = ("segment", "other_segment")  # in JSON they are positions
 TEXTS = ("system", "measure", "baseline", "ci_method")
+OF_SEGMENTS = ("segment", "other_segment")  # in JSON they are positions
+COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
 
 
-def rows_shape(names: Sequence[str]) -> dict[str, Any]:
-    """The shape of rows in JSON."""
-    return {name: [str] if name in TEXTS else [Maybe(float)] for name in names}
+def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
+    """The form of rows in JSON: columns, segments as their positions."""
+    names = [column.name for column in fields(row_type)]
+    own = set(OF_SEGMENTS) & set(names)
+    forms = {
+        name: list_of(TEXT if name in TEXTS else INTEGER if name in COUNTS else CELL)
+        for name in names
+    } | dict.fromkeys(own, list_of(INTEGER if segments is not None else CELL))
+    places = {segment: i for i, segment in enumerate(segments or [])}
+
+    def write(rows):
+        columns = columns_of(rows, names)
+        if segments is not None:
+            columns |= {name: [places[cell] for cell in columns[name]] for name in own}
+        return {name: form.write(columns[name]) for name, form in forms.items()}
+
+    def read(written, name):
+        columns = read_fields(forms, written, name)
+        lengths = {len(cells) for cells in columns.values()}
+        if len(lengths) > 1:
+            raise ValueError(f"The columns of {name} have different lengths: {sorted(lengths)}.")
+        for column in own:
+            columns[column] = [_segment_at(i, segments, f"{name}[{column!r}]")
+                               for i in columns[column]]
+        return [row_type(**row) for row in tables.rows_of(columns)]
+
+    return Form(write, read)
 
 
-def rows_to_json(
-    rows: Sequence[Any], names: Sequence[str], segments: list[Any] | None
-) -> dict[str, list[Any]]:
-    """Columns of rows; segments as their positions."""
-    columns = columns_of(rows, names)
-    if segments is not None:
-        places = {segment: i for i, segment in enumerate(segments)}
-        for name in set(OF_SEGMENTS) & set(names):
-            columns[name] = [places[segment] for segment in columns[name]]
-    return json_text.columns_to_json(columns)
+def _segment_at(i, segments, name):
+    if segments is None:
+        return None
+    if not 0 <= i < len(segments):
+        raise ValueError(f"{name} has {i}, but it must be from 0 to {len(segments) - 1}.")
+    return segments[i]
 
 
-def rows_of_json(
-    columns: dict[str, list[Any]], name: str, row_type: Callable[..., Row],
-    segments: list[Any] | None,
-) -> list[Row]:
-    """Rows from the columns that `rows_to_json` returned."""
-    columns = json_text.columns_of_json(columns)
-    lengths = {len(cells) for cells in columns.values()}
-    if len(lengths) > 1:
-        raise ValueError(f"The columns of {name} have different lengths: {sorted(lengths)}.")
-    for column in set(OF_SEGMENTS) & set(columns):
-        places = columns[column]
-        if segments is None:
-            columns[column] = [None] * len(places)
-            continue
-        json_text.check_positions(places, len(segments), f"{name}[{column!r}]")
-        columns[column] = [segments[i] for i in places]
-    return [row_type(**row) for row in tables.rows_of(columns)]
+def _read_cell(written, name):
+    return math.nan if written is None else PLAIN_NUMBER.read(written, name)
+
+
+CELL = Form(lambda cell: None if cell is None or cell != cell else cell, _read_cell)

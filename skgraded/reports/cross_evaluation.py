@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import counted
 from skgraded.measures import mean_over_queries
+from skgraded.reports.checks import Axis, by_measure
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.kept import CROSS_EVALUATION, check_evaluation
-from skgraded.writing import json_text
-from skgraded.writing.json_shapes import check_shape
+from skgraded.writing.json_text import FLOATS, INTEGERS, TEXT, by_name, list_of, maybe, record
 
 if TYPE_CHECKING:
     import pandas
+
+    from skgraded.writing.evaluation_page import EvaluationPage
 
 
 class Tests(NamedTuple):
@@ -78,6 +78,34 @@ class CrossEvaluation(Evaluation):
     train_scores: dict[str, np.ndarray] | None = None
     tests: Tests | None = None
     estimators: list[Any] | None = None
+
+    _json = Evaluation._json | {
+        "fold": INTEGERS, "fit_time": FLOATS, "score_time": FLOATS,
+        "errors": list_of(maybe(TEXT)), "train_scores": maybe(by_name(FLOATS)),
+        "tests": maybe(record(Tests, query=INTEGERS, fold=INTEGERS, values=by_name(FLOATS))),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        queries = Axis("query", "query_ids", self.query_ids)
+        folds = Axis("fold", "errors", range(len(self.errors)))
+        for name in ("fit_time", "score_time"):
+            self._set(**{name: folds.numbers(
+                getattr(self, name), name, "a time is not below 0", lambda times: ~(times < 0)
+            )})
+        self._set(fold=queries.positions(self.fold, "fold", len(folds.keys)))
+        if self.train_scores is not None:
+            self._set(train_scores=by_measure(
+                self.train_scores, "train_scores", self.per_query, folds.values
+            ))
+        if self.tests is not None:
+            query, fold, values = self.tests
+            tests = Axis("test", "tests.query", range(len(query)))
+            self._set(tests=Tests(
+                tests.positions(query, "tests.query", len(self.query_ids)),
+                tests.positions(fold, "tests.fold", len(folds.keys)),
+                by_measure(values, "tests.values", self.per_query, tests.values),
+            ))
 
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, a row a fold.
@@ -147,49 +175,9 @@ class CrossEvaluation(Evaluation):
         columns = super()._columns()
         return {"query_id": columns.pop("query_id"), "fold": self.fold, **columns}
 
-    _title = "Cross-evaluation"
-
-    def _counts(self):
-        folds = counted(len(self.fit_time), "fold", "folds")
-        return [*super()._counts(), f"out-of-fold scores of {folds}"]
-
-    def _parts(self):
-        return {**super()._parts(), "folds": self.by_fold()}
-
-    def _page_parts(self):
-        return {**super()._page_parts(), "fold": self.fold}
-
-    def _to_json(self):
-        return {
-            **super()._to_json(),
-            "fold": self.fold.tolist(),
-            "fit_time": json_text.numbers_to_json(self.fit_time),
-            "score_time": json_text.numbers_to_json(self.score_time),
-            "errors": self.errors,
-            "train_scores": None if self.train_scores is None else _to_json(self.train_scores),
-            "tests": None if self.tests is None else {
-                "query": self.tests.query.tolist(), "fold": self.tests.fold.tolist(),
-                "values": _to_json(self.tests.values),
-            },
-        }
-
-    @staticmethod
-    def _of_json(report):
-        check_shape(report, CROSS_EVALUATION)
-        parts = {
-            **Evaluation._of_json(report),
-            "fold": np.array(report["fold"], dtype=int),
-            "fit_time": json_text.numbers_of_json(report["fit_time"]),
-            "score_time": json_text.numbers_of_json(report["score_time"]),
-            "errors": report["errors"],
-            "train_scores": report["train_scores"] and _of_json(report["train_scores"]),
-            "tests": report["tests"] and Tests(
-                np.array(report["tests"]["query"], dtype=int),
-                np.array(report["tests"]["fold"], dtype=int), _of_json(report["tests"]["values"]),
-            ),
-        }
-        check_evaluation(parts)
-        return parts
+    def _page(self, title: str | None = None, by: Any = None) -> EvaluationPage:
+        title = "Cross-evaluation" if title is None else title
+        return replace(super()._page(title, by), folds=self.by_fold(), fold=self.fold)
 
 
 def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
@@ -250,11 +238,3 @@ def _deviations(values, query, n_queries):
     sums = np.bincount(query[known], squares, minlength=n_queries)
     variance = np.divide(sums, n - 1, out=np.full(n_queries, np.nan), where=n > 1)
     return np.sqrt(variance)
-
-
-def _to_json(by_measure):
-    return {name: json_text.numbers_to_json(values) for name, values in by_measure.items()}
-
-
-def _of_json(by_measure):
-    return {name: json_text.numbers_of_json(values) for name, values in by_measure.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,54 +12,30 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import whole_number
 from skgraded._input.segments import segments_of
-from skgraded._input.words import counted, object_array, plain_list
+from skgraded._input.words import object_array, plain_list
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
 from skgraded.measures import measure as as_measure
-from skgraded.reports.kept import EVALUATION, check_evaluation
-from skgraded.reports.report import Report, titled, written_page
-from skgraded.stats.intervals import (
-    ConfidenceInterval,
-    check_settings,
-    mean_interval,
-)
-from skgraded.writing import json_text, tables
-from skgraded.writing.json_shapes import check_shape
+from skgraded.reports.checks import WEIGHTS, Axis, as_query_ids, by_measure
+from skgraded.reports.report import ConfidenceIntervals, Report, summary_rows, written_page
+from skgraded.stats.intervals import check_settings, mean_interval
+from skgraded.writing import tables
+from skgraded.writing.json_text import FLAGS, FLOATS, IDS, by_name, maybe
 
 if TYPE_CHECKING:
     import pandas
+
+    from skgraded.writing.evaluation_page import EvaluationPage
 
 LEVEL = 0.95  # of the intervals of pages and notebooks
 N_WORST = 5  # queries that a notebook shows
 
 
-class ConfidenceIntervals(dict[str, ConfidenceInterval]):
-    """Confidence intervals by measure name, made by `Evaluation.confidence_interval`.
-
-    Attributes
-    ----------
-    level : float
-    method : {"bootstrap", "t"}
-    """
-
-    def __init__(
-        self, intervals: Mapping[str, ConfidenceInterval], level: float, method: str
-    ) -> None:
-        super().__init__(intervals)
-        self.level = level
-        self.method = method
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (dict(self), self.level, self.method)
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}=[{low:.4f}, {high:.4f}]" for name, (low, high) in self.items())
-        return f"ConfidenceIntervals({self.level:g}, {self.method}: {shown})"
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(Report):
-    """Values of measures by query, made by `evaluate`.
+    """Values of measures by query, made by `evaluate` or by hand.
+
+    Arrays made by hand may be lists or Series; they are checked and converted.
 
     Attributes
     ----------
@@ -93,6 +69,21 @@ class Evaluation(Report):
     undefined: dict[str, np.ndarray]
     _: KW_ONLY
     weights: np.ndarray | None = None
+
+    _json = {
+        "query_ids": IDS, "per_query": by_name(FLOATS), "undefined": by_name(FLAGS),
+        "weights": maybe(FLOATS),
+    }
+
+    def __post_init__(self) -> None:
+        queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
+        self._set(
+            query_ids=queries.keys,
+            per_query=by_measure(self.per_query, "per_query", self.per_query, queries.values),
+            undefined=by_measure(self.undefined, "undefined", self.per_query, queries.flags),
+            weights=None if self.weights is None
+            else queries.numbers(self.weights, "weights", *WEIGHTS),
+        )
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -295,21 +286,13 @@ class Evaluation(Report):
         return pd.DataFrame(rows)
 
     def _summary_rows(self, level, settings):
-        intervals = self.confidence_interval(level, **settings)
-        n_undefined = self.n_undefined
         counts = np.array(True) if self.weights is None else self.weights > 0
-        return [
-            {
-                "measure": name,
-                "mean": mean,
-                "ci_low": intervals[name].low,
-                "ci_high": intervals[name].high,
-                "method": intervals.method,
-                "n_queries": int(np.sum(counts & ~np.isnan(self.per_query[name]))),
-                "n_undefined": n_undefined[name],
-            }
-            for name, mean in self.mean().items()
-        ]
+        n_queries = {
+            name: int(np.sum(counts & ~np.isnan(values)))
+            for name, values in self.per_query.items()
+        }
+        intervals = self.confidence_interval(level, **settings)
+        return summary_rows(self.mean(), intervals, n_queries, self.n_undefined)
 
     def _take(self, positions):
         """The Evaluation of some of the queries."""
@@ -378,25 +361,6 @@ class Evaluation(Report):
         frame["query_id"] = [str(query) for query in frame["query_id"]]  # no number to be rounded
         return frame
 
-    _title = "Evaluation"
-
-    def _counts(self):
-        """What there is how many of."""
-        measures = counted(len(self.per_query), "measure", "measures")
-        return [counted(len(self.query_ids), "query", "queries"), measures]
-
-    def _parts(self):
-        """What a page and a notebook show."""
-        end = "." if self.weights is None else "; queries are weighted."
-        return {
-            "title": self._title, "lead": ", ".join(self._counts()) + end,
-            "summary": self.summary(LEVEL), "level": LEVEL,
-            "query_ids": self.query_ids, "per_query": self.per_query,
-        }
-
-    def _page_parts(self):
-        return {**self._parts(), "undefined": self.undefined, "weights": self.weights}
-
     def to_html(
         self, path: str | Path | None = None, *, title: str | None = None, by: Any = None
     ) -> str | None:
@@ -423,53 +387,24 @@ class Evaluation(Report):
         ImportError
             Without pandas or Jinja2.
         """
-        segments = None if by is None else self.summary(LEVEL, by)
-        return written_page(self._page(title, segments), path)
+        return written_page(self._page(title, by).html(), path)
 
-    def _page(self, title=None, segments=None):
-        from skgraded.writing import evaluation_page  # only whoever wants a page needs it
+    def _page(self, title: str | None = None, by: Any = None) -> EvaluationPage:
+        from skgraded.writing.evaluation_page import EvaluationPage
 
-        return evaluation_page.evaluation_page(
-            **titled(self._page_parts(), title), segments=segments
+        return EvaluationPage(
+            title="Evaluation" if title is None else title,
+            summary=self.summary(LEVEL),
+            segments=None if by is None else self.summary(LEVEL, by),
+            level=LEVEL,
+            n_queries=len(self.query_ids),
+            is_weighted=self.weights is not None,
+            query_ids=self.query_ids,
+            per_query=self.per_query,
+            undefined=self.undefined,
+            weights=self.weights,
+            lowest=self._ranked(next(iter(self.per_query)), best_first=False)[:N_WORST],
         )
-
-    def _fragment(self):
-        from skgraded.writing import evaluation_page
-
-        worst = self._ranked(next(iter(self.per_query)), best_first=False)[:N_WORST]
-        return evaluation_page.evaluation_fragment(**self._parts(), worst=worst)
-
-    def _to_json(self):
-        weights = self.weights
-        return {
-            "query_ids": json_text.ids_to_json(self.query_ids),
-            "per_query": {
-                name: json_text.numbers_to_json(values) for name, values in self.per_query.items()
-            },
-            "undefined": {
-                name: np.flatnonzero(flags).tolist() for name, flags in self.undefined.items()
-            },
-            "weights": None if weights is None else json_text.numbers_to_json(weights),
-        }
-
-    @staticmethod
-    def _of_json(report):
-        check_shape(report, EVALUATION)
-        query_ids, weights = json_text.ids_of_json(report["query_ids"]), report["weights"]
-        parts = {
-            "query_ids": query_ids,
-            "per_query": {
-                name: json_text.numbers_of_json(values)
-                for name, values in report["per_query"].items()
-            },
-            "undefined": {
-                name: json_text.flags_of_json(found, len(query_ids), name)
-                for name, found in report["undefined"].items()
-            },
-            "weights": None if weights is None else json_text.numbers_of_json(weights),
-        }
-        check_evaluation(parts)
-        return parts
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
@@ -527,7 +462,14 @@ def evaluate(
     """
     measures = as_measures(measures)
     judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-    return Evaluation(**values_by_query(measures, judgments, y_score))
+    return evaluation_of(**values_by_query(measures, judgments, y_score))
+
+
+def evaluation_of(**fields: Any) -> Evaluation:
+    """Make an Evaluation of fields that have been checked: ids of Judgments, and their values."""
+    evaluation = object.__new__(Evaluation)
+    evaluation._set(**fields)
+    return evaluation
 
 
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:

@@ -5,21 +5,31 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.words import counted, did_you_mean, object_array, plain_list
 from skgraded.measures import mean_over_queries
+from skgraded.reports.checks import WEIGHTS, Axis, as_query_ids
 from skgraded.reports.comparison_rows import Case, Settings, grouped
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.kept import IDS, refuse_length, refuse_twice, refuse_weights
 from skgraded.stats.paired_samples import PairedSample, differences_by_query
 from skgraded.stats.paired_tests import by_hsd, p_values
 from skgraded.stats.welch import GroupMean
-from skgraded.writing import json_text
-from skgraded.writing.json_shapes import Maybe
+from skgraded.writing.json_text import (
+    FLOATS,
+    IDS,
+    INTEGERS,
+    TEXT,
+    Form,
+    by_name,
+    ids_to_json,
+    list_of,
+    maybe,
+    record,
+)
 
 
 def check_evaluations(
@@ -80,21 +90,20 @@ class QueryValues:
     segment: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        ids = plain_list(self.query_ids)
-        refuse_twice("query_ids", ids)
-        shape = len(self.systems), len(ids)
+        queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
+        shape = len(self.systems), len(queries.keys)
         for measure, values in self.per_query.items():
-            if values.shape != shape:
+            if values.shape != shape or np.isinf(values).any():
                 raise ValueError(
                     f"per_query[{measure!r}] has the shape {values.shape}, but there are "
-                    f"{shape[0]} systems and {shape[1]} queries."
+                    f"{shape[0]} systems and {shape[1]} queries; values are finite or nan."
                 )
         if self.weights is not None:
-            refuse_weights(self.weights, ids)
-        if self.segments is not None and self.segment is not None:
-            refuse_twice("segments", self.segments)
-            refuse_length("segment", self.segment, ids)
-            json_text.check_positions(self.segment.tolist(), len(self.segments), "segment")
+            queries.numbers(self.weights, "weights", *WEIGHTS)
+        if self.segments is not None:
+            if len(set(self.segments)) < len(self.segments):
+                raise ValueError(f"segments has one of {self.segments} more than once.")
+            queries.positions(self.segment, "segment", len(self.segments))
 
     def differences(
         self, system: int, baseline: int, measure: str, queries: Any = slice(None)
@@ -121,47 +130,23 @@ class QueryValues:
             differences[i, j] = mean_over_queries(values[i] - values[j], weights)
             differences[j, i] = -differences[i, j]
 
-    SHAPE: ClassVar[dict[str, Any]] = {
-        "systems": [str], "query_ids": IDS, "weights": Maybe([float]),
-        "per_query": {str: [[Maybe(float)]]}, "segments": Maybe(IDS), "segment": Maybe([int]),
-    }
 
-    def to_json(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        segments = None if self.segments is None else object_array(self.segments)
-        return {
-            "systems": self.systems,
-            "query_ids": json_text.ids_to_json(self.query_ids),
-            "weights": None if self.weights is None else self.weights.tolist(),
-            "per_query": {
-                measure: [json_text.numbers_to_json(values) for values in systems]
-                for measure, systems in self.per_query.items()
-            },
-            "segments": None if segments is None else json_text.ids_to_json(segments, "segment"),
-            "segment": None if self.segment is None else self.segment.tolist(),
-        }
-
-    @staticmethod
-    def of_json(written: dict[str, Any]) -> QueryValues:
-        """Make it from what `to_json` returned."""
-        weights, segments, segment = (written[name] for name in ("weights", "segments", "segment"))
-        return QueryValues(
-            written["systems"], json_text.ids_of_json(written["query_ids"]),
-            {
-                measure: _stacked(measure, systems)
-                for measure, systems in written["per_query"].items()
-            },
-            None if weights is None else json_text.numbers_of_json(weights),
-            None if segments is None else json_text.ids_of_json(segments, "segments").tolist(),
-            None if segment is None else np.array(segment, dtype=np.intp),
-        )
-
-
-def _stacked(measure, systems):
-    rows = [json_text.numbers_of_json(values) for values in systems]
+def _read_systems(written, name):
+    rows = list_of(FLOATS).read(written, name)
     if len(set(map(len, rows))) > 1:
-        raise ValueError(f"per_query[{measure!r}] has systems of {[*map(len, rows)]} values.")
+        raise ValueError(f"{name} has systems of {[*map(len, rows)]} values.")
     return np.array(rows)
+
+
+BY_SYSTEM = Form(lambda values: [FLOATS.write(row) for row in values], _read_systems)
+SEGMENT_NAMES = Form(
+    lambda segments: ids_to_json(object_array(segments), "segment"),
+    lambda written, name: IDS.read(written, name).tolist(),
+)
+QUERY_VALUES = record(
+    QueryValues, systems=list_of(TEXT), query_ids=IDS, per_query=by_name(BY_SYSTEM),
+    weights=maybe(FLOATS), segments=maybe(SEGMENT_NAMES), segment=maybe(INTEGERS),
+)
 
 
 class QuerySamples:

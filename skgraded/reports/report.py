@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from skgraded._input.versions import versions
 from skgraded._input.writing import write_text
+from skgraded.reports.checks import Checked
+from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables
+from skgraded.writing.json_text import Form, read_fields, write_fields
 
 if TYPE_CHECKING:
     import pandas
+
+
+class ConfidenceIntervals(dict[str, ConfidenceInterval]):
+    """Confidence intervals by measure name, made by `Evaluation.confidence_interval`.
+
+    Attributes
+    ----------
+    level : float
+    method : {"bootstrap", "t"}
+    """
+
+    def __init__(
+        self, intervals: Mapping[str, ConfidenceInterval], level: float, method: str
+    ) -> None:
+        super().__init__(intervals)
+        self.level = level
+        self.method = method
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self), self.level, self.method)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}=[{low:.4f}, {high:.4f}]" for name, (low, high) in self.items())
+        return f"ConfidenceIntervals({self.level:g}, {self.method}: {shown})"
+
+
+def summary_rows(
+    means: Mapping[str, float],
+    intervals: ConfidenceIntervals,
+    n_queries: Mapping[str, int],
+    n_undefined: Mapping[str, int],
+) -> list[dict[str, Any]]:
+    """Rows of the table that summarizes an evaluation, one per measure."""
+    return [
+        {
+            "measure": name,
+            "mean": mean,
+            "ci_low": intervals[name].low,
+            "ci_high": intervals[name].high,
+            "method": intervals.method,
+            "n_queries": n_queries[name],
+            "n_undefined": n_undefined[name],
+        }
+        for name, mean in means.items()
+    ]
 
 
 class Table:
@@ -46,22 +95,25 @@ class Table:
         return tables.latex(self._shown())
 
 
-class Report(Table):
-    """A report with a frame and a page."""
+class Report(Checked, Table):
+    """A report with a frame, JSON and a page."""
 
-    def _to_json(self):
-        raise NotImplementedError
+    _json: ClassVar[Mapping[str, Form]]  # how its fields are written
 
-    @staticmethod
-    def _of_json(report) -> dict[str, Any]:
-        """The arguments of the constructor, of what `_to_json` gave."""
-        raise NotImplementedError
-
-    def _page(self, title=None):
+    def _page(self, title: str | None = None) -> Any:
+        """What its page shows, which has the methods `html` and `fragment`."""
         raise NotImplementedError
 
     def _fragment(self):
-        raise NotImplementedError
+        return self._page().fragment()
+
+    def _to_json(self):
+        return write_fields(self._json, self)
+
+    @classmethod
+    def _of_json(cls, report):
+        """The arguments of the constructor, from what `_to_json` gave."""
+        return read_fields(cls._json, report)
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan as "nan".
@@ -128,9 +180,15 @@ class Report(Table):
         (array([('de', 7)], dtype=object), Evaluation(1 queries: RR=0.5000))
         """
         report = json_text.read(text_or_path)
-        for one in (cls, *cls.__subclasses__()):
-            if report["kind"] == one.__name__:
-                return one(**_parts(one, report))
+        for report_class in (cls, *cls.__subclasses__()):
+            if report["kind"] == report_class.__name__:
+                try:
+                    return report_class(**report_class._of_json(report))
+                except (ValueError, TypeError, OverflowError, KeyError) as error:
+                    reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+                    raise ValueError(
+                        f"The JSON of the {report['kind']} is not as written: {reason}"
+                    ) from None
         raise ValueError(f"This is the JSON of kind {report['kind']!r}, not of {cls.__name__}.")
 
     def to_html(
@@ -155,7 +213,8 @@ class Report(Table):
         ImportError
             Without pandas or Jinja2.
         """
-        return written_page(self._page(title), path)
+        page = self._page(title)
+        return written_page(page if isinstance(page, str) else page.html(), path)
 
     def _repr_html_(self):
         try:
@@ -165,7 +224,7 @@ class Report(Table):
 
 
 def written_page(page: str, path: str | Path | None) -> str | None:
-    """Write a page to a file; or give it back where there is none."""
+    """Write a page to a file; or return it where there is none."""
     if path is None:
         return page
     write_text(page, path)
@@ -175,15 +234,3 @@ def written_page(page: str, path: str | Path | None) -> str | None:
 def titled(parts: dict[str, Any], title: str | None) -> dict[str, Any]:
     """The parts of a page with another title, if there is one."""
     return parts if title is None else parts | {"title": title}
-
-
-def _parts(report_class, report):
-    """The arguments of a constructor; a ValueError says what lacks or is of another kind."""
-    try:
-        return report_class._of_json(report)
-    except KeyError as error:
-        raise ValueError(f"The JSON of the {report['kind']} lacks {error}.") from None
-    except (TypeError, AttributeError, OverflowError) as error:
-        raise ValueError(f"The JSON of the {report['kind']} is not as written: {error}.") from None
-    except ValueError as error:
-        raise ValueError(f"The JSON of the {report['kind']} is not as written: {error}") from None

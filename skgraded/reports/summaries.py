@@ -14,23 +14,18 @@ import numpy as np
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import Case, Settings, cases_of, compared_rows
 from skgraded.reports.evaluation import LEVEL, Evaluation
-from skgraded.reports.kept import refuse_twice
-from skgraded.reports.kept_sums import (
-    SUMMARY,
-    check_summaries,
-    checked_fraction,
-    checked_moments,
-)
 from skgraded.reports.pairing import check_evaluations, pair_evaluations
 from skgraded.reports.report import Report
-from skgraded.reports.summary import Summary, merged, moments_to_json
+from skgraded.reports.summary import MOMENTS, Summary, merged
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, TIE_DECIMALS, p_of_identical, p_of_t
-from skgraded.writing.json_shapes import check_shape
+from skgraded.writing.json_text import FRACTION, INTEGER, TEXT, Form, by_name, list_of, record
 
 if TYPE_CHECKING:
     import pandas
+
+    from skgraded.writing.comparison_page import ComparisonPage
 
 
 # One pair of systems by one measure --------------------------------------------------------------
@@ -48,6 +43,13 @@ class Differences:
     wins: int  # queries for which the second is better
     ties: int
     losses: int
+
+    def __post_init__(self) -> None:
+        counts = (self.wins, self.ties, self.losses)
+        if min(counts) < 0 or sum(counts) != self.moments.n:
+            raise ValueError(
+                f"wins, ties and losses are {counts}, of {self.moments.n} differences."
+            )
 
     @classmethod
     def of(cls, first: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> Self:
@@ -99,6 +101,28 @@ class Differences:
         return len({round(end, TIE_DECIMALS) for end in ends}) == 1
 
 
+def _read_pairs(written, name):
+    found = {}
+    for i, triple in enumerate(list_of(Form(list, lambda value, _: value)).read(written, name)):
+        if not isinstance(triple, list) or len(triple) != 3:
+            raise ValueError(f"{name}[{i}] must be two systems and their differences.")
+        pair = tuple(TEXT.read(system, f"{name}[{i}]") for system in triple[:2])
+        if pair in found:
+            raise ValueError(f"{name} has {pair} more than once.")
+        found[pair] = by_name(DIFFERENCES).read(triple[2], f"{name}[{i}][2]")
+    return found
+
+
+DIFFERENCES = record(
+    Differences, moments=MOMENTS, first=FRACTION, second=FRACTION, wins=INTEGER, ties=INTEGER,
+    losses=INTEGER,
+)
+PAIRS = Form(
+    lambda pairs: [[*pair, by_name(DIFFERENCES).write(one)] for pair, one in pairs.items()],
+    _read_pairs,
+)
+
+
 # All systems -------------------------------------------------------------------------------------
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -130,6 +154,29 @@ class Summaries(Report):
 
     systems: dict[str, Summary]
     differences: dict[tuple[str, str], dict[str, Differences]]
+
+    _json = {"systems": by_name(record(Summary, **Summary._json)), "differences": PAIRS}
+
+    def __post_init__(self) -> None:
+        names = list(self.systems)
+        if len(names) < 2:
+            raise ValueError(f"systems are {names}: too few to compare.")
+        if list(self.differences) != list(combinations(names, 2)):
+            raise ValueError(
+                f"differences are of {list(self.differences)}, not of each pair of {names}."
+            )
+        for name, summary in self.systems.items():
+            if summary.n_queries != self.n_queries or list(summary.tallies) != self.measures:
+                raise ValueError(
+                    f"systems[{name!r}] has other measures, or another number of queries, than "
+                    f"{names[0]!r}."
+                )
+        for pair, by_measure in self.differences.items():
+            n = max((one.moments.n for one in by_measure.values()), default=0)
+            if list(by_measure) != self.measures or n > self.n_queries:
+                raise ValueError(
+                    f"differences of {pair} are by {list(by_measure)}, of {n} queries."
+                )
 
     @classmethod
     def of(cls, evaluations: Mapping[str, Evaluation]) -> Summaries:
@@ -258,42 +305,8 @@ class Summaries(Report):
             ignore_index=True,
         )
 
-    def _page(self, title=None):
-        return self._compared()._page(title)
-
-    def _fragment(self):
-        return self._compared()._fragment()
-
-    def _compared(self):
-        return compare_sums(self, Settings(None, None, LEVEL, FEWEST, 0))
-
-    def _to_json(self):
-        return {
-            "systems": {name: one._to_json() for name, one in self.systems.items()},
-            "differences": [
-                [*pair, {name: _to_json(one) for name, one in by_measure.items()}]
-                for pair, by_measure in self.differences.items()
-            ],
-        }
-
-    @staticmethod
-    def _of_json(report):
-        check_shape(report, {"systems": {str: SUMMARY}, "differences": [(str, str, {str: list})]})
-        refuse_twice("differences", [(first, second) for first, second, _ in report["differences"]])
-        parts: dict = {
-            "systems": {
-                name: Summary(**Summary._of_json(one)) for name, one in report["systems"].items()
-            },
-            "differences": {
-                (first, second): {
-                    name: _of_json(one, f"differences[{i}][2][{name!r}]")
-                    for name, one in by_measure.items()
-                }
-                for i, (first, second, by_measure) in enumerate(report["differences"])
-            },
-        }
-        check_summaries(Summaries(**parts))
-        return parts
+    def _page(self, title: str | None = None) -> ComparisonPage:
+        return compare_sums(self, Settings(None, None, LEVEL, FEWEST, 0))._page(title)
 
     def __repr__(self) -> str:
         systems = "; ".join(
@@ -334,20 +347,6 @@ def _paired(evaluations):
         }, first.weights
     values = pair_evaluations(evaluations).values
     return values.per_query, values.weights
-
-
-def _to_json(one):
-    counts = [one.wins, one.ties, one.losses]
-    return [moments_to_json(one.moments), str(one.first), str(one.second), counts]
-
-
-def _of_json(written, name):
-    check_shape(written, (list, str, str, (int, int, int)), name)
-    moments, first, second, counts = written
-    return Differences(
-        checked_moments(moments, f"{name}[0]"), checked_fraction(first, f"{name}[1]"),
-        checked_fraction(second, f"{name}[2]"), *counts,
-    )
 
 
 def compare_sums(

@@ -6,35 +6,40 @@ import heapq
 import math
 import numbers
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from decimal import Decimal
-from fractions import Fraction
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from skgraded._input.columns import number, whole_number
-from skgraded._input.words import counted, object_array, plain_list
+from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure
-from skgraded.reports.evaluation import (
-    LEVEL,
-    N_WORST,
-    ConfidenceIntervals,
-    Evaluation,
-    evaluated_name,
-)
-from skgraded.reports.kept import refuse_length
-from skgraded.reports.kept_sums import SUMMARY, check_counts, check_summary, checked_moments
-from skgraded.reports.report import Report, titled
+from skgraded.reports.checks import Checked
+from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation, evaluated_name
+from skgraded.reports.report import ConfidenceIntervals, Report, summary_rows
 from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import check_settings
-from skgraded.writing import json_text
 from skgraded.writing.charts import MAX_BARS
-from skgraded.writing.json_shapes import check_shape
+from skgraded.writing.json_text import (
+    FRACTION,
+    IDS,
+    INTEGER,
+    NUMBER,
+    Form,
+    by_name,
+    list_of,
+    maybe,
+    read_fields,
+    record,
+)
 
 if TYPE_CHECKING:
     import pandas
+
+    from skgraded.writing.evaluation_page import EvaluationPage
 
 STEPS = 1000  # of the unit: values are counted by the nearest of them, from -1 to 1
 N_KEPT = 100  # queries with the lowest values that are kept of each measure
@@ -43,7 +48,7 @@ N_KEPT = 100  # queries with the lowest values that are kept of each measure
 # One measure -------------------------------------------------------------------------------------
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Tally(Checked):
     """What is kept of the values by one measure.
 
     `counts` are the values that count, by the nearest thousandth from -1 to 1; `worst` are pairs of
@@ -55,6 +60,20 @@ class Tally:
     counts: np.ndarray
     worst: list[tuple[Any, tuple[float, ...]]]
     at: int  # the position of this measure among all
+
+    def __post_init__(self) -> None:
+        counts, n = self.counts, self.moments.n
+        if counts.shape != (2 * STEPS + 1,) or counts.min() < 0 or counts.sum() != n:
+            raise ValueError(f"counts are of {counts.sum()} values, but there are {n}.")
+        if self.n_undefined < 0:
+            raise ValueError(f"n_undefined is {self.n_undefined}.")
+        values: list[Any] = [
+            row[self.at] if self.at < len(row) else None for _, row in self.worst
+        ]
+        if None in values or not all(map(math.isfinite, values)):
+            raise ValueError("worst has a query without a finite value.")
+        if any(before > value for before, value in pairwise(values)):
+            raise ValueError("worst has a query behind one with a higher value.")
 
     @classmethod
     def of(cls, evaluation: Evaluation, name: str) -> Self:
@@ -79,8 +98,7 @@ class Tally:
         worst = heapq.merge(self.worst, other.worst, key=self._rank)
         return Tally(
             self.moments + other.moments, self.n_undefined + other.n_undefined,
-            self.counts + other.counts, [one for one, _ in zip(worst, range(N_KEPT), strict=False)],
-            self.at,
+            self.counts + other.counts, list(islice(worst, N_KEPT)), self.at,
         )
 
     def _rank(self, query):
@@ -93,49 +111,43 @@ class Tally:
             and np.array_equal(self.counts, other.counts)
         )
 
-    def quantile(self, q: float) -> float:
-        """The quantile of the values that count, between neighbours as NumPy has it."""
-        n = self.moments.n
-        if not n:
-            return math.nan
-        place = (n - 1) * q
-        upto = np.cumsum(self.counts)
-        low, high = (self._in_order(rank, upto) for rank in (math.floor(place), math.ceil(place)))
-        return low + (high - low) * (place - math.floor(place))
+    def quantiles(self, q: np.ndarray) -> np.ndarray:
+        """The quantiles of the values that count, between neighbours as NumPy has them."""
+        if not self.moments.n:
+            return np.full(len(q), np.nan)
+        place = (self.moments.n - 1) * q
+        low, high = self._in_order(np.floor(place)), self._in_order(np.ceil(place))
+        return low + (high - low) * (place - np.floor(place))
 
-    def _in_order(self, rank, upto):
-        """The value of this rank from 0, to half a thousandth; the first and the last as it is."""
+    def _in_order(self, ranks):
+        """The values of ranks from 0, to half a thousandth; the first and the last as they are."""
         lowest, highest = self.moments.lowest, self.moments.highest
-        if rank == self.moments.n - 1:
-            return highest
-        if rank == 0:
-            return lowest
-        nearest = (int(np.searchsorted(upto, rank, side="right")) - STEPS) / STEPS
-        return min(max(nearest, lowest), highest)
+        nearest = np.searchsorted(np.cumsum(self.counts), ranks, side="right") - STEPS
+        values = np.clip(nearest / STEPS, lowest, highest)
+        values[ranks == 0] = lowest
+        values[ranks == self.moments.n - 1] = highest
+        return values
 
 
 def _worst_of(evaluation, name):
     """The queries with the lowest values; of equal values those with the lower ids."""
-    values = evaluation.per_query[name]
-    is_own = ~(evaluation.undefined[name] | np.isnan(values))
-    if np.count_nonzero(is_own) > N_KEPT:  # speed only: with N_KEPT both branches keep them all
-        ranked = np.where(is_own, values, np.inf)
-        ranked.partition(N_KEPT - 1)
-        last = ranked[N_KEPT - 1]
-        below = np.flatnonzero(is_own & (values < last))
-        equal = np.flatnonzero(is_own & (values == last))
-        own = np.append(below, _lowest_ids(evaluation.query_ids, equal, N_KEPT - len(below)))
-    else:
-        own = np.flatnonzero(is_own)
-    ids = plain_list(evaluation.query_ids[own])
-    rows = zip(*(evaluation.per_query[one][own].tolist() for one in evaluation.per_query),
-               strict=True)
-    kept = [
-        (query, tuple(None if value != value else value for value in row))
-        for query, row in zip(ids, rows, strict=True)
+    values, ids = evaluation.per_query[name], evaluation.query_ids
+    own = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
+    if len(own) > N_KEPT:  # speed only: with N_KEPT queries both branches keep them all
+        values = values[own]
+        last = np.partition(values, N_KEPT - 1)[N_KEPT - 1]
+        below = own[values < last]
+        own = np.append(below, _lowest_ids(ids, own[values == last], N_KEPT - len(below)))
+    columns = [values[own].tolist() for values in evaluation.per_query.values()]
+    rows = [
+        tuple(None if value != value else value for value in row)
+        for row in zip(*columns, strict=True)
     ]
     at = list(evaluation.per_query).index(name)
-    return sorted(kept, key=lambda one: (one[1][at], _order_of(one[0])))
+    return sorted(
+        zip(plain_list(ids[own]), rows, strict=True),
+        key=lambda query: (query[1][at], _order_of(query[0])),
+    )
 
 
 def _lowest_ids(ids, positions, n):
@@ -143,11 +155,8 @@ def _lowest_ids(ids, positions, n):
     ids = ids[positions]
     if ids.dtype.kind != "O":
         return positions[np.argsort(ids, kind="stable")[:n]]
-    if len({type(one) for one in ids}) == 1 and isinstance(ids[0], str):
-        lowest = heapq.nsmallest(n, zip(ids, positions.tolist(), strict=True))
-    else:
-        keyed = ((_order_of(one), i) for one, i in zip(ids, positions.tolist(), strict=True))
-        lowest = heapq.nsmallest(n, keyed)
+    keys = ids if set(map(type, ids)) == {str} else map(_order_of, ids)  # text: speed only
+    lowest = heapq.nsmallest(n, zip(keys, positions.tolist(), strict=True))
     return np.array([i for _, i in lowest], dtype=np.intp)
 
 
@@ -159,6 +168,49 @@ def _order_of(query):
         return "", query
     known = isinstance(query, (str, bytes, np.generic, timedelta)) or hasattr(query, "isoformat")
     return type(query).__name__, query if known else repr(query)
+
+
+# JSON --------------------------------------------------------------------------------------------
+
+PLACES = {str(step): i for i, step in enumerate(range(-STEPS, STEPS + 1))}
+
+
+def _counts_to_json(counts):
+    return {step: n for step, n in zip(PLACES, counts.tolist(), strict=True) if n}
+
+
+def _counts_of_json(written, name):
+    counts = np.zeros(len(PLACES), dtype=np.intp)
+    for step, n in by_name(INTEGER).read(written, name).items():
+        if step not in PLACES:
+            raise ValueError(f"{name} has {step!r}, which is no step from -{STEPS} to {STEPS}.")
+        counts[PLACES[step]] = n
+    return counts
+
+
+def _worst_to_json(worst):
+    ids = object_array([query for query, _ in worst])
+    if len(ids) and all(isinstance(query, np.datetime64) for query in ids):
+        ids = np.array(list(ids))
+    return {"query_ids": IDS.write(ids), "values": [row for _, row in worst]}
+
+
+def _worst_of_json(written, name):
+    forms = {"query_ids": IDS, "values": list_of(list_of(maybe(NUMBER)))}
+    ids, rows = read_fields(forms, written, name).values()
+    if len(ids) != len(rows):
+        raise ValueError(f"{name} has {len(ids)} queries, but values of {len(rows)}.")
+    return list(zip(ids, map(tuple, rows), strict=True))
+
+
+MOMENTS = record(Moments, **{
+    field.name: {"int": INTEGER, "float": NUMBER, "Fraction": FRACTION}[str(field.type)]
+    for field in fields(Moments)
+})
+TALLY = record(
+    Tally, moments=MOMENTS, n_undefined=INTEGER, counts=Form(_counts_to_json, _counts_of_json),
+    worst=Form(_worst_to_json, _worst_of_json), at=INTEGER,
+)
 
 
 # All measures ------------------------------------------------------------------------------------
@@ -196,6 +248,23 @@ class Summary(Report):
 
     n_queries: int
     tallies: dict[str, Tally]
+
+    _json = {"n_queries": INTEGER, "tallies": by_name(TALLY)}
+
+    def __post_init__(self) -> None:
+        if self.n_queries < 0:
+            raise ValueError(f"n_queries is {self.n_queries}.")
+        if not self.tallies:
+            raise ValueError("tallies has no measure.")
+        for i, (name, tally) in enumerate(self.tallies.items()):
+            n, n_undefined = tally.moments.n, tally.n_undefined
+            if max(n, n_undefined + len(tally.worst)) > self.n_queries:
+                raise ValueError(
+                    f"tallies[{name!r}] has {n} values, {n_undefined} undefined queries and "
+                    f"{len(tally.worst)} with the lowest values, but n_queries is {self.n_queries}."
+                )
+            if tally.at != i or any(len(row) != len(self.tallies) for _, row in tally.worst):
+                raise ValueError(f"tallies[{name!r}] has been made of other measures.")
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Summary:
@@ -299,7 +368,9 @@ class Summary(Report):
             them once, whatever its weight.
         """
         q = number("q", 0, 1)(q)
-        return {name: tally.quantile(q) for name, tally in self.tallies.items()}
+        return {
+            name: float(tally.quantiles(np.array([q]))[0]) for name, tally in self.tallies.items()
+        }
 
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Queries with the lowest values, the lowest first.
@@ -354,74 +425,32 @@ class Summary(Report):
         """
         import pandas as pd
 
-        intervals = self.confidence_interval(level)
-        return pd.DataFrame([
-            {
-                "measure": name,
-                "mean": tally.moments.mean,
-                "ci_low": intervals[name].low,
-                "ci_high": intervals[name].high,
-                "method": intervals.method,
-                "n_queries": tally.moments.n,
-                "n_undefined": tally.n_undefined,
-            }
-            for name, tally in self.tallies.items()
-        ])
+        return pd.DataFrame(summary_rows(
+            self.mean(), self.confidence_interval(level),
+            {name: tally.moments.n for name, tally in self.tallies.items()}, self.n_undefined,
+        ))
 
-    def _parts(self):
-        """What a page and a notebook show."""
-        measures = counted(len(self.tallies), "measure", "measures")
-        weighted = any(
-            tally.moments.lightest < tally.moments.heaviest for tally in self.tallies.values()
-        )
-        return {
-            "title": "Summary",
-            "lead": f"{counted(self.n_queries, 'query', 'queries')}, {measures}"
-            + ("; queries are weighted." if weighted else "."),
-            "summary": self.to_frame(),
-            "level": LEVEL,
-        }
+    def _page(self, title: str | None = None) -> EvaluationPage:
+        from skgraded.writing.evaluation_page import EvaluationPage
 
-    def _page(self, title=None):
-        from skgraded.writing import evaluation_page  # only whoever wants a page needs it
-
+        first = next(iter(self.tallies.values()))
         kept = {query: row for tally in self.tallies.values() for query, row in tally.worst}
         ids, columns = self._columns(kept)
         spread = np.linspace(0, 1, MAX_BARS)
-        return evaluation_page.summary_page(
-            **titled(self._parts(), title),
-            profiles={
-                name: np.array([tally.quantile(q) for q in spread])
-                for name, tally in self.tallies.items()
-            },
+        return EvaluationPage(
+            title="Summary" if title is None else title,
+            summary=self.to_frame(),
+            level=LEVEL,
             n_queries=self.n_queries,
+            is_weighted=any(
+                tally.moments.lightest < tally.moments.heaviest for tally in self.tallies.values()
+            ),
+            profiles={name: tally.quantiles(spread) for name, tally in self.tallies.items()},
             query_ids=ids,
             per_query=columns,
+            undefined=dict.fromkeys(columns, np.zeros(len(ids), dtype=bool)),
+            lowest=np.arange(len(first.worst))[:N_WORST],
         )
-
-    def _fragment(self):
-        from skgraded.writing import evaluation_page
-
-        worst = next(iter(self.tallies.values())).worst[:N_WORST]
-        ids, columns = self._columns(dict(worst))
-        return evaluation_page.summary_fragment(**self._parts(), query_ids=ids, per_query=columns)
-
-    def _to_json(self):
-        return {
-            "n_queries": self.n_queries,
-            "tallies": {name: _tally_to_json(tally) for name, tally in self.tallies.items()},
-        }
-
-    @staticmethod
-    def _of_json(report):
-        check_shape(report, SUMMARY)
-        tallies = {
-            name: _tally_of_json(written, at, f"tallies[{name!r}]")
-            for at, (name, written) in enumerate(report["tallies"].items())
-        }
-        parts = {"n_queries": report["n_queries"], "tallies": tallies}
-        check_summary(Summary(**parts))
-        return parts
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
@@ -438,38 +467,3 @@ def merged(cls: Any, parts: Iterable[Any]) -> Any:
     if found is None:
         raise ValueError(f"merge got no part: give at least one {cls.__name__}.")
     return found
-
-
-def moments_to_json(moments: Moments) -> list[Any]:
-    """Moments as a list, whose fractions and infinities are text."""
-    return [
-        str(one) if isinstance(one, Fraction) or math.isinf(one) else one
-        for one in astuple(moments)
-    ]
-
-
-def _tally_to_json(tally):
-    held = np.flatnonzero(tally.counts)
-    ids = object_array([query for query, _ in tally.worst])
-    if len(ids) and all(isinstance(query, np.datetime64) for query in ids):
-        ids = np.array(list(ids))
-    return {
-        "moments": moments_to_json(tally.moments),
-        "n_undefined": tally.n_undefined,
-        "counts": [(held - STEPS).tolist(), tally.counts[held].tolist()],
-        "worst": [json_text.ids_to_json(ids), [row for _, row in tally.worst]],
-    }
-
-
-def _tally_of_json(written, at, name):
-    moments = checked_moments(written["moments"], f"{name}['moments']")
-    steps, how_many = written["counts"]
-    check_counts(steps, how_many, STEPS, f"{name}['counts']")
-    counts = np.zeros(2 * STEPS + 1, dtype=np.intp)
-    counts[np.array(steps, dtype=np.intp) + STEPS] = how_many
-    ids, rows = written["worst"]
-    ids = json_text.ids_of_json(ids, f"{name}['worst'][0]")
-    refuse_length(f"{name}['worst'][1]", rows, ids)
-    return Tally(
-        moments, written["n_undefined"], counts, list(zip(ids, map(tuple, rows), strict=True)), at
-    )

@@ -36,6 +36,11 @@ class Moments:
     wwvv: Fraction  # Σ u²
     wvv: Fraction  # Σ u v
 
+    def __post_init__(self) -> None:
+        ends = (self.lowest, self.highest, self.lightest, self.heaviest)
+        if self.n and not (self.n > 0 and all(map(math.isfinite, ends)) and self.w > 0):
+            raise ValueError(f"moments are not those of {self.n} finite values with weights.")
+
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Moments of values without nan; None: all weights are 1."""
@@ -86,7 +91,7 @@ class Moments:
         """The root of n / (n - 1) Σ (w (v - m))² / (Σ w)², for two values or more."""
         m = self.wv / self.w
         squares = self.wwvv - 2 * m * self.wwv + m * m * self.ww
-        return math.sqrt(squares / self.w**2 * self.n / (self.n - 1))
+        return math.sqrt(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
 
     def deviation(self) -> float:
         """The root of n / (n - 1) Σ w (v - m)² / Σ w, for two values or more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,13 @@ from skgraded.writing.charts import (
     forest,
     heat_map,
 )
-from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, render
+from skgraded.writing.evaluation_page import (
+    INTERVALS,
+    MAX_QUERIES,
+    Fragment,
+    PageTable,
+    render,
+)
 from skgraded.writing.text import json_numbers, label, labels, percent_text, shortened
 
 MAX_VALUES = 150_000  # of queries in a page: some 1.5 MB
@@ -46,18 +53,6 @@ COMPARED = {  # heading: kind of the column, its name in the frame
 
 
 @dataclass(frozen=True)
-class ComparisonTable:
-    """What a notebook shows of a comparison."""
-
-    title: str
-    lead: str
-    leaderboard: Any
-    rows: list[Any]  # with the columns of the table as attributes, `heading` and `is_significant`
-    hidden: list[str]  # columns that say nothing about this comparison
-    level: float  # of the intervals
-
-
-@dataclass(frozen=True)
 class QueryTable:
     """Per-query values for the table and the charts of a page."""
 
@@ -69,144 +64,186 @@ class QueryTable:
     differences: Callable[[Any], np.ndarray]  # of the pair in a row
 
 
-@dataclass(frozen=True)
-class ComparisonPage(ComparisonTable):
-    """What a page shows of a comparison."""
+@dataclass(frozen=True, kw_only=True)
+class ComparisonPage:
+    """What the page of a comparison shows; the template reads these attributes.
 
-    sentences: list[str]  # what each row shows
+    Rows have the columns of the table as attributes, `heading` and `is_significant`; `hidden` are
+    the columns that say nothing about this comparison.
+    """
+
+    title: str
+    lead: str
+    board: Any  # the leaderboard
+    rows: list[Any]
+    hidden: list[str]
+    level: float  # of the intervals
+    sentences: Callable[[], list[str]]  # what each row shows
     # Mean differences of all pairs and their significance by heading, as the leaderboard orders.
-    matrices: dict[str, tuple[np.ndarray, np.ndarray]]
+    matrices: Callable[[], dict[str, tuple[np.ndarray, np.ndarray]]]
     queries: QueryTable | None = None  # None without per-query values
 
+    def html(self) -> str:
+        """Fill the template of the page; an ImportError without Jinja2."""
+        template = "comparison.html.j2" if self.queries else "summary_comparison.html.j2"
+        return render(template, self)
 
-def comparison_page(page: ComparisonPage) -> str:
-    """Write a comparison as a page of HTML; an ImportError without Jinja2.
+    def fragment(self) -> str:
+        """Fill the template of the fragment for notebooks; an ImportError without Jinja2.
 
-    With many queries, the table holds those with the largest losses and wins, and some others.
-    """
-    queries = page.queries
-    groups = _by_heading(page.rows)
-    hidden = [] if len(page.leaderboard.systems) > 2 and page.matrices else ["pairs"]
-    hidden += [] if queries else ["differences", "queries"]
-    return render(
-        "comparison.html.j2" if queries else "summary_comparison.html.j2",
-        title=page.title,
-        lead=page.lead,
-        level=percent_text(page.level),
-        sections=[section for section in SECTIONS.items() if section[0] not in hidden],
-        leaderboard=_leaderboard_table(page.leaderboard),
-        long_names=[
-            (shortened(name), label(name)) for name in page.leaderboard.systems
-            if shortened(name) != label(name)
-        ],
-        heat_maps=_heat_maps(page.leaderboard.systems, page.matrices),
-        is_tested=page.rows[0].is_significant is not None,
-        groups=_sentences(groups, page),
-        forests=[forest(heading, *charted(rows)) for heading, rows in groups.items()],
-        summary=_comparison_table(page.rows, page.hidden, page.level),
-        **(_query_parts(queries, groups) if queries else {"data": None}),
-    )
+        More than 40 rows are cut to those with the smallest p.
+        """
+        def p_of(row):
+            return row.p_adjusted if row.p_adjusted == row.p_adjusted else np.inf
 
+        rows, note = self.rows, ""
+        if len(rows) > MAX_ROWS:
+            note = (
+                f"{MAX_ROWS} of {len(rows):,} rows, those of the smallest p; to_html and to_frame "
+                "have all. "
+            )
+            rows = sorted(rows, key=p_of)[:MAX_ROWS]
+        table = _comparison_table(rows, self.hidden, self.level)
+        table = table._replace(caption=note + table.caption)
+        return Fragment(self.title, self.lead, self.leaderboard, compared=table).html()
 
-def _query_parts(queries, groups):
-    """Charts and data of the queries, for the template."""
-    measures = list(queries.per_query)
-    kept = _kept(queries.per_query[measures[0]], queries.baseline, len(measures))
-    quarter = f"{len(kept) // 4:,}"
-    return {
-        "charts": [
-            _charts(heading, *charted(rows), queries.differences)
-            for heading, rows in groups.items()
-        ],
-        "n_queries": len(queries.query_ids),
-        "n_kept": len(kept),
-        "kept": f"the {quarter} with the largest loss of any system against "
-        f"{shortened(queries.systems[queries.baseline])} by {measures[0]}, the {quarter} with the "
-        "largest win, and of the others as many, evenly spread",
-        "data": {
+    @property
+    def percent(self) -> str:
+        """The level of the intervals."""
+        return percent_text(self.level)
+
+    @property
+    def sections(self) -> list[tuple[str, str]]:
+        """The anchors and headings of the sections."""
+        hidden = [] if len(self.board.systems) > 2 else ["pairs"]
+        hidden += [] if self.queries else ["differences", "queries"]
+        return [section for section in SECTIONS.items() if section[0] not in hidden]
+
+    @property
+    def leaderboard(self) -> PageTable:
+        """Means of the systems."""
+        return PageTable(
+            self.board.note.replace("* the best", "Means; bold: the best"),
+            [("System", "name"), *((heading, "marked") for heading in self.board.measures)],
+            [[name, *row] for name, row in zip(self.board.names(), self.board.cells, strict=True)],
+        )
+
+    @property
+    def long_names(self) -> list[tuple[str, str]]:
+        """Names that are shortened, and the full ones."""
+        names = [(shortened(name), label(name)) for name in self.board.systems]
+        return [both for both in names if both[0] != both[1]]
+
+    @property
+    def heat_maps(self) -> dict[str, Any]:
+        """Heat maps of all pairs, and the numbers of their columns."""
+        systems, maps = self.board.systems, []
+        if len(systems) > 2:
+            maps = [heat_map(heading, systems, *two) for heading, two in self.matrices().items()]
+        numbers = [str(i + 1) for i in range(min(len(systems), MAX_SHADED))]
+        return {"numbers": numbers, "measures": maps}
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there is a test."""
+        return self.rows[0].is_significant is not None
+
+    @cached_property
+    def by_heading(self) -> dict[str, list[Any]]:
+        """Rows by heading."""
+        groups: dict = {}
+        for row in self.rows:
+            groups.setdefault(row.heading, []).append(row)
+        return groups
+
+    @property
+    def groups(self) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
+        """What each heading shows in short, and its sentences, significant pairs first."""
+        return [_said(heading, rows, self._texts()) for heading, rows in self.by_heading.items()]
+
+    def _texts(self):
+        """The sentence of each row, by its identity, with shortened names."""
+        texts = {}
+        for row, text in zip(self.rows, self.sentences(), strict=True):
+            for name in self.board.systems:
+                if shortened(name) != label(name):
+                    text = text.replace(name, shortened(name))
+            texts[id(row)] = printable(text)
+        return texts
+
+    @property
+    def forests(self) -> list[dict[str, Any]]:
+        """Intervals of the differences."""
+        return [forest(heading, *charted(rows)) for heading, rows in self.by_heading.items()]
+
+    @property
+    def summary(self) -> PageTable:
+        """The table of the comparison."""
+        return _comparison_table(self.rows, self.hidden, self.level)
+
+    @property
+    def charts(self) -> list[dict[str, Any]]:
+        """Charts of the differences of each pair."""
+        assert self.queries is not None
+        return [
+            _charts(heading, *charted(rows), self.queries.differences)
+            for heading, rows in self.by_heading.items()
+        ]
+
+    @property
+    def n_queries(self) -> int:
+        """All queries."""
+        return len(self.queries.query_ids) if self.queries else 0
+
+    @cached_property
+    def _positions(self):
+        """Positions of the queries in the table."""
+        queries = self.queries
+        assert queries is not None
+        first, *_ = queries.per_query.values()
+        return _kept(first, queries.baseline, len(queries.per_query))
+
+    @property
+    def kept(self) -> str:
+        """Which queries the table contains if it does not contain all."""
+        queries = self.queries
+        assert queries is not None
+        quarter = f"{len(self._positions) // 4:,}"
+        return (
+            f"the {quarter} with the largest loss of any system against "
+            f"{shortened(queries.systems[queries.baseline])} by {next(iter(queries.per_query))}, "
+            f"the {quarter} with the largest win, and of the others as many, evenly spread"
+        )
+
+    @cached_property
+    def data(self) -> dict[str, Any] | None:
+        """What the script draws the table of queries from."""
+        queries = self.queries
+        if queries is None:
+            return None
+        kept = self._positions
+        return {
             "ids": labels(queries.query_ids[kept]),
             "systems": labels(queries.systems),
-            "measures": labels(measures),
+            "measures": labels(queries.per_query),
             "baseline": queries.baseline,
             "values": [
                 [json_numbers(values[kept]) for values in systems]
                 for systems in queries.per_query.values()
             ],
             "weights": None if queries.weights is None else json_numbers(queries.weights[kept]),
-        },
-    }
+        }
 
 
-def comparison_fragment(shown: ComparisonTable) -> str:
-    """Write a comparison for a notebook; more than 40 rows are cut to those with the smallest p."""
-    def p_of(row):
-        return row.p_adjusted if row.p_adjusted == row.p_adjusted else np.inf
-
-    rows = shown.rows
-    kept = rows if len(rows) <= MAX_ROWS else sorted(rows, key=p_of)[:MAX_ROWS]
-    table = _comparison_table(kept, shown.hidden, shown.level)
-    if len(kept) < len(rows):
-        table["caption"] = (
-            f"{MAX_ROWS} of {len(rows):,} rows, those of the smallest p; to_html and to_frame have "
-            f"all. {table['caption']}"
-        )
-    return render(
-        "fragment.html.j2", title=shown.title, text=shown.lead,
-        summary=_leaderboard_table(shown.leaderboard), folds=None, worst=None, compared=table,
-    )
-
-
-def _by_heading(rows):
-    groups: dict = {}
-    for row in rows:
-        groups.setdefault(row.heading, []).append(row)
-    return groups
-
-
-def _heat_maps(systems, matrices):
-    numbers = [str(i + 1) for i in range(min(len(systems), MAX_SHADED))]
-    return {
-        "numbers": numbers,
-        "measures": [
-            heat_map(measure, systems, *of_measure) for measure, of_measure in matrices.items()
-        ] if len(systems) > 2 else [],
-    }
-
-
-def _leaderboard_table(board):
-    return {
-        "caption": board.note.replace("* the best", "Means; bold: the best"),
-        "columns": [("System", "name"), *((measure, "marked") for measure in board.measures)],
-        "rows": [[name, *row] for name, row in zip(board.names(), board.cells, strict=True)],
-    }
-
-
-def _sentences(groups, page):
-    """What each group shows in short, and its sentences, significant pairs first."""
-    long_names = {
-        name: shortened(name) for name in page.leaderboard.systems if shortened(name) != label(name)
-    }
-    of_row = {id(row): text for row, text in zip(page.rows, page.sentences, strict=True)}
-
-    def said(row):
-        sentence = of_row[id(row)]
-        for name, short in long_names.items():
-            sentence = sentence.replace(name, short)
-        return printable(sentence)
-
-    found = []
-    for name, of_group in groups.items():
-        apart = [row for row in of_group if row.is_significant]
-        others = [row for row in of_group if not row.is_significant]
-        pairs = plural(len(of_group), "pair", "pairs")
-        text = f": {len(apart)} of {len(of_group)} {pairs} told apart" * (len(of_group) > 1)
-        if of_group[0].is_significant is None:
-            text = f": {len(of_group)} {pairs}, not tested"
-        headed = (("Told apart", apart), ("Not told apart", others))
-        found.append((name, text, [
-            (heading, [said(row) for row in part]) for heading, part in headed if part
-        ]))
-    return found
+def _said(heading, rows, texts):
+    significant = [texts[id(row)] for row in rows if row.is_significant]
+    others = [texts[id(row)] for row in rows if not row.is_significant]
+    pairs = plural(len(rows), "pair", "pairs")
+    text = f": {len(significant)} of {len(rows)} {pairs} told apart" * (len(rows) > 1)
+    if rows[0].is_significant is None:
+        text = f": {len(rows)} {pairs}, not tested"
+    both = (("Told apart", significant), ("Not told apart", others))
+    return heading, text, [(title, said) for title, said in both if said]
 
 
 def _comparison_table(rows, hidden, level):
@@ -214,12 +251,12 @@ def _comparison_table(rows, hidden, level):
         heading: column for heading, column in COMPARED.items() if column[1] not in hidden
     }
     methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in rows}))
-    return {
-        "caption": f"Mean differences with {percent_text(level)} intervals by {methods}; "
+    return PageTable(
+        f"Mean differences with {percent_text(level)} intervals by {methods}; "
         "effect size: mean difference / standard deviation of the differences",
-        "columns": [(heading, kind) for heading, (kind, _) in columns.items()],
-        "rows": [[_take(row, key) for _, key in columns.values()] for row in rows],
-    }
+        [(heading, kind) for heading, (kind, _) in columns.items()],
+        [[_take(row, key) for _, key in columns.values()] for row in rows],
+    )
 
 
 def _take(row, key):

@@ -7,10 +7,15 @@ and charts stand in it as they are; the script only draws the queries and sorts 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.versions import versions
+from skgraded._input.words import counted
 from skgraded.writing.charts import interval_axis, interval_mark, level_chart
 from skgraded.writing.text import (
     exact,
@@ -24,8 +29,14 @@ from skgraded.writing.text import (
     utf8,
 )
 
+if TYPE_CHECKING:
+    import pandas
+
 MAX_QUERIES = 2_000  # in the table of a page, which scrolls smoothly and is 0.3 MB for 4 systems
-SECTIONS = [("summary", "Summary"), ("values", "Values"), ("queries", "Queries")]
+SECTIONS = {
+    "summary": "Summary", "segments": "Segments", "folds": "Folds", "values": "Values",
+    "queries": "Queries",
+}
 INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
 FOLDS = {
     "fold": "Fold",
@@ -36,190 +47,183 @@ FOLDS = {
 }
 
 
-# Evaluation --------------------------------------------------------------------------------------
+class PageTable(NamedTuple):
+    """A table of a page: headings with the kinds of their columns, and rows of cells."""
 
-def evaluation_page(
-    *, title, lead, summary, level, query_ids, per_query, undefined, weights, folds=None, fold=None,
-    segments=None,
-) -> str:
-    """Show values by query and their means as a page of HTML; an ImportError without Jinja2.
+    caption: str
+    columns: Sequence[tuple[Any, str]]
+    rows: Sequence[Sequence[Any]]
 
-    `summary` is a frame, a row a measure; `per_query` and `undefined` are arrays by measure name,
-    `folds` a frame, a row a fold, and `fold` that of each query; `segments` is as `summary`, a row
-    a segment and measure. Of more than 2,000 queries the table holds the 1,000 lowest and the 1,000
-    highest by the first measure, and says so.
+
+class Fragment(NamedTuple):
+    """What a notebook shows: a small piece without scripts, whose styles reach only itself."""
+
+    title: str
+    text: str
+    summary: PageTable
+    compared: PageTable | None = None
+    folds: PageTable | None = None
+    worst: PageTable | None = None
+
+    def html(self) -> str:
+        """Fill the template; an ImportError without Jinja2."""
+        return render("fragment.html.j2", self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationPage:
+    """What the page of an Evaluation or a Summary shows; the template reads these attributes.
+
+    The frames have a row per measure (`summary`), per segment and measure, and per fold. The arrays
+    have an element per query that is kept. A Summary does not keep all `n_queries` and adds
+    `profiles`: quantiles of their values. A notebook shows the queries at the positions `lowest`.
     """
-    name, values = next(iter(per_query.items()))
-    kept = _extremes(values)
-    half = f"{MAX_QUERIES // 2:,}"
-    sections = list(SECTIONS)
-    if folds is not None:
-        sections.insert(1, ("folds", "Folds"))
-    if segments is not None:
-        sections.insert(1, ("segments", "Segments"))
-    means = zip(summary["measure"], summary["mean"].tolist(), strict=True)
-    return render(
-        "evaluation.html.j2",
-        title=title,
-        lead=lead,
-        sections=sections,
-        summary=_summary_table(summary, level, per_query),
-        segments=None if segments is None else _summary_table(segments, level, per_query),
-        folds=_folds_table(folds),
-        charts=[level_chart(measure, per_query[measure], mean) for measure, mean in means],
-        n_queries=len(query_ids),
-        n_kept=len(kept),
-        kept=f"the {half} lowest and the {half} highest by {name}",
-        data={
-            "ids": labels(query_ids[kept]),
-            "columns": _data_columns(kept, per_query, undefined, weights, fold),
-        },
-    )
+
+    title: str
+    summary: pandas.DataFrame
+    level: float
+    n_queries: int
+    is_weighted: bool
+    query_ids: np.ndarray
+    per_query: dict[str, np.ndarray]
+    undefined: dict[str, np.ndarray]
+    lowest: np.ndarray
+    weights: np.ndarray | None = None
+    fold: np.ndarray | None = None
+    folds: pandas.DataFrame | None = None
+    segments: pandas.DataFrame | None = None
+    profiles: dict[str, np.ndarray] | None = None
+
+    def html(self) -> str:
+        """Fill the template of the page; an ImportError without Jinja2."""
+        return render("evaluation.html.j2", self)
+
+    def fragment(self) -> str:
+        """Fill the template of the fragment for notebooks; an ImportError without Jinja2."""
+        rows = zip(labels(self.query_ids[self.lowest]), self.lowest, strict=True)
+        lowest = PageTable(
+            f"Lowest {next(iter(self.per_query))}",
+            [("Query", "name"), *((name, "value") for name in self.per_query)],
+            [[query, *(values[i] for values in self.per_query.values())] for query, i in rows],
+        )
+        return Fragment(
+            self.title, self.lead, self.summary_table, folds=self.folds_table, worst=lowest
+        ).html()
+
+    @property
+    def lead(self) -> str:
+        """How many queries, measures and folds there are."""
+        parts = [
+            counted(self.n_queries, "query", "queries"),
+            counted(len(self.per_query), "measure", "measures"),
+        ]
+        if self.folds is not None:
+            parts.append(f"out-of-fold scores of {counted(len(self.folds), 'fold', 'folds')}")
+        return ", ".join(parts) + ("; queries are weighted." if self.is_weighted else ".")
+
+    @property
+    def sections(self) -> list[tuple[str, str]]:
+        """The anchors and headings of the sections."""
+        absent = {"segments": self.segments is None, "folds": self.folds is None}
+        return [section for section in SECTIONS.items() if not absent.get(section[0])]
+
+    @property
+    def summary_table(self) -> PageTable:
+        """Means and intervals of the measures."""
+        return _means_table(self.summary, self.level, self.profiles or self.per_query)
+
+    @property
+    def segments_table(self) -> PageTable:
+        """Means and intervals of the measures in each segment."""
+        return _means_table(self.segments, self.level, self.per_query)
+
+    @property
+    def folds_table(self) -> PageTable | None:
+        """Means and times of the folds."""
+        return None if self.folds is None else _folds_table(self.folds)
+
+    @property
+    def charts(self) -> list[dict[str, Any]]:
+        """A chart of the values of each measure."""
+        means = zip(self.summary["measure"], self.summary["mean"].tolist(), strict=True)
+        if self.profiles is None:
+            return [level_chart(name, self.per_query[name], mean) for name, mean in means]
+        return [
+            level_chart(name, self.profiles[name], mean, self.n_queries) for name, mean in means
+        ]
+
+    @property
+    def kept(self) -> str:
+        """Which queries the table contains if it does not contain all."""
+        if self.profiles is not None:
+            return "the lowest by each measure"
+        half = f"{MAX_QUERIES // 2:,}"
+        return f"the {half} lowest and the {half} highest by {next(iter(self.per_query))}"
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """What the script draws the table of queries from."""
+        kept, columns = self._positions(), []
+        if self.fold is not None:
+            folds = self.fold[kept].tolist()
+            columns.append({"name": "Fold", "kind": "plain", "digits": 0, "values": folds})
+        for name, values in self.per_query.items():
+            columns.append({
+                "name": name,
+                "values": json_numbers(values[kept]),
+                "undefined": np.flatnonzero(self.undefined[name][kept]).tolist(),
+            })
+        if self.weights is not None:
+            weights = json_numbers(self.weights[kept])
+            columns.append({"name": "Weight", "kind": "plain", "values": weights})
+        return {"ids": labels(self.query_ids[kept]), "columns": columns}
+
+    def _positions(self):
+        """Positions, in order, of the queries in the table."""
+        n, values = len(self.query_ids), next(iter(self.per_query.values()))
+        if n <= MAX_QUERIES or self.profiles is not None:
+            return np.arange(n)
+        lowest = np.argsort(values, kind="stable")[: MAX_QUERIES // 2]
+        highest = np.argsort(-values, kind="stable")[: MAX_QUERIES // 2]
+        return np.union1d(lowest, highest)
 
 
-def evaluation_fragment(
-    *, title, lead, summary, level, query_ids, per_query, worst, folds=None
-) -> str:
-    """Show the same in a notebook: a small piece without scripts, whose styles reach only itself.
-
-    `worst` are the positions of the lowest queries, which are shown.
-    """
-    return render(
-        "fragment.html.j2",
-        title=title,
-        text=lead,
-        summary=_summary_table(summary, level, per_query),
-        folds=_folds_table(folds),
-        worst=_worst_table(query_ids[worst], per_query, worst),
-        compared=None,
-    )
-
-
-def summary_page(
-    *, title, lead, summary, level, profiles, n_queries, query_ids, per_query
-) -> str:
-    """Show a Summary as a page of HTML; an ImportError without Jinja2.
-
-    `profiles` are values by measure name that are spread as those of all queries are; `query_ids`
-    and `per_query` are of the queries that are kept.
-    """
-    means = zip(summary["measure"], summary["mean"].tolist(), strict=True)
-    nothing = dict.fromkeys(per_query, np.zeros(len(query_ids), dtype=bool))
-    kept = np.arange(len(query_ids))
-    return render(
-        "evaluation.html.j2",
-        title=title,
-        lead=lead,
-        sections=SECTIONS,
-        summary=_summary_table(summary, level, profiles),
-        segments=None,
-        folds=None,
-        charts=[
-            level_chart(measure, profiles[measure], mean, n_queries) for measure, mean in means
-        ],
-        n_queries=n_queries,
-        n_kept=len(kept),
-        kept="the lowest by each measure",
-        data={
-            "ids": labels(query_ids),
-            "columns": _data_columns(kept, per_query, nothing, None, None),
-        },
-    )
-
-
-def summary_fragment(*, title, lead, summary, level, query_ids, per_query) -> str:
-    """Show the same in a notebook; the queries are those that are shown as the lowest."""
-    return render(
-        "fragment.html.j2",
-        title=title,
-        text=lead,
-        summary=_summary_table(summary, level, per_query),
-        folds=None,
-        worst=_worst_table(query_ids, per_query, np.arange(len(query_ids))),
-        compared=None,
-    )
-
-
-def _summary_table(summary, level, per_query):
-    lowest = min((np.fmin.reduce(values, initial=0.0) for values in per_query.values()), default=0)
+def _means_table(frame, level, profiles):
+    lowest = min((np.fmin.reduce(values, initial=0.0) for values in profiles.values()), default=0)
     low, high = math.floor(lowest), 1  # correlations go down to -1
-    by_segment = "segment" in summary
+    by_segment = "segment" in frame
     rows = []
-    for record in summary.to_dict("records"):
+    for record in frame.to_dict("records"):
         mean, ends = record["mean"], [record["ci_low"], record["ci_high"]]
         mark = interval_mark(mean, ends, low, high)
         row = [record["measure"], mean, ends, record["n_queries"], record["n_undefined"], mark]
         rows.append([label(record["segment"]), *row] if by_segment else row)
-    return {
-        "caption": f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
-        f"{percent_text(level)} intervals by {INTERVALS[summary['method'].iloc[0]]}, and how many "
-        "queries have no value of their own",
-        "columns": [
-            *[("Segment", "name")] * by_segment, ("Measure", "text"), ("Mean", "value"),
-            ("Interval", "interval"), ("Queries", "count"), ("Undefined", "count"),
-            (interval_axis(low, high), "strip"),
-        ],
-        "rows": rows,
-    }
+    caption = (
+        f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
+        f"{percent_text(level)} intervals by {INTERVALS[frame['method'].iloc[0]]}, and how many "
+        "queries have no value of their own"
+    )
+    columns = [
+        *[("Segment", "name")] * by_segment, ("Measure", "text"), ("Mean", "value"),
+        ("Interval", "interval"), ("Queries", "count"), ("Undefined", "count"),
+        (interval_axis(low, high), "strip"),
+    ]
+    return PageTable(caption, columns, rows)
 
 
 def _folds_table(frame):
-    if frame is None:
-        return None
-    kinds = [_kind(name, frame[name].dtype) for name in frame]
-    return {
-        "caption": "Means and times by fold",
-        "columns": [(FOLDS.get(name, name), kind) for name, kind in zip(frame, kinds, strict=True)],
-        "rows": frame.to_numpy(dtype=object).tolist(),
-    }
-
-
-def _kind(name, dtype):
-    if name in ("fit_time", "score_time"):
-        return "seconds"
-    return {"i": "count", "f": "value"}.get(dtype.kind, "text")
-
-
-def _worst_table(query_ids, per_query, worst):
-    return {
-        "caption": f"Lowest {next(iter(per_query))}",
-        "columns": [("Query", "name"), *((measure, "value") for measure in per_query)],
-        "rows": [
-            [label, *(values[q] for values in per_query.values())]
-            for label, q in zip(labels(query_ids), worst, strict=True)
-        ],
-    }
-
-
-def _data_columns(kept, per_query, undefined, weights, fold):
-    columns = []
-    if fold is not None:
-        folds = fold[kept].tolist()
-        columns.append({"name": "Fold", "kind": "plain", "digits": 0, "values": folds})
-    for name, values in per_query.items():
-        columns.append({
-            "name": name,
-            "values": json_numbers(values[kept]),
-            "undefined": np.flatnonzero(undefined[name][kept]).tolist(),
-        })
-    if weights is not None:
-        columns.append({"name": "Weight", "kind": "plain", "values": json_numbers(weights[kept])})
-    return columns
-
-
-def _extremes(values):
-    """Positions, in order, of the lowest and the highest values."""
-    if len(values) <= MAX_QUERIES:
-        return np.arange(len(values))
-    lowest = np.argsort(values, kind="stable")[: MAX_QUERIES // 2]
-    highest = np.argsort(-values, kind="stable")[: MAX_QUERIES // 2]
-    return np.union1d(lowest, highest)
+    kinds = {"fit_time": "seconds", "score_time": "seconds", "error": "text"}
+    columns = [
+        (FOLDS.get(name, name), kinds.get(name, "value" if dtype.kind == "f" else "count"))
+        for name, dtype in frame.dtypes.items()
+    ]
+    return PageTable("Means and times by fold", columns, frame.to_numpy(dtype=object).tolist())
 
 
 # Templates ---------------------------------------------------------------------------------------
 
-def render(template, **parts):
-    """Fill a template."""
+def render(template: str, page: Any = None, **parts: Any) -> str:
+    """Fill a template with the attributes of a page."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -235,5 +239,8 @@ def render(template, **parts):
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     made = ", ".join(f"{name} {text}" for name, text in versions().items() if name != "skgraded")
-    page = environment.get_template(template).render(version=__version__, made=made, **parts)
-    return utf8(page)
+    page = parts if page is None else page
+    text = environment.get_template(template).render(
+        version=__version__, made=made, page=page, **parts
+    )
+    return utf8(text)

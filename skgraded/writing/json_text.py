@@ -1,21 +1,30 @@
-"""Reports as JSON and back: every value, and ids of their own types."""
+"""Reports as JSON and back: one `Form` per kind of value says how it is written and read.
+
+A form checks types and shapes only. The class that is made of what was read checks the rest.
+"""
+
+from __future__ import annotations
 
 import json
 import math
-import warnings
-from itertools import pairwise
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import plain
+from skgraded._input.words import object_array, plain
 from skgraded._input.writing import write_text
 
-# 2: files have a number, with versions, the seed and n_undefined; 3: min_detectable
-FORMAT = 3
+FORMAT = 1
 MOST_DIGITS = 300  # of whole numbers; floats have 309, and older pandas no table of more
+A_FRACTION = re.compile(r"-?\d{1,2500}(/0*[1-9]\d{0,2500})?")  # squares of floats: 1,300 digits
+DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
 
+
+# Files -------------------------------------------------------------------------------------------
 
 def write(report: dict[str, Any], path: str | Path | None) -> str | None:
     """Write a report as JSON, to a file if there is a path, else as the text that is returned."""
@@ -39,11 +48,11 @@ def read(text_or_path: str | Path) -> dict[str, Any]:
         raise ValueError(f"{source} is not a report that to_json wrote: it is too deep.") from None
     if not isinstance(report, dict) or "kind" not in report:
         raise ValueError(f"{source} is not a report that to_json wrote: it has no 'kind'.")
-    written = report.get("format", 1)  # the first had no number
-    if type(written) is not int or written not in range(1, FORMAT + 1):
+    written = report.get("format")
+    if type(written) is not int or written != FORMAT:
         raise ValueError(
-            f"{source} has the format {written!r}, but this version of skgraded reads those up to "
-            f"{FORMAT}: install the newest."
+            f"{source} has the format {written!r}, but this version of skgraded reads format "
+            f"{FORMAT} only: install the newest."
         )
     return report
 
@@ -58,19 +67,122 @@ def _whole(text):
     return int(text)
 
 
-def columns_to_json(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Columns of a table, with None for nan."""
+# Forms -------------------------------------------------------------------------------------------
+
+class Form(NamedTuple):
+    """How a kind of value is written as JSON and read back.
+
+    `read` takes what `write` gave and the name of its place; a ValueError names the place of a
+    value that has another form.
+    """
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any, str], Any]
+
+
+def maybe(form: Form) -> Form:
+    """The form of a value that may also be None."""
+    return Form(
+        lambda value: None if value is None else form.write(value),
+        lambda written, name: None if written is None else form.read(written, name),
+    )
+
+
+def list_of(form: Form) -> Form:
+    """The form of a list of values."""
+    def read_list(written, name):
+        _refuse_other_type(written, (list,), "a list", name)
+        return [form.read(value, f"{name}[{i}]") for i, value in enumerate(written)]
+
+    return Form(lambda values: [form.write(value) for value in values], read_list)
+
+
+def by_name(form: Form) -> Form:
+    """The form of a dict of values by text."""
+    def read_dict(written, name):
+        _refuse_other_type(written, (dict,), "an object", name)
+        return {key: form.read(value, f"{name}[{key!r}]") for key, value in written.items()}
+
+    return Form(
+        lambda values: {key: form.write(value) for key, value in values.items()}, read_dict
+    )
+
+
+def record(made: Callable[..., Any], **forms: Form) -> Form:
+    """The form of an object with these attributes, which are keywords of what makes it."""
+    def read_record(written, name):
+        parts = read_fields(forms, written, name)
+        try:
+            return made(**parts)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{name}: {error}") from None
+
+    return Form(lambda value: write_fields(forms, value), read_record)
+
+
+def write_fields(forms: Mapping[str, Form], value: Any) -> dict[str, Any]:
+    """Write attributes of an object, each in its form."""
+    return {name: form.write(getattr(value, name)) for name, form in forms.items()}
+
+
+def read_fields(forms: Mapping[str, Form], written: Any, place: str = "") -> dict[str, Any]:
+    """Read what `write_fields` gave, from the place with this name."""
+    _refuse_other_type(written, (dict,), "an object", place)
+    for name in forms:
+        if name not in written:
+            raise ValueError(f"{place or 'it'} lacks {name!r}.")
     return {
-        name: [None if cell != cell else cell for cell in cells] for name, cells in table.items()
+        name: form.read(written[name], f"{place}[{name!r}]" if place else name)
+        for name, form in forms.items()
     }
 
 
-def columns_of_json(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Columns that `columns_to_json` gave."""
-    return {
-        name: [math.nan if cell is None else cell for cell in cells]
-        for name, cells in table.items()
-    }
+def _refuse_other_type(value, types, expected, name):
+    if type(value) not in types:
+        text = repr(value)
+        text = text if len(text) <= 60 else f"{text[:57]}…"
+        raise ValueError(f"{name} must be {expected}; got {text}.")
+
+
+def _plain_form(expected, *types):
+    def read_plain(written, name):
+        _refuse_other_type(written, types, expected, name)
+        return written
+
+    return Form(lambda value: value, read_plain)
+
+
+TEXT = _plain_form("text", str)
+INTEGER = _plain_form("a whole number", int)
+TRUE_OR_FALSE = _plain_form("true or false", bool)
+PLAIN_NUMBER = _plain_form("a number", int, float)
+NUMBER = Form(
+    lambda value: str(value) if math.isinf(value) else value,
+    lambda written, name: float(written) if written in ("inf", "-inf")
+    else PLAIN_NUMBER.read(written, name),
+)
+
+
+def _read_fraction(written, name):
+    if not isinstance(written, str) or not A_FRACTION.fullmatch(written):
+        raise ValueError(f"{name} must be a fraction such as '3/4'; got {written!r:.60}.")
+    return Fraction(written)
+
+
+FRACTION = Form(str, _read_fraction)
+
+
+# Arrays ------------------------------------------------------------------------------------------
+
+def _array_form(expected, dtype, write_array, *types):
+    def read_array(written, name):
+        _refuse_other_type(written, (list,), "a list", name)
+        if not set(map(type, written)) <= set(types):  # all of a long list at once
+            for i, value in enumerate(written):
+                _refuse_other_type(value, types, expected, f"{name}[{i}]")
+        return np.array(written, dtype=dtype)  # of None a float is nan
+
+    return Form(write_array, read_array)
 
 
 def numbers_to_json(values: np.ndarray) -> list[Any]:
@@ -78,25 +190,9 @@ def numbers_to_json(values: np.ndarray) -> list[Any]:
     return [None if value != value else value for value in values.tolist()]
 
 
-def numbers_of_json(values: list[Any]) -> np.ndarray:
-    """Floats that `numbers_to_json` gave."""
-    found = np.array([math.nan if value is None else value for value in values], dtype=float)
-    if np.isinf(found).any():
-        raise ValueError(f"a value is {found[np.isinf(found)][0]}, which is not finite.")
-    return found
-
-
-def flags_of_json(positions: list[int], n: int, measure: str) -> np.ndarray:
-    """Flags of n queries, those at the given positions set."""
-    wrong = [at for at in positions if not 0 <= at < n]
-    wrong += [at for before, at in pairwise(positions) if before >= at]
-    if wrong:
-        raise ValueError(
-            f"undefined[{measure!r}] has {wrong[0]!r}; there are {n} queries, to be named in order."
-        )
-    flags = np.zeros(n, dtype=bool)
-    flags[positions] = True
-    return flags
+FLOATS = _array_form("a number", float, numbers_to_json, int, float, type(None))
+INTEGERS = _array_form("a whole number", np.intp, np.ndarray.tolist, int)
+FLAGS = _array_form("true or false", bool, np.ndarray.tolist, bool)
 
 
 def check_positions(positions: list[int], n: int, name: str) -> None:
@@ -108,42 +204,34 @@ def check_positions(positions: list[int], n: int, name: str) -> None:
 
 def ids_to_json(ids: np.ndarray, what: str = "query id") -> dict[str, Any]:
     """Ids and their dtype."""
-    plain = ids.view(np.int64) if ids.dtype.kind in "mM" else ids
-    values = [_id_to_json(value, what) for value in plain.tolist()]
+    numbers = ids.view(np.int64) if ids.dtype.kind in "mM" else ids
+    values = [_id_to_json(value, what) for value in numbers.tolist()]
     return {"dtype": ids.dtype.str, "values": values}
+
+
 
 
 def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
     """Ids that `ids_to_json` gave; a ValueError if they are not of their dtype."""
-    values = [_id_of_json(value, name) for value in written["values"]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy 1 wraps numbers that are too large, and says so
-        try:
-            dtype = np.dtype(written["dtype"])
-        except TypeError:
-            dtype = None
-        longest = max((len(value) for value in values if isinstance(value, str)), default=0)
-        sizes = range(4 * longest + 4001)  # NumPy 1 has negative ones of what is too long
-        if dtype is None or dtype.kind not in "biufUOmM" or dtype.itemsize not in sizes:
-            raise ValueError(f"{name}['dtype'] is {written['dtype']!r}, which no ids have.")
-        plain = np.empty(len(values), dtype=np.int64 if dtype.kind in "mM" else dtype)
-        for i, value in enumerate(values):
-            if not _holds(plain, i, value):
-                raise ValueError(f"{name} has {value!r}, but its dtype is {written['dtype']!r}.")
-    return plain.view(dtype)
-
-
-def _holds(plain, i, value):
-    """Whether an array takes a value as it is."""
+    parts = read_fields({"dtype": TEXT, "values": list_of(ONE_ID)}, written, name)
+    text, values = parts["dtype"], parts["values"]
+    if not DTYPE_OF_IDS.fullmatch(text):
+        raise ValueError(f"{name}['dtype'] is {text!r}, which no ids have.")
+    dtype = np.dtype(text)
+    if dtype.kind == "O":
+        return object_array(values)
     try:
-        plain[i] = value
-    except (ValueError, TypeError, OverflowError):
-        return False
-    held = plain[i] if plain.dtype.kind == "O" else plain[i].item()
-    return held == value and type(held) is type(value)
+        with np.errstate(all="ignore"):
+            ids = np.array(values).astype(np.int64 if dtype.kind in "mM" else dtype)
+    except (TypeError, ValueError, OverflowError):
+        ids = np.empty(0)
+    read_back = ids.tolist()
+    if read_back != values or [*map(type, read_back)] != [*map(type, values)]:
+        raise ValueError(f"{name} has values that its dtype, {text!r}, does not hold.")
+    return ids.view(dtype)
 
 
-def _id_to_json(value, what):
+def _id_to_json(value, what="query id"):
     value = plain(value)
     if type(value) is tuple:
         return {"tuple": [_id_to_json(part, what) for part in value]}
@@ -165,3 +253,6 @@ def _id_of_json(written, name):
     if isinstance(written, dict) and isinstance(written.get("tuple"), list):
         return tuple(_id_of_json(part, name) for part in written["tuple"])
     raise ValueError(f"{name} has {written!r}, which is no id.")
+
+
+IDS, ONE_ID = Form(ids_to_json, ids_of_json), Form(_id_to_json, _id_of_json)

@@ -720,8 +720,6 @@ GOOD = evaluation([0.5, 1, 0.25])
      r"^'a' lacks 2 of the 3 queries of 'b', 0 among them"),
     ({"a": GOOD, "b": evaluation([1, 0, 1], ["0", "1", "2"])}, ValueError,
      r"^'b' lacks 3 of the 3 queries of 'a', 0 among them; its own are such as '0'.*type"),
-    ({"a": GOOD, "b": evaluation([1, 0, 1, 1], [0, 1, 2, 1])}, ValueError,
-     r"^'b' has query 1 more than once"),
     ({"a": GOOD, "b": evaluation({"RR": [1, 0, 1]})}, ValueError,
      r"^'b' lacks the measure AP of 'a'; it has RR"),
     ({"a": GOOD, "b": evaluation({"AP": [1, 0, 1], "RR": [1, 1, 1]})}, ValueError,

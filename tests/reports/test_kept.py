@@ -17,9 +17,10 @@ INSTEAD = [
     None, True, "text", "", "7", -1, 7, 0, 2.5, -0.25, 10**400, 1e300, [], [None], ["text"], [1, 2],
     {}, {"a": 1},
 ]
-OF_ANY_NAMES = ("per_query", "undefined", "train_scores", "values", "tallies", "systems")
-RECORDS = ("moments", "counts")  # lists whose elements are different things
-MADE_WITH = ("kind", "format", "versions")  # without which a report is read as of the first format
+OF_ANY_NAMES = (
+    "per_query", "undefined", "train_scores", "values", "tallies", "systems", "counts",
+)
+MADE_WITH = ("kind", "format", "versions")
 
 
 def crossed():
@@ -69,8 +70,6 @@ def places(value, path=()):
     """Places within a JSON value: one name of any names, one element of each type in a list."""
     if isinstance(value, dict):
         keys = list(value)[:1] if path and path[-1] in OF_ANY_NAMES else list(value)
-    elif isinstance(value, list) and path[-1] in RECORDS:
-        keys = range(len(value))
     elif isinstance(value, list):
         keys = {type(element): i for i, element in enumerate(value)}.values()
     else:
@@ -163,8 +162,8 @@ def test_text_that_was_cut_is_no_report(reports, name):
     (b"[1]", "report.json is not a report that to_json wrote: it has no 'kind'"),
     (b'{"kind": "Evaluation", "a": NaN}', "it has NaN, which JSON does not know"),
     (b'{"kind": "Evaluation", "format": "2"}', "has the format '2'"),
-    (b'{"kind": ["Evaluation"], "format": 2}', r"kind \['Evaluation'\], not of Evaluation"),
-    (b'{"kind": "Comparison"}', "JSON of kind 'Comparison', not of Evaluation"),
+    (b'{"kind": ["Evaluation"], "format": 1}', r"kind \['Evaluation'\], not of Evaluation"),
+    (b'{"kind": "Comparison", "format": 1}', "JSON of kind 'Comparison', not of Evaluation"),
 ])
 def test_files_that_are_no_reports(content, message, tmp_path):
     path = tmp_path / "report.json"
@@ -175,8 +174,8 @@ def test_files_that_are_no_reports(content, message, tmp_path):
 
 @pytest.mark.parametrize("dtype, message", [
     ("<U2000000000", "query_ids['dtype'] is '<U2000000000', which no ids have"),
-    ("<U1", "query_ids has 'q0', but its dtype is '<U1'"),
-    ("|i1", "query_ids has 'q0', but its dtype is '|i1'"),
+    ("<U2", "query_ids['dtype'] is '<U2', which no ids have"),
+    ("|i1", "query_ids has values that its dtype, '|i1', does not hold"),
     ("i4,i4", "query_ids['dtype'] is 'i4,i4', which no ids have"),
     ("no dtype", "query_ids['dtype'] is 'no dtype', which no ids have"),
 ])
@@ -189,30 +188,30 @@ def test_ids_that_are_not_of_their_dtype_are_refused(reports, dtype, message):
 
 SUMMARY_CHANGES = [
     ("n_queries", -1, "n_queries is -1"),
-    ("n_queries", 2, r"tallies\['AP'\]\['worst'\] has 3 queries of 2 with a value"),
-    ("n_queries", 1, r"tallies\['AP'\] has 2 values and 0 undefined queries of 1"),
+    ("n_queries", 2, r"tallies\['AP'\] has 2 values, .* 3 with the lowest .* n_queries is 2"),
+    ("n_queries", 1, r"tallies\['AP'\] has 2 values, 0 undefined .* n_queries is 1"),
     ("tallies", {}, "tallies has no measure"),
-    ("tallies.AP.n_undefined", -1, r"tallies\['AP'\] has 2 values and -1 undefined queries of 4"),
-    ("tallies.AP.n_undefined", 5, "5 undefined queries of 4"),
-    ("tallies.AP.counts", [[500, 1000], [1]], "has 2 steps, but 1 counts"),
-    ("tallies.AP.counts", [[500, 1001], [1, 1]], "has 1001 behind 500, of steps up to 1000"),
-    ("tallies.AP.counts", [[1000, 500], [1, 1]], "has 500 behind 1000"),
-    ("tallies.AP.counts", [[500, 1000], [2, -0]], "has 0, which is no count"),
-    ("tallies.AP.counts", [[500, 1000], [2, 1]], "are of 3 values, but there are 2"),
-    ("tallies.AP.counts", [[500]], "must have 2 elements; it has 1"),
-    ("tallies.AP.moments.0", -1, "are no sums of -1 values: they contradict each other"),
-    ("tallies.AP.moments.0", 4, "are no sums of 4 values: they contradict each other"),
-    ("tallies.AP.moments.1", 0.9, "contradict each other"),
-    ("tallies.AP.moments.3", -0.5, "contradict each other"),
-    ("tallies.AP.moments.5", "1/0", "must be a fraction such as '3/4'; got '1/0'"),
-    ("tallies.AP.moments.5", "1e999999999", "must be a fraction"),
-    ("tallies.AP.moments.5", "-3", "contradict each other"),
-    ("tallies.AP.moments", [1, 2], "must be a list of 11 moments"),
-    ("tallies.AP.worst.1.0", [0.3], "has 1 values of 2 measures"),
-    ("tallies.AP.worst.1.0", [None, 1], "lacks a finite value"),
-    ("tallies.AP.worst.1.0", [0.9, 1], "has query 'q0' behind one of a higher value"),
-    ("tallies.AP.worst.0.values", ["q0", "q0", "q1"], "has a query more than once"),
-    ("tallies.AP.worst.0.values", ["q0"], "has 3 values, but there should be 1"),
+    ("tallies.AP.n_undefined", -1, r"tallies\['AP'\]: n_undefined is -1"),
+    ("tallies.AP.n_undefined", 5, "5 undefined queries"),
+    ("tallies.AP.at", 1, r"tallies\['AP'\] has been made of other measures"),
+    ("tallies.AP.at", 2, r"tallies\['AP'\]: worst has a query without a finite value"),
+    ("tallies.AP.counts.1001", 1, r"\['counts'\] has '1001', which is no step from -1000"),
+    ("tallies.AP.counts.0500", 1, r"\['counts'\] has '0500', which is no step from -1000"),
+    ("tallies.AP.counts.7", -1, "counts are of 1 values, but there are 2"),
+    ("tallies.AP.counts.7", 1, "counts are of 3 values, but there are 2"),
+    ("tallies.AP.counts.7", 10**30, "too large"),
+    ("tallies.AP.counts", [[500]], "must be an object"),
+    ("tallies.AP.moments.n", -1, r"\['moments'\]: moments are not those of -1 finite values"),
+    ("tallies.AP.moments.n", 4, "counts are of 2 values, but there are 4"),
+    ("tallies.AP.moments.highest", "inf", "not those of 2 finite values"),
+    ("tallies.AP.moments.w", "-3", "not those of 2 finite values with weights"),
+    ("tallies.AP.moments.w", "1/0", "must be a fraction such as '3/4'; got '1/0'"),
+    ("tallies.AP.moments.w", "1e999999999", "must be a fraction"),
+    ("tallies.AP.moments", [1, 2], "must be an object"),
+    ("tallies.AP.worst.values.0", [0.3], r"tallies\['AP'\] has been made of other measures"),
+    ("tallies.AP.worst.values.0", [None, 1], "a query without a finite value"),
+    ("tallies.AP.worst.values.0", [0.9, 1], "a query behind one with a higher value"),
+    ("tallies.AP.worst.query_ids.values", ["q0"], "has 1 queries, but values of 3"),
 ]
 
 
@@ -221,19 +220,19 @@ CHANGES = [
     ("Evaluation", "query_ids.values.1", "q0", "query_ids has 'q0' more than once"),
     ("Evaluation", "query_ids", ..., "lacks 'query_ids'"),
     ("Evaluation", "weights.2", -1, "weights has -1 for query .*: a weight is finite"),
-    ("Evaluation", "weights.2", None, r"weights\[2\] must be a number; got None"),
-    ("Evaluation", "weights", [1, 1], "weights has 2 values, but there should be 4"),
-    ("Evaluation", "per_query.RR", [1, 0.5], r"per_query\['RR'\] has 2 values, but there should b"),
+    ("Evaluation", "weights.2", None, "weights has nan for query 'q2'"),
+    ("Evaluation", "weights", [1, 1], "weights has 2 rows, but query_ids has 4"),
+    ("Evaluation", "per_query.RR", [1, 0.5], r"per_query\['RR'\] has 2 rows, but query_ids"),
     ("Evaluation", "per_query.RR.2", "x", r"per_query\['RR'\]\[2\] must be a number"),
     ("Evaluation", "per_query", {}, "per_query has no measure"),
-    ("Evaluation", "per_query", 7, "is not as written"),
+    ("Evaluation", "per_query", 7, "is not as written: per_query must be an object; got 7"),
     ("Evaluation", "undefined", {"RR": []}, "undefined and per_query must have the same measures"),
-    ("Evaluation", "undefined.RR", [4], r"undefined\['RR'\] has 4; there are 4 queries"),
-    ("Evaluation", "undefined.RR", [-1], r"undefined\['RR'\] has -1"),
-    ("CrossEvaluation", "fold", [0, 1], "fold has 2 values"),
-    ("CrossEvaluation", "fold.0", 4, "fold has 4, but it must be from 0 to 3"),
-    ("CrossEvaluation", "fit_time.0", -1, "fit_time has -1.0, which is no time"),
-    ("CrossEvaluation", "errors", [None], "errors has 1 folds, but fit_time has 4"),
+    ("Evaluation", "undefined.RR", [True], r"undefined\['RR'\] has 1 rows, but query_ids has 4"),
+    ("Evaluation", "undefined.RR.1", 0, r"undefined\['RR'\]\[1\] must be true or false; got 0"),
+    ("CrossEvaluation", "fold", [0, 1], "fold has 2 rows"),
+    ("CrossEvaluation", "fold.0", 4, "fold has 4 for query .* from 0 to 3"),
+    ("CrossEvaluation", "fit_time.0", -1, "fit_time has -1 for fold 0: a time is not below 0"),
+    ("CrossEvaluation", "errors", [None], "fit_time has 4 rows, but errors has 1"),
     ("Comparison", "table.p_value", ..., "table lacks 'p_value'"),
     ("Comparison", "table.mean", [0.5], r"table\['mean'\] has 1 rows, but .* has 4"),
     ("Comparison", "table.p_value.0", 1.5, "has 1.5, which is no probability"),
@@ -253,7 +252,9 @@ CHANGES = [
 
 @pytest.mark.parametrize("name, path, value, message", CHANGES)
 def test_a_report_that_contradicts_itself_is_refused(reports, name, path, value, message):
-    keys = [int(key) if key.isdigit() else key for key in path.split(".")]
+    keys = [
+        int(key) if key.isdigit() and "counts" not in path else key for key in path.split(".")
+    ]
 
     def change(holder, key):
         if value is ...:
@@ -275,19 +276,3 @@ def test_sums_of_any_size_are_read(scale):
         assert sg.Summary.from_json(found.to_json()) == found
     tiny = sg.Summary.of(evaluation({"AP": [5e-324, 1e-310]}, weights=np.array([1e-10, 0.3])))
     assert sg.Summary.from_json(tiny.to_json()) == tiny
-
-
-@pytest.mark.parametrize("name", ["Comparison", "SummaryComparison"])
-def test_formats_before_are_read(reports, name):
-    written = json.loads(reports[name].to_json())
-    said = [one.partition(" So many queries")[0] for one in reports[name].sentences()]
-    for written_as, column in ((2, "min_detectable"), (1, "n_undefined")):
-        written["format"] = written_as
-        del written["table"][column]
-        if written_as == 1:
-            for later in ("format", "versions", "seed"):
-                written.pop(later, None)
-        again = type(reports[name]).from_json(json.dumps(written))
-        assert np.isnan(again.table[column]).all()
-        assert [one.partition(" So many queries")[0] for one in again.sentences()] == said
-    assert name == "SummaryComparison" or again.seed is None

@@ -1,5 +1,6 @@
 """Summaries: parts in any order give the whole, and its numbers are those of the Evaluation."""
 
+import dataclasses
 import json
 import pickle
 from datetime import timedelta
@@ -171,6 +172,12 @@ def test_a_summary_without_queries():
 
 
 BAD = {
+    "n_queries is 1[.]": lambda s: sg.Summary(1, s.tallies),
+    "tallies has no measure": lambda s: sg.Summary(20, {}),
+    "of other measures": lambda s: sg.Summary(20, dict(list(s.tallies.items())[1:])),
+    "counts are of 0 values, but there are": lambda s: dataclasses.replace(
+        s.tallies["NDCNG@10"], counts=np.zeros(2001, dtype=int)
+    ),
     "merge got no part": lambda s: sg.Summary.merge([]),
     "part 1 is a int": lambda s: sg.Summary.merge([s, 1]),
     "part 0 has NDCNG@10, .*, part 1 has AP": lambda s: sg.Summary.merge(
