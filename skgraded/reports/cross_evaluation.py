@@ -171,9 +171,11 @@ class CrossEvaluation(Evaluation):
             return self.tests
         return Tests(np.arange(len(self.query_ids)), self.fold, self.per_query)
 
-    def _columns(self):
-        columns = super()._columns()
-        return {"query_id": columns.pop("query_id"), "fold": self.fold, **columns}
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the values, a row a query, with its ``fold`` in the second column."""
+        frame = super().to_frame()
+        frame.insert(1, "fold", self.fold)
+        return frame
 
     def _page(self, title: str | None = None, by: Any = None) -> EvaluationPage:
         title = "Cross-evaluation" if title is None else title

@@ -315,13 +315,8 @@ class Evaluation(Report):
         """
         import pandas as pd
 
-        return pd.DataFrame(self._columns())
-
-    def _columns(self):
-        columns = {"query_id": self.query_ids, **self.per_query}
-        if self.weights is not None:
-            columns["weight"] = self.weights
-        return columns
+        weight = {} if self.weights is None else {"weight": self.weights}
+        return pd.DataFrame({"query_id": self.query_ids, **self.per_query, **weight})
 
     def to_markdown(self, per_query: bool = False) -> str:
         """Write a table in Markdown, with 4 decimals.

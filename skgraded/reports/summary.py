@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from decimal import Decimal
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -215,7 +215,7 @@ TALLY = record(
 
 # All measures ------------------------------------------------------------------------------------
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False)
 class Summary(Report):
     """What is kept of the values of any number of queries, in a size that does not grow with them.
 
@@ -316,16 +316,6 @@ class Summary(Report):
             )
         tallies = {name: own + other.tallies[name] for name, own in self.tallies.items()}
         return Summary(self.n_queries + other.n_queries, tallies)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Summary):
-            return NotImplemented
-        return (
-            self.n_queries == other.n_queries and list(self.tallies) == list(other.tallies)
-            and self.tallies == other.tallies
-        )
-
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -449,7 +439,7 @@ class Summary(Report):
             query_ids=ids,
             per_query=columns,
             undefined=dict.fromkeys(columns, np.zeros(len(ids), dtype=bool)),
-            lowest=np.arange(len(first.worst))[:N_WORST],
+            lowest=np.arange(len(dict(first.worst[:N_WORST]))),
         )
 
     def __repr__(self) -> str:
