@@ -234,7 +234,8 @@ def compare(
         systems=systems, measures=measures, rows=rows, baseline=baseline, test=test,
         correction=correction, level=level, n_resamples=checked,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
-        n_queries=len(values.query_ids), is_weighted=values.weights is not None, values=values,
+        n_queries=len(values.query_ids), is_weighted=values.weights is not None,
+        query_values=values,
         gaps=[] if by is None else gaps_between(source.groups(cases), systems, cases, settings),
     )
 

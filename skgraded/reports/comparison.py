@@ -89,7 +89,7 @@ class Comparison(Report):
         All queries, also those that do not count.
     is_weighted : bool
         Whether queries have weights; in a comparison of Summaries, unequal ones.
-    values : QueryValues or None
+    query_values : QueryValues or None
         Per-query values; None in a comparison of Summaries.
     gaps : list of SegmentGap
         How differences differ between segments, with `by`.
@@ -106,7 +106,7 @@ class Comparison(Report):
     seed: int | None
     n_queries: int
     is_weighted: bool
-    values: QueryValues | None = None
+    query_values: QueryValues | None = None
     gaps: list[SegmentGap] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -114,30 +114,30 @@ class Comparison(Report):
 
     # Attributes of the per-query values ----------------------------------------------------------
 
-    def _query_values(self) -> QueryValues:
-        if self.values is None:
+    def _values(self) -> QueryValues:
+        if self.query_values is None:
             raise ValueError("A comparison of Summaries holds sums and no per-query values.")
-        return self.values
+        return self.query_values
 
     @property
     def query_ids(self) -> np.ndarray:
         """Query ids in the order of the first system, of shape (n_queries,)."""
-        return self._query_values().query_ids
+        return self._values().query_ids
 
     @property
     def per_query(self) -> dict[str, np.ndarray]:
         """Values by measure name, of shape (n_systems, n_queries)."""
-        return self._query_values().per_query
+        return self._values().per_query
 
     @property
     def weights(self) -> np.ndarray | None:
         """Weights of the queries in means and intervals, of shape (n_queries,)."""
-        return self._query_values().weights
+        return self._values().weights
 
     @property
     def segments(self) -> list[Any] | None:
         """Segments in order of first appearance; None without `by`."""
-        return None if self.values is None else self.values.segments
+        return None if self.query_values is None else self.query_values.segments
 
     @property
     def table(self) -> dict[str, list[Any]]:
@@ -176,7 +176,7 @@ class Comparison(Report):
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
         """As `differences`, for all queries in their order: nan for those that do not count."""
-        values = self._query_values()
+        values = self._values()
         first, second = (self.systems.index(name) for name in (system, baseline))
         queries = slice(None) if segment is None else values.queries_of(segment)
         return values.differences(first, second, measure, queries)
@@ -299,20 +299,12 @@ class Comparison(Report):
         return pd.DataFrame(columns, dtype=object).drop(columns=self._hidden_columns())
 
     def to_latex(self) -> str:
-        r"""Tabulate the comparison in LaTeX.
-
-        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
-        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
+        """Tabulate in LaTeX the columns of `to_markdown` that fit the width of a page.
 
         Returns
         -------
         str
-            The columns of `to_markdown` that fit the width of a page.
-
-        Raises
-        ------
-        ImportError
-            Without Jinja2.
+            See `Evaluation.to_latex` for the packages that it needs.
         """
         shown = self._shown()
         shown.insert(
@@ -343,8 +335,8 @@ class Comparison(Report):
     def _row_sentences(self):
         said = corrected(self.correction, sum(row.p_value == row.p_value for row in self.rows))
         sizes = {None: self.n_queries}
-        if self.values is not None and self.values.segment is not None:
-            counts = np.bincount(self.values.segment, minlength=len(self.segments or []))
+        if self.query_values is not None and self.query_values.segment is not None:
+            counts = np.bincount(self.query_values.segment, minlength=len(self.segments or []))
             sizes |= dict(zip(self.segments or [], counts.tolist(), strict=True))
         return [
             sentence(row, self._findings(i, row), sizes[row.segment], self.level, said)
@@ -421,7 +413,7 @@ class Comparison(Report):
         from skgraded.writing.comparison_page import ComparisonPage, QueryTable
 
         queries, rows, board = None, self.shown_rows(), self.leaderboard()
-        if self.values is not None and self.segments is None:
+        if self.query_values is not None and self.segments is None:
             baseline = 0 if self.baseline is None else self.systems.index(self.baseline)
             queries = QueryTable(
                 self.query_ids, self.per_query, self.weights, self.systems, baseline,
@@ -472,8 +464,8 @@ class Comparison(Report):
         for (measure, segment), heading in self.headings().items():
             own = [row for row in rows if row.heading == heading]
             found[heading] = pair_matrices(own, systems)
-            if self.values is not None:
-                self.values.fill_pairs(found[heading][0], order, measure, segment)
+            if self.query_values is not None:
+                self.query_values.fill_pairs(found[heading][0], order, measure, segment)
         return found
 
     # Margins -------------------------------------------------------------------------------------
@@ -570,14 +562,14 @@ class Comparison(Report):
 
     @classmethod
     def _of_json(cls, report):
-        values = read_fields({"values": maybe(QUERY_VALUES)}, report)["values"]
+        values = read_fields({"query_values": maybe(QUERY_VALUES)}, report)["query_values"]
         return read_fields(_forms(None if values is None else values.segments), report)
 
 
 def _forms(segments):
     return PLAIN | {
         "rows": rows_form(ComparisonRow, segments), "gaps": rows_form(SegmentGap, segments),
-        "values": maybe(QUERY_VALUES),
+        "query_values": maybe(QUERY_VALUES),
     }
 
 
@@ -607,12 +599,12 @@ def check_comparison(comparison: Comparison) -> None:
         value = getattr(comparison, name)
         if value is not None and value not in known:
             raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
-    values = comparison.values
+    values = comparison.query_values
     if values is not None and (
         values.systems != systems or list(values.per_query) != measures
         or len(values.query_ids) != comparison.n_queries
     ):
-        raise ValueError(f"values has other systems, measures or queries than {comparison}.")
+        raise ValueError(f"query_values has other systems, measures or queries than {comparison}.")
     keys = [
         (systems[baseline], systems[system], measure)
         for baseline, system in pairs_of(systems, comparison.baseline) for measure in measures

@@ -24,7 +24,15 @@ from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
 from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
 from skgraded.writing import tables
-from skgraded.writing.json_text import INTEGER, PLAIN_NUMBER, TEXT, Form, list_of, read_fields
+from skgraded.writing.json_text import (
+    INTEGER,
+    NULL,
+    PLAIN_NUMBER,
+    TEXT,
+    Form,
+    list_of,
+    read_fields,
+)
 
 Sample = TypeVar("Sample")
 Row = TypeVar("Row")
@@ -329,7 +337,7 @@ def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
     forms = {
         name: list_of(TEXT if name in TEXTS else INTEGER if name in COUNTS else CELL)
         for name in names
-    } | dict.fromkeys(own, list_of(INTEGER if segments is not None else CELL))
+    } | dict.fromkeys(own, list_of(NULL if segments is None else INTEGER))
     places = {segment: i for i, segment in enumerate(segments or [])}
 
     def write(rows):
@@ -363,4 +371,4 @@ def _read_cell(written, name):
     return math.nan if written is None else PLAIN_NUMBER.read(written, name)
 
 
-CELL = Form(lambda cell: None if cell is None or cell != cell else cell, _read_cell)
+CELL = Form(lambda cell: None if cell != cell else cell, _read_cell)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from skgraded.measures import mean_over_queries
-from skgraded.reports.checks import Axis, by_measure
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.report import Axis, by_measure
 from skgraded.writing.json_text import FLOATS, INTEGERS, TEXT, by_name, list_of, maybe, record
 
 if TYPE_CHECKING:

@@ -16,8 +16,16 @@ from skgraded._input.words import object_array, plain_list
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries, score_queries
 from skgraded.measures import measure as as_measure
-from skgraded.reports.checks import WEIGHTS, Axis, as_query_ids, by_measure
-from skgraded.reports.report import ConfidenceIntervals, Report, summary_rows, written_page
+from skgraded.reports.report import (
+    WEIGHTS,
+    Axis,
+    ConfidenceIntervals,
+    Report,
+    as_query_ids,
+    by_measure,
+    summary_rows,
+    written_page,
+)
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.writing import tables
 from skgraded.writing.json_text import FLAGS, FLOATS, IDS, by_name, maybe

@@ -11,10 +11,10 @@ import numpy as np
 
 from skgraded._input.words import counted, did_you_mean, object_array, plain_list
 from skgraded.measures import mean_over_queries
-from skgraded.reports.checks import WEIGHTS, Axis, as_query_ids
 from skgraded.reports.comparison_rows import Case, Settings, grouped
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
 from skgraded.stats.paired_samples import PairedSample, differences_by_query
 from skgraded.stats.paired_tests import by_hsd, p_values
 from skgraded.stats.welch import GroupMean

@@ -1,14 +1,18 @@
-"""What reports have in common: CSV, a page of HTML, what a notebook shows."""
+"""What reports have in common: CSV, JSON, a page, and checks of the arrays that they hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+import numpy as np
+
+from skgraded._input.columns import as_array, column, refuse_other_length
+from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
+from skgraded._input.words import plain, plain_list
 from skgraded._input.writing import write_text
-from skgraded.reports.checks import Checked
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables
 from skgraded.writing.json_text import Form, read_fields, write_fields
@@ -62,6 +66,17 @@ def summary_rows(
     ]
 
 
+class Checked:
+    """A frozen dataclass that a pickle makes by its constructor, which checks the fields."""
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        type(self).__init__(self, **state)
+
+    def _set(self, **fields: Any) -> None:
+        """Set fields to what `__post_init__` has made of them."""
+        self.__dict__.update(fields)
+
+
 class Table:
     """A frame that is written as text too."""
 
@@ -103,9 +118,6 @@ class Report(Checked, Table):
     def _page(self, title: str | None = None) -> Any:
         """What its page shows, which has the methods `html` and `fragment`."""
         raise NotImplementedError
-
-    def _fragment(self):
-        return self._page().fragment()
 
     def _to_json(self):
         return write_fields(self._json, self)
@@ -184,10 +196,9 @@ class Report(Checked, Table):
             if report["kind"] == report_class.__name__:
                 try:
                     return report_class(**report_class._of_json(report))
-                except (ValueError, TypeError, OverflowError, KeyError) as error:
-                    reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+                except (ValueError, TypeError, OverflowError) as error:
                     raise ValueError(
-                        f"The JSON of the {report['kind']} is not as written: {reason}"
+                        f"The JSON of the {report['kind']} is not as written: {error}"
                     ) from None
         raise ValueError(f"This is the JSON of kind {report['kind']!r}, not of {cls.__name__}.")
 
@@ -213,12 +224,11 @@ class Report(Checked, Table):
         ImportError
             Without pandas or Jinja2.
         """
-        page = self._page(title)
-        return written_page(page if isinstance(page, str) else page.html(), path)
+        return written_page(self._page(title).html(), path)
 
     def _repr_html_(self):
         try:
-            return self._fragment()
+            return self._page().fragment()
         except ImportError:  # without pandas and Jinja2 a notebook shows the text
             return None
 
@@ -231,6 +241,81 @@ def written_page(page: str, path: str | Path | None) -> str | None:
     return None
 
 
-def titled(parts: dict[str, Any], title: str | None) -> dict[str, Any]:
-    """The parts of a page with another title, if there is one."""
-    return parts if title is None else parts | {"title": title}
+# What reports hold: arrays by query, fold or test ------------------------------------------------
+
+# The rule of weights, and what holds for them.
+WEIGHTS = (
+    "a weight is finite and not below 0", lambda weights: (weights >= 0) & (weights < np.inf)
+)
+
+
+def as_query_ids(ids: Any) -> np.ndarray:
+    """Check ids: hashable, none missing, no two the same; text comes back as objects."""
+    is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
+    if getattr(ids, "shape", None) == (0,) or isinstance(ids, (list, tuple)) and not ids:
+        return ids if is_kept else np.empty(0, dtype=object)
+    codes, distinct = query_codes(ids, name="query_ids")
+    if len(distinct) < len(codes):
+        repeated = np.argmax(codes != np.arange(len(codes)))
+        query = plain_list(distinct)[codes[repeated]]
+        raise ValueError(f"query_ids has {query!r} more than once.")
+    return ids if is_kept else distinct
+
+
+class Axis(NamedTuple):
+    """What arrays have an element for: queries, folds or tests."""
+
+    element: str
+    argument: str  # which has as many elements
+    keys: Any
+
+    def numbers(
+        self, values: Any, name: str, rule: str, holds: Callable[[np.ndarray], Any]
+    ) -> np.ndarray:
+        """Check numbers for which a rule holds; they come back as floats."""
+        n = len(self.keys)
+        floats = column(values, name, n, self.argument) if n or np.size(values) else np.empty(0)
+        right = holds(floats)
+        if not right.all():
+            i = int(np.argmin(right))
+            key = plain(self.keys[i])
+            raise ValueError(f"{name} has {floats[i]:g} for {self.element} {key!r}: {rule}.")
+        return floats
+
+    def values(self, values: Any, name: str) -> np.ndarray:
+        """Check values of a measure, which may be nan."""
+        return self.numbers(values, name, "a value is finite or nan", lambda v: ~np.isinf(v))
+
+    def positions(self, values: Any, name: str, end: int) -> np.ndarray:
+        """Check whole numbers from 0 to below `end`."""
+        rule = f"it must be a whole number from 0 to {end - 1}"
+        return self.numbers(
+            values, name, rule, lambda v: (v >= 0) & (v < end) & (v == np.rint(v))
+        ).astype(np.intp)
+
+    def flags(self, flags: Any, name: str) -> np.ndarray:
+        """Check booleans; 0 and 1 are refused."""
+        if not len(self.keys) and not np.size(flags):
+            return np.empty(0, dtype=bool)
+        array = as_array(flags, name)
+        refuse_other_length(array, name, len(self.keys), self.argument)
+        for flag, key in zip(array, self.keys, strict=True) if array.dtype != bool else ():
+            if not isinstance(flag, (bool, np.bool_)):
+                raise TypeError(
+                    f"{name} must hold booleans; it has {plain(flag)!r} for {self.element} "
+                    f"{plain(key)!r}."
+                )
+        return array.astype(bool, copy=False)
+
+
+def by_measure(
+    values: Any, name: str, measures: Collection[str], check: Callable[[Any, str], np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Check a dict with an array for each of the measures."""
+    if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
+        raise TypeError(f"{name} must be a dict by names of measures; got {values!r:.60}.")
+    if not values:
+        raise ValueError(f"{name} has no measure.")
+    if set(values) != set(measures):
+        raise ValueError(f"{name} and per_query must have the same measures.")
+    return {measure: check(values[measure], f"{name}[{measure!r}]") for measure in measures}

@@ -17,9 +17,8 @@ import numpy as np
 from skgraded._input.columns import number, whole_number
 from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure
-from skgraded.reports.checks import Checked
 from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation, evaluated_name
-from skgraded.reports.report import ConfidenceIntervals, Report, summary_rows
+from skgraded.reports.report import Checked, ConfidenceIntervals, Report, summary_rows
 from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import check_settings
 from skgraded.writing.charts import MAX_BARS

@@ -222,7 +222,7 @@ def _folds_table(frame):
 
 # Templates ---------------------------------------------------------------------------------------
 
-def render(template: str, page: Any = None, **parts: Any) -> str:
+def render(template: str, page: Any) -> str:
     """Fill a template with the attributes of a page."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -239,8 +239,5 @@ def render(template: str, page: Any = None, **parts: Any) -> str:
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     made = ", ".join(f"{name} {text}" for name, text in versions().items() if name != "skgraded")
-    page = parts if page is None else page
-    text = environment.get_template(template).render(
-        version=__version__, made=made, page=page, **parts
-    )
+    text = environment.get_template(template).render(version=__version__, made=made, page=page)
     return utf8(text)

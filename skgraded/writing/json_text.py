@@ -152,6 +152,7 @@ def _plain_form(expected, *types):
     return Form(lambda value: value, read_plain)
 
 
+NULL = _plain_form("null", type(None))
 TEXT = _plain_form("text", str)
 INTEGER = _plain_form("a whole number", int)
 TRUE_OR_FALSE = _plain_form("true or false", bool)

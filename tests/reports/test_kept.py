@@ -233,18 +233,25 @@ CHANGES = [
     ("CrossEvaluation", "fold.0", 4, "fold has 4 for query .* from 0 to 3"),
     ("CrossEvaluation", "fit_time.0", -1, "fit_time has -1 for fold 0: a time is not below 0"),
     ("CrossEvaluation", "errors", [None], "fit_time has 4 rows, but errors has 1"),
-    ("Comparison", "table.p_value", ..., "table lacks 'p_value'"),
-    ("Comparison", "table.mean", [0.5], r"table\['mean'\] has 1 rows, but .* has 4"),
-    ("Comparison", "table.p_value.0", 1.5, "has 1.5, which is no probability"),
-    ("Comparison", "table.system.0", "d", r"has 'd', which is none of \['a', 'b', 'c'\]"),
-    ("Comparison", "weights", [-1.0] * 6, "weights has -1 for query 'q0'"),
-    ("Comparison", "query_ids.values.3", "q2", "query_ids has 'q2' more than once"),
-    ("Comparison", "per_query.MuAP", [[0.5]], r"has the shape \(1, 1\), but there are 3"),
+    ("Comparison", "rows.p_value", ..., r"rows lacks 'p_value'"),
+    ("Comparison", "rows.mean", [0.5], "columns of rows have different lengths"),
+    ("Comparison", "rows.p_value.0", 1.5, "is 1.5, which is no probability"),
+    ("Comparison", "rows.wins.0", -1, "is no whole number"),
+    ("Comparison", "rows.wins.0", 7, "Wins, ties and losses of .* are not n_queries"),
+    ("Comparison", "rows.ci_low.0", 1e300, "has an interval from 1e.300 to"),
+    ("Comparison", "rows.system.0", "d", r"rows\[0\] compares .*'d'.*, but must compare .*'a'"),
+    ("Comparison", "query_values.weights", [-1.0] * 6, "weights has -1 for query 'q0'"),
+    ("Comparison", "query_values.query_ids.values.3", "q2", "query_ids has 'q2' more than once"),
+    ("Comparison", "query_values.per_query.MuAP", [[0.5]], r"has the shape \(1, 1\), but there"),
+    ("Comparison", "n_queries", 7, "query_values has other systems, measures or queries"),
     ("Comparison", "level", 95, "level must be a finite number > 0 and < 1; got 95"),
-    ("Comparison", "test", "z", "test must be one of .* or null; got 'z'"),
-    ("Comparison", "baseline", "d", r"baseline must be one of \['a', 'b', 'c'\] or null"),
+    ("Comparison", "test", "z", "test must be one of .* or None; got 'z'"),
+    ("Comparison", "baseline", "d", r"baseline must be one of \['a', 'b', 'c'\] or None"),
     ("Comparison", "systems", ..., "lacks 'systems'"),
+    ("SegmentComparison", "rows.segment.0", 2, r"rows\['segment'\] has 2, .* from 0 to 1"),
+    ("SegmentComparison", "gaps.segment.0", 0, r"gaps\[0\] compares"),
     ("SummaryComparison", "systems", ["a"], r"systems are \['a'\] .*: too few to compare"),
+    ("SummaryComparison", "n_queries", 5, "counts more than all 5 queries"),
     ("Summaries", "systems", {}, r"systems are \[\]: too few to compare"),
     ("Summaries", "systems.a.n_queries", 7, r"systems\['b'\] has other measures, or another numb"),
 ]
@@ -263,8 +270,9 @@ def test_a_report_that_contradicts_itself_is_refused(reports, name, path, value,
             holder[key] = value
 
     written = changed(json.loads(reports[name].to_json()), keys, change)
-    with pytest.raises(ValueError, match=f"^The JSON of the {name} .*({message})"):
-        type(reports[name]).from_json(json.dumps(written))
+    kind = type(reports[name])
+    with pytest.raises(ValueError, match=f"^The JSON of the {kind.__name__} .*({message})"):
+        kind.from_json(json.dumps(written))
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-12, 1.0, 1e12, 1e100])

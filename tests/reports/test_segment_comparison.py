@@ -138,7 +138,7 @@ def test_it_comes_back_from_json_and_pickles(three, by, settings):
         pd.testing.assert_frame_equal(again.between_segments(), found.between_segments())
         assert again.sentences() == found.sentences()
         assert again.segments == found.segments and again.seed == 0
-        assert again.values.segment.tolist() == found.values.segment.tolist()
+        assert again.query_values.segment.tolist() == found.query_values.segment.tolist()
         assert again.to_json() == found.to_json()
 
 

@@ -15,7 +15,6 @@ from small_reports import HOSTILE, cross_evaluation, evaluation, rows_of, system
 import skgraded as sg
 from skgraded.reports.comparison_rows import ShownRow
 from skgraded.writing import charts
-from skgraded.writing.comparison_page import ComparisonTable, comparison_fragment
 
 VOID = {"meta", "link", "br", "input"}
 SVG = {"line", "circle", "path"}
@@ -575,10 +574,8 @@ def test_a_p_value_is_shown_as_a_bound_only_where_it_would_round_to_zero():
         (0.0049, "0.0049"), (0.0001, "0.0001"), (0.00006, "0.0001"), (0.00005, "0.0001"),
         (0.00004, "&lt; 0.0001"), (0.0, "&lt; 0.0001"), (1.0, "1.0000"), (math.nan, "nan"),
     ]:
-        fragment = comparison_fragment(ComparisonTable(
-            title="", lead="", leaderboard=cmp.leaderboard(), rows=[replace(first, p_value=p)],
-            hidden=["p_adjusted"], level=0.95,
-        ))
+        page = replace(cmp._page(), rows=[replace(first, p_value=p)], hidden=["p_adjusted"])
+        fragment = page.fragment()
         assert re.findall(r"<td[^>]*>([^<]*)</td>", fragment).count(text) == 1, p
 
 
@@ -619,7 +616,7 @@ def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
     ev, cmp = systems(["a"], 5)["a"], compared(n_queries=5)
     monkeypatch.setitem(sys.modules, "jinja2", None)  # what import then finds is nothing
     message = r"HTML reports need Jinja2: pip install 'skgraded\[all\]'\."
-    for call in (ev.to_html, cmp.to_html, ev._fragment, cmp._fragment):
+    for call in (ev.to_html, cmp.to_html, ev._page().fragment, cmp._page().fragment):
         with pytest.raises(ImportError, match=message):
             call()
     assert ev._repr_html_() is None  # a notebook then shows the text
