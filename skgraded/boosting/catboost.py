@@ -276,11 +276,13 @@ class _EvalMetric(BoostingMetric):
         pools = library_locals("train_pool", Pool)
         if not pools:
             return self._rows_of_length(len(target))
-        learn_pool, eval_pools = pools["train_pool"], pools.get("test_pool")
-        if not isinstance(eval_pools, (list, tuple)):
-            eval_pools = [] if eval_pools is None else [eval_pools]
-        is_learn = np.array_equal(self._learn.labels_of(learn_pool), target)
-        is_eval = any(np.array_equal(self._eval.labels_of(pool), target) for pool in eval_pools)
+        test_pool = pools.get("test_pool")
+        eval_pools = test_pool if isinstance(test_pool, (list, tuple)) else [test_pool]
+        is_learn = np.array_equal(self._learn.labels_of(pools["train_pool"]), target)
+        is_eval = any(
+            np.array_equal(self._eval.labels_of(pool), target)
+            for pool in eval_pools if pool is not None
+        )
         if is_eval and is_learn and not np.array_equal(self._learn.sizes, self._eval.sizes):
             raise ValueError(
                 f"Both sets have the same {len(target)} labels in the same order but other "
