@@ -202,10 +202,8 @@ def to_bytes(batches):
         with pa.ipc.new_stream(stream, batch.schema) as writer:
             writer.write_batch(batch)
         ends.append(stream.tell())
-    places = pa.py_buffer(np.array(ends, dtype=np.int64))
-    return pa.Array.from_buffers(
-        pa.large_binary(), len(ends) - 1, [None, places, stream.getvalue()]
-    )
+    buffers = [None, pa.py_buffer(np.array(ends, dtype=np.int64)), stream.getvalue()]
+    return pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, buffers)
 
 
 def of_bytes(pieces):

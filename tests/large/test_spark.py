@@ -34,6 +34,25 @@ def test_a_partition_comes_in_batches_of_any_size(spark, in_batches_of, n_rows, 
     assert spark.measured([frame], partitioning) == sg.Summary.of(in_memory(frame))
 
 
+def test_batches_end_by_their_rows_alone(session, in_batches_of):
+    from skgraded.large.spark import _batches_by_rows, _mapped
+
+    def sizes(batches):
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
+
+    limit = "spark.sql.execution.arrow.maxBytesPerBatch"
+    session.sparkContext.setLocalProperty(limit, "1000")
+    rows = _mapped(session.range(0, 10_000, numPartitions=1), sizes, "n long")
+    with _batches_by_rows(session):
+        assert [row.n for row in rows.collect()] == [4000, 4000, 2000]
+    assert session.sparkContext.getLocalProperty(limit) == "1000"  # as it was before
+    session.sparkContext.setLocalProperty(limit, None)
+    in_batches_of(300)
+    with _batches_by_rows(session):
+        assert max(row.n for row in rows.collect()) == 300
+
+
 def test_partitions_without_rows(spark):
     frame = table(2)
     assert spark.measured([frame], n_partitions=8) == sg.Summary.of(in_memory(frame))
