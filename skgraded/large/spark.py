@@ -337,8 +337,8 @@ evaluate.__doc__ = with_parameters(
 
     Notes
     -----
-    With "clustered" and "whole" Spark brings the values of all queries together, not the rows of the
-    frame, and compares their ids there.
+    With "clustered" and "whole" Spark brings the values of all queries together, not the rows of
+    the frame, and compares their ids there.
     """,
     NAMES, PARAMETERS,
 )
