@@ -98,7 +98,8 @@ def ids(column, name="qid"):
     """A column of ids in one of few types; a missing one is refused."""
     column = _plain(column)
     kind = column.type
-    if pa.types.is_nested(kind) or pa.types.is_interval(kind) or _is_extension(kind):
+    is_extension = isinstance(kind, pa.BaseExtensionType)
+    if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
         raise TypeError(f"{name} must hold numbers, text or dates; it is of the type {kind}.")
     if pa.types.is_floating(kind):
         column = column.cast(pa.float64())
@@ -202,10 +203,8 @@ def to_bytes(batches):
         with pa.ipc.new_stream(stream, batch.schema) as writer:
             writer.write_batch(batch)
         ends.append(stream.tell())
-    places = pa.py_buffer(np.array(ends, dtype=np.int64))
-    return pa.Array.from_buffers(
-        pa.large_binary(), len(ends) - 1, [None, places, stream.getvalue()]
-    )
+    buffers = [None, pa.py_buffer(np.array(ends, dtype=np.int64)), stream.getvalue()]
+    return pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, buffers)
 
 
 def of_bytes(pieces):
@@ -230,14 +229,10 @@ def narrowed(column):
     return pa.array(small) if (small == given).all() else column
 
 
-def _is_extension(kind):
-    return isinstance(kind, pa.BaseExtensionType)
-
-
 def _plain(column):
     """A column without a dictionary, a UUID as its bytes, and text and bytes of one type each."""
     kind = column.type
-    if _is_extension(kind) and kind.extension_name == "arrow.uuid":
+    if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid":
         return column.cast(kind.storage_type)
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)

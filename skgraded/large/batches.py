@@ -7,9 +7,9 @@ import os
 import pickle
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from skgraded._input.docs import with_parameters
 from skgraded._input.needs import needs
@@ -54,12 +54,11 @@ def evaluate_batches(
         import pyarrow  # noqa: F401
     job = check_job(y_true, y_score, qid, measures, sample_weight)
     partitioning = check_partitioning(partitioning)
-    source = _source(batches, job, whole_files=partitioning == "whole")
-    total = source.n_rows if progress else None
-    with counting_bar(progress, total, unit=" rows", unit_scale=True) as show:
+    named, n_rows = _source(batches, job, whole_files=partitioning == "whole")
+    with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
         if partitioning == "shuffle":
-            return refuse_nothing(_shuffled(source, job, show), job)
-        return _in_order(source, job, show, partitioning == "clustered")
+            return refuse_nothing(_shuffled(named, n_rows, job, show), job)
+        return _in_order(named, job, show, partitioning == "clustered")
 
 
 evaluate_batches.__doc__ = with_parameters(
@@ -113,16 +112,11 @@ evaluate_batches.__doc__ = with_parameters(
 
 # Where batches come from -------------------------------------------------------------------------
 
-class _Source(NamedTuple):
-    batches: Iterator[tuple[str, Any]]  # what errors call each, and itself
-    n_rows: int | None  # where that is known
-
-
 def _source(batches, job, whole_files):
+    """Each batch with its name in errors, and the number of all rows, None if unknown."""
     if isinstance(batches, (str, os.PathLike)):
         paths = parquet_files(batches)
-        n_rows = sum(map(_n_rows, paths))
-        return _Source(_batches_of_files(paths, job, whole_files), n_rows)
+        return _batches_of_files(paths, job, whole_files), sum(map(_n_rows, paths))
     if hasattr(batches, "__len__") and hasattr(batches, "columns"):
         raise TypeError(
             f"batches is one {type(batches).__name__}: put it in a list, or use evaluate, which "
@@ -133,19 +127,19 @@ def _source(batches, job, whole_files):
             "batches must be an iterable of tables, or the path of Parquet files; got "
             f"{type(batches).__name__}."
         )
-    return _Source(((f"batch {i}", batch) for i, batch in enumerate(batches)), None)
+    return ((f"batch {i}", batch) for i, batch in enumerate(batches)), None
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     """Files that a path, a folder or a pattern stands for, numbers in their names by size."""
     path = os.fspath(path)
     matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
-    found = [
-        file for one in matched for file in (_in_folder(one) if os.path.isdir(one) else [one])
-    ]
-    if not found:
+    files = {
+        file for name in matched for file in (_in_folder(name) if os.path.isdir(name) else [name])
+    }
+    if not files:
         raise FileNotFoundError(2, "there is no Parquet file", path)
-    return sorted(set(found), key=lambda name: [
+    return sorted(files, key=lambda name: [
         int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)
     ])
 
@@ -207,8 +201,7 @@ def _cleaned(batches, job, show):
         table = clean(batch, job, place)
         if table is None:
             continue
-        if first is None:
-            first = table[QUERY].type
+        first = first or table[QUERY].type
         if table[QUERY].type != first:
             raise TypeError(
                 f"In {place}: qid is of the type {table[QUERY].type}, but it began as {first}. "
@@ -227,9 +220,9 @@ def _gathered(batches, job, show):
 
 # Query after query -------------------------------------------------------------------------------
 
-def _in_order(source, job, show, is_clustered):
+def _in_order(batches, job, show, is_clustered):
     """Measure tables of whole queries, with 8 bytes per query in memory and its id on disk."""
-    tables = (_clustered if is_clustered else _cleaned)(source.batches, job, show)
+    tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
     total = Result.of(measure_together(None, job), job)
     starts: list[int] = []  # of the ids of each table in the file
     with tempfile.SpooledTemporaryFile(IDS_IN_MEMORY) as file:
@@ -261,11 +254,11 @@ def _clustered(batches, job, show):
 
 # In any order ------------------------------------------------------------------------------------
 
-def _shuffled(source, job, show):
+def _shuffled(batches, n_rows, job, show):
     """Measure rows in any order: at once if they are few, else by pieces on disk."""
     tables: list = []
-    with _Pieces(source.n_rows) as pieces:
-        for _, table in _gathered(source.batches, job, show):
+    with _Pieces(n_rows) as pieces:
+        for _, table in _gathered(batches, job, show):
             tables.append(table)
             if sum(table.num_rows for table in tables) >= IN_MEMORY:
                 pieces.write(joined(tables))

@@ -1,6 +1,7 @@
-"""What Spark's Python workers do with the Arrow batches of a partition: cut, measure, compare ids.
+"""The functions that Spark's Python workers run on the Arrow batches of a partition.
 
-A worker loads this module, and nothing of pyspark.ml, which takes it longer than all else here.
+They are not in `spark.py` because each worker process would then import pyspark.ml, which takes 0.4
+seconds of processor time, nearly as long as the rest of its imports.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from skgraded.large.split_queries import refuse_split
 # A row per piece: pickled values of some queries of a partition, rows as bytes, or an error.
 PIECES = "piece int, measured binary, rows binary, error binary"
 SUMS = "sums binary"  # a row per partition: its pickled Summary, or an error
-ROWS = 2**18  # that are cut into pieces at once
+ROWS = 2**18  # rows that are cut into pieces at once
 IN_ORDER = False  # files come by size, and several of them may be one partition
 
 

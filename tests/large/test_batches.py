@@ -278,9 +278,6 @@ BAD = {
         [ONE.assign(query=pd.period_range("2026-01", freq="M", periods=len(ONE)))]
     ),
     "y_score must hold numbers": lambda: measured([ONE.assign(score="high")]),
-    "In batch 1, .*max_grade is 1.5, but y_true has 9 in row": lambda: measured(
-        with_value("grade", 9.0), measures="ndcng(max_grade=1.5)"
-    ),
 }
 
 

@@ -71,6 +71,23 @@ def test_rows_of_a_query_must_be_contiguous_where_parts_are_clustered(name, n_ch
         evaluate_table(part, JOB, "part 0", is_clustered=True)
 
 
+@pytest.mark.parametrize(("column", "value", "message"), [
+    ("grade", np.inf, "y_true must be finite: row 17 is inf"),
+    ("grade", -1.0, "y_true must hold grades ≥ 0: row 17 is -1"),
+    ("grade", np.nan, "y_true must not be NaN: row 17 is nan"),
+    ("grade", 9.0, "max_grade is 3, but y_true has 9 in row 17"),
+    ("score", np.nan, "y_score must not be NaN: row 17 is nan"),
+    ("weight", -2.0, "sample_weight must be finite and ≥ 0: row 17 is -2"),
+    ("query", np.nan, "qid is missing in row 17 .nan."),
+])
+def test_a_bad_value_is_named_with_its_part_and_row(column, value, message):
+    part = part_of(10, 10).astype(float).assign(weight=1.0)
+    part.loc[17, column] = value
+    job = check_job("grade", "score", "query", ["rr", "ndcng(max_grade=3)"], "weight")
+    with pytest.raises(ValueError, match=f"In part 7, where rows count from 0: {message}"):
+        clean(part, job, "part 7")
+
+
 @pytest.mark.parametrize("n, text", [(1, True), (7, False), (1000, True)])
 def test_pieces_hold_all_rows_and_whole_queries(n, text):
     part = part_of(40, 25).sample(frac=1, random_state=0)

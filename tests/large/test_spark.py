@@ -24,14 +24,29 @@ def in_batches_of(session):
     session.conf.unset(IN_BATCH)
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "partitioning"),
-    [(50, "clustered"), (-1, "shuffle")],
-)
-def test_a_partition_comes_in_batches_of_any_size(spark, in_batches_of, n_rows, partitioning):
+def test_a_partition_comes_in_several_batches(spark, in_batches_of):
     frame = table()
-    in_batches_of(n_rows)
-    assert spark.measured([frame], partitioning) == sg.Summary.of(in_memory(frame))
+    in_batches_of(50)
+    assert spark.measured([frame], "clustered") == sg.Summary.of(in_memory(frame))
+
+
+def test_batches_end_by_their_rows_alone(session, in_batches_of):
+    from skgraded.large.spark import _batches_by_rows, _mapped
+
+    def sizes(batches):
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
+
+    limit = "spark.sql.execution.arrow.maxBytesPerBatch"
+    session.sparkContext.setLocalProperty(limit, "1000")
+    rows = _mapped(session.range(0, 10_000, numPartitions=1), sizes, "n long")
+    with _batches_by_rows(session):
+        assert [row.n for row in rows.collect()] == [4000, 4000, 2000]
+    assert session.sparkContext.getLocalProperty(limit) == "1000"  # as it was before
+    session.sparkContext.setLocalProperty(limit, None)
+    in_batches_of(300)
+    with _batches_by_rows(session):
+        assert max(row.n for row in rows.collect()) == 300
 
 
 def test_partitions_without_rows(spark):
@@ -60,15 +75,12 @@ def in_new_york(monkeypatch):
     time.tzset()
 
 
-@pytest.mark.parametrize(("zone", "n_rows"), [("", 0), (", UTC", 10_000)])
-def test_times_are_the_same_in_any_zone(
-    spark, in_batches_of, in_new_york, zone, n_rows
-):
+def test_times_are_the_same_in_any_zone(spark, in_batches_of, in_new_york):
     """As ids of both the values and the rows at the ends, which workers put together."""
     from pyspark.sql import functions as F
 
-    frame = table(12).astype({"query": f"datetime64[us{zone}]"})
-    in_batches_of(n_rows)
+    frame = table(12).astype({"query": "datetime64[us, UTC]"})
+    in_batches_of(0)
     values = spark.per_query(pieces(frame, 3)[1:], "clustered")
     ids = values.select(F.unix_micros(F.col("query_id").cast("timestamp")).alias("id")).collect()
     assert sorted(row.id for row in ids) == list(range(12))
@@ -82,12 +94,11 @@ def test_values_and_rows_at_the_edges_come_from_one_run(spark, session):
     frame = rows.toArrow().to_pandas()
     expected = sg.evaluate(frame["grade"], frame["score"], qid=frame["query"], measures="rr")
     expected = expected.to_frame().sort_values("query_id", ignore_index=True)
-    for clustered in (rows.repartition("query"), rows.orderBy("query")):
-        lazy = spark.module.evaluate_per_query(
-            clustered, "grade", "score", "query", "rr", partitioning="clustered"
-        )
-        values = lazy.toArrow().to_pandas().sort_values("query_id", ignore_index=True)
-        pd.testing.assert_frame_equal(values, expected)
+    lazy = spark.module.evaluate_per_query(
+        rows.repartition("query"), "grade", "score", "query", "rr", partitioning="clustered"
+    )
+    values = lazy.toArrow().to_pandas().sort_values("query_id", ignore_index=True)
+    pd.testing.assert_frame_equal(values, expected)
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
