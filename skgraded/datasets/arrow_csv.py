@@ -4,6 +4,7 @@ Arrow refuses some numbers that Python accepts, and its errors name no line. Cal
 Python read the text again after a ValueError.
 """
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import compute, csv
 
@@ -53,5 +54,5 @@ def joined(pieces):
 
 def positions(texts, known):
     """Return where each text is in the array `known`, -1 where it is not."""
-    found = compute.index_in(pa.chunked_array(pa.array(texts)), value_set=pa.array(known))
-    return found.fill_null(-1).to_numpy()
+    found = compute.index_in(pa.array(texts), value_set=pa.array(known))
+    return np.asarray(found.fill_null(-1))

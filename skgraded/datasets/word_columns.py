@@ -126,7 +126,10 @@ def tidied(text, first):
     _refuse_return(text)
     while b"  " in text:
         text = text.replace(b"  ", b" ")
-    lines = [line.strip(b" ") for line in text.split(b"\n")]
+    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+    if b"\n\n" not in text and not text.startswith(b"\n"):
+        return text, []
+    lines = text.split(b"\n")
     blank = [number for number, line in enumerate(lines[:-1], first) if not line]
     return b"".join([line + b"\n" for line in lines if line]), blank
 
