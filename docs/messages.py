@@ -23,8 +23,9 @@ ROOMS = {
     "reports": "Reports",
     "display": "Pictures",
     "cli": "Command line",
-    "dask": "Dask and Spark",
-    "spark": "Dask and Spark",
+    "stats": "Reports",
+    "writing": "Reports",
+    "large": "Large tables, Dask and Spark",
 }
 
 

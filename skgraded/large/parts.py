@@ -307,7 +307,7 @@ class Measured(NamedTuple):
 
     def take(self, queries: np.ndarray) -> Measured:
         """Some of the queries, by position; without edges."""
-        taken = {name: values._take(queries) for name, values in self.evaluations.items()}
+        taken = {name: values.take(queries) for name, values in self.evaluations.items()}
         return Measured(taken, self.place, None, self.id_type)
 
 

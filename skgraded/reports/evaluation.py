@@ -289,7 +289,7 @@ class Evaluation(Report):
         rows = [
             {"segment": segment, **row}
             for segment, positions in segments_of(self.query_ids, by)
-            for row in self._take(positions)._summary_rows(level, settings)
+            for row in self.take(positions)._summary_rows(level, settings)
         ]
         return pd.DataFrame(rows)
 
@@ -302,8 +302,18 @@ class Evaluation(Report):
         intervals = self.confidence_interval(level, **settings)
         return summary_rows(self.mean(), intervals, n_queries, self.n_undefined)
 
-    def _take(self, positions):
-        """The Evaluation of some of the queries."""
+    def take(self, positions: np.ndarray) -> Evaluation:
+        """Return the Evaluation of some of the queries.
+
+        Parameters
+        ----------
+        positions : ndarray of int or bool
+            The positions of the queries in `query_ids`, each at most once.
+
+        Returns
+        -------
+        Evaluation
+        """
         return Evaluation(
             self.query_ids[positions],
             {name: values[positions] for name, values in self.per_query.items()},

@@ -98,7 +98,7 @@ def test_batches_give_the_summaries_of_all_rows():
     assert by_batches(pieces(frame, 6), partitioning="clustered") == expected
     assert by_batches(pieces(mixed(frame), 6)) == expected
     assert expected.systems["score"] == sg.Summary.of(evaluations["score"])
-    shuffled = {name: ev._take(np.arange(200)[::-1]) for name, ev in evaluations.items()}
+    shuffled = {name: ev.take(np.arange(200)[::-1]) for name, ev in evaluations.items()}
     assert sg.Summaries.of(evaluations | {"score": shuffled["score"]}) == expected
     assert sg.Summaries.merge([expected, expected]) != expected
 
