@@ -14,7 +14,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 # Rooms that people import from. The others are met by what these take from them.
 DOORS = sorted({
     name for _, name, _ in pkgutil.iter_modules(sg.__path__) if not name.startswith("_")
-} - {"boosting", "cli", "judgments"})
+} - {"boosting", "cli", "judgments", "stats", "writing"})
 
 
 def entries():
