@@ -156,7 +156,7 @@ def grade_column(y, name, n=None, expected="X"):
 
 def refuse_bad_grades(grades, name, allow_nan):
     """Raise a ValueError that names the first row whose grade is no finite number ≥ 0."""
-    if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:
+    if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # speed only
         return  # as nearly always, without an array; a NaN is neither
     good = (grades >= 0) & (grades < np.inf)
     good |= np.isnan(grades) & allow_nan
@@ -254,7 +254,7 @@ def score_column(y_score, n, name="y_score", expected="y_true"):
     kind = array.dtype.kind
     if kind in "bf" and array.dtype.type is not np.longdouble:
         return scores
-    if kind in "iu" and -(2**53) <= array.min() and array.max() <= 2**53:
+    if kind in "iu" and -(2**53) <= array.min() and array.max() <= 2**53:  # speed only
         return scores
     is_number = np.isfinite(scores) if kind == "O" else np.isfinite(array)
     exact = array[is_number]

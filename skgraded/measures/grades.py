@@ -70,7 +70,7 @@ def relative_gains(measure: Any, grades: np.ndarray, judgments: Judgments) -> np
 def relative_exp2_gains(grades: np.ndarray, judgments: Judgments) -> np.ndarray:
     """Gain 2^g - 1 of each level g divided by that of its query's top level; 0 where that is 0."""
     tops = divisors(_of_tops(grades, judgments))
-    if tops.min() < SMALL:
+    if tops.min() < SMALL:  # speed only
         # 2^g - 1 of so small a g is g ln 2, and only ratios count
         scale = np.where(tops < SMALL, 2.0**600, 1.0)
         grades, tops = grades * judgments.by_level(scale), tops * scale

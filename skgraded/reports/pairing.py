@@ -210,7 +210,7 @@ class QuerySamples:
         adjusted, critical = np.empty((2, len(cases)))
         weights = self._values.weights
         for rows in families:
-            first = cases[rows[0]]
+            first = cases[rows[0]]  # any numbers do: all have this measure and segment
             counting = self._values.per_query[first.measure]
             if weights is not None:
                 counting = np.where(weights > 0, counting, np.nan)
