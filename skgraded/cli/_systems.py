@@ -20,8 +20,8 @@ from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures import as_measures
 from skgraded.reports.evaluation import Evaluation, evaluate
-from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 HEAD = 1 << 20  # bytes that a look into a pipe takes; bzip2 unpacks nothing of fewer
 TABLES = (".parquet", *(

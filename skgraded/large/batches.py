@@ -28,8 +28,8 @@ from skgraded.large.parts import (
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
-from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 ROWS = 2**18  # speed only: smaller batches are measured together, up to this number of rows
 IN_MEMORY = 2**21  # memory only: above this number of rows, rows are written to disk

@@ -23,8 +23,8 @@ from skgraded.large.parts import (
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
-from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.dask", "dask"):
     import dask.dataframe as dd

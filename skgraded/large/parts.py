@@ -19,8 +19,8 @@ from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.evaluation import Evaluation, evaluation_of, values_by_query
-from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 if TYPE_CHECKING:
     import pandas

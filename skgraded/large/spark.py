@@ -25,8 +25,8 @@ from skgraded.large.parts import (
 )
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
-from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.spark", "spark"):
     from pyspark import keyword_only

@@ -18,8 +18,8 @@ from skgraded.large.parts import (
     refuse_nothing,
     split_error,
 )
-from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 
 @dataclass

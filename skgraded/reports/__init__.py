@@ -6,8 +6,8 @@ from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation, evaluate
 from skgraded.reports.margin_tests import MarginTests
 from skgraded.reports.standardize import standardize
-from skgraded.reports.summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 __all__ = [
     "Comparison", "CrossEvaluation", "Evaluation", "MarginTests", "Summaries", "Summary",

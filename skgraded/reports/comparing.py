@@ -26,7 +26,7 @@ from skgraded.reports.pairing import (
     refuse_unequal,
     warn_of_other_folds,
 )
-from skgraded.reports.summaries import Summaries, compare_sums
+from skgraded.reports.system_summaries import Summaries, compare_sums
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings
 from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples
