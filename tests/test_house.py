@@ -17,7 +17,7 @@ ROOMS = [
 ]
 # Files of a few lines that only re-export public names.
 DOORS = ["lightgbm", "xgboost", "catboost", "dask", "spark", "__init__", "__main__"]
-MOST_ROOMS, MOST_FILES, MOST_LINES = 15, 13, 620
+MOST_ROOMS, MOST_FILES, MOST_LINES = 15, 13, 600
 MOST_IN_REPORTS = {"files": 12, "imports": 40}
 LONGEST_DOOR = 12
 PRIVATE_ROOMS = ("_kernels", "_input")  # of the package; their files are for all rooms

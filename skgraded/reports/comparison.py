@@ -145,11 +145,6 @@ class Comparison(Report):
         names = COLUMNS if self.segments is not None else COLUMNS[1:]
         return columns_of(self.rows, names)
 
-    @property
-    def between(self) -> dict[str, list[Any]]:
-        """The columns of `between_segments`."""
-        return columns_of(self.gaps, GAP_COLUMNS)
-
     def differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
@@ -215,7 +210,7 @@ class Comparison(Report):
         """
         import pandas as pd
 
-        return pd.DataFrame(self.between)
+        return pd.DataFrame(columns_of(self.gaps, GAP_COLUMNS))
 
     def leaderboard(self) -> Leaderboard:
         """Show systems × measures: means, the best of each, and what is told apart.
@@ -273,10 +268,8 @@ class Comparison(Report):
         """P-values that are only upper bounds, marked."""
         if self.test is None or not is_bound(row.p_value, *self._smallest_p(row)):
             return {}
-        bounds = {"p_value": Bound(row.p_value)}
-        return bounds if self.correction == "hsd" else bounds | {
-            "p_adjusted": Bound(row.p_adjusted)
-        }
+        adjusted = {} if self.correction == "hsd" else {"p_adjusted": Bound(row.p_adjusted)}
+        return {"p_value": Bound(row.p_value), **adjusted}
 
     def _smallest_p(self, row):
         return smallest_p(str(self.test), row.n_queries, row.ties, self.n_resamples)
@@ -313,8 +306,7 @@ class Comparison(Report):
                 shown["ci_low"], shown["ci_high"], strict=True
             )],
         )
-        names = ["segment", "system", "baseline", "measure", "mean", "difference", "interval"]
-        names.append("p_adjusted")
+        names = "segment system baseline measure mean difference interval p_adjusted".split()
         return tables.latex(shown[[name for name in names if name in shown]])
 
     # Sentences -----------------------------------------------------------------------------------
@@ -383,12 +375,11 @@ class Comparison(Report):
                 f"Comparison({self._n_shown()}: {', '.join(self.systems)} by "
                 f"{', '.join(self.measures)})"
             )
-        rows = "; ".join(
+        rows = [
             f"{row.system} - {row.baseline}, {row.measure}: {row.difference:+.4f}, "
-            f"p={row.p_adjusted:.3g}"
-            for row in self.rows
-        )
-        return f"Comparison({self.n_queries} queries: {rows})"
+            f"p={row.p_adjusted:.3g}" for row in self.rows
+        ]
+        return f"Comparison({self.n_queries} queries: {'; '.join(rows)})"
 
     # Pages ---------------------------------------------------------------------------------------
 
@@ -467,8 +458,6 @@ class Comparison(Report):
             if self.query_values is not None:
                 self.query_values.fill_pairs(found[heading][0], order, measure, segment)
         return found
-
-    # Margins -------------------------------------------------------------------------------------
 
     def equivalence(self, margin: float | Mapping[Any, float]) -> MarginTests:
         r"""Test whether systems are equivalent: whether their means differ by less than a margin.
@@ -554,8 +543,6 @@ class Comparison(Report):
         refuse_unequal(self.weights, self.query_ids)
         samples = [self._differences_of(row) for row in self.rows]
         return margin_tests(self, samples, margin, question)
-
-    # JSON ----------------------------------------------------------------------------------------
 
     def _to_json(self):
         return write_fields(_forms(self.segments), self)
