@@ -173,8 +173,7 @@ class Comparison(Report):
         """As `differences`, for all queries in their order: nan for those that do not count."""
         values = self._values()
         first, second = (self.systems.index(name) for name in (system, baseline))
-        queries = slice(None) if segment is None else values.queries_of(segment)
-        return values.differences(first, second, measure, queries)
+        return values.differences(first, second, measure, values.queries_of(segment))
 
     def _differences_of(self, row):
         return self.differences(row.system, row.baseline, row.measure, row.segment)
@@ -242,13 +241,17 @@ class Comparison(Report):
         if self.segments is None:
             return {(measure, None): measure for measure in self.measures}
         return {
-            (measure, segment): f"{measure} in {self._label(segment)}"
-            for measure in self.measures for segment in self.segments
+            (measure, segment): f"{measure} in {text}"
+            for measure in self.measures for segment, text in self._segment_texts().items()
         }
 
-    def _label(self, segment):
-        texts = labels(self.segments or [])
-        return label(repr(segment) if texts.count(label(segment)) > 1 else segment)
+    def _segment_texts(self):
+        segments = self.segments or []
+        texts = labels(segments)
+        return {
+            segment: label(repr(segment)) if texts.count(text) > 1 else text
+            for segment, text in zip(segments, texts, strict=True)
+        }
 
     def shown_rows(self) -> list[ShownRow]:
         """Rows as texts and plots show them: with headings, significance and marked bounds."""
@@ -325,28 +328,30 @@ class Comparison(Report):
         return self._row_sentences() + self._gap_sentences()
 
     def _row_sentences(self):
-        said = corrected(self.correction, sum(row.p_value == row.p_value for row in self.rows))
+        p_values = np.array([row.p_value for row in self.rows], dtype=float)
+        said = corrected(self.correction, np.count_nonzero(~np.isnan(p_values)))
         sizes = {None: self.n_queries}
         if self.query_values is not None and self.query_values.segment is not None:
             counts = np.bincount(self.query_values.segment, minlength=len(self.segments or []))
             sizes |= dict(zip(self.segments or [], counts.tolist(), strict=True))
         return [
-            sentence(row, self._findings(i, row), sizes[row.segment], self.level, said)
+            sentence(row, self._findings(i, row, p_values), sizes[row.segment], self.level, said)
             for i, row in enumerate(self.shown_rows())
         ]
 
     def _gap_sentences(self):
         n_tests = sum(gap.p_value == gap.p_value for gap in self.gaps)
         said = corrected(without_hsd(self.correction), n_tests)
+        texts = self._segment_texts()
         return [
             gap_sentence(
-                gap, self._label(gap.segment), self._label(gap.other_segment),
+                gap, texts[gap.segment], texts[gap.other_segment],
                 self._significant(gap.p_adjusted), self.level, said,
             )
             for gap in self.gaps
         ]
 
-    def _findings(self, i, row):
+    def _findings(self, i, row, p_values):
         """What the test tells about row i besides its p-value."""
         if self.test is None or row.ties == row.n_queries:
             return Findings()
@@ -357,12 +362,11 @@ class Comparison(Report):
                 ),
                 assumes=assumption(self.test, row.n_queries - row.ties, self.level),
             )
-        unreachable = self._unreachable(i, *self._smallest_p(row))
+        unreachable = self._unreachable(i, p_values.copy(), *self._smallest_p(row))
         return Findings(unreachable=unreachable, is_fine=unreachable is None)
 
-    def _unreachable(self, i, p, by_resamples):
+    def _unreachable(self, i, p_values, p, by_resamples):
         """The smallest p of row i, if even that would not be significant."""
-        p_values = np.array([row.p_value for row in self.rows], dtype=float)
         p_values[i] = p
         adjusted = adjust(p_values, self.correction)[i]
         if is_significant(adjusted, self.level):
@@ -550,7 +554,9 @@ class Comparison(Report):
     @classmethod
     def _of_json(cls, report):
         values = read_fields({"query_values": maybe(QUERY_VALUES)}, report)["query_values"]
-        return read_fields(_forms(None if values is None else values.segments), report)
+        forms = _forms(None if values is None else values.segments)
+        del forms["query_values"]  # read once, for it may be large
+        return read_fields(forms, report) | {"query_values": values}
 
 
 def _forms(segments):
@@ -587,6 +593,8 @@ def check_comparison(comparison: Comparison) -> None:
         if value is not None and value not in known:
             raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
     values = comparison.query_values
+    if values is None and comparison.test not in ("t", None):
+        raise ValueError(f"test is {comparison.test!r}, but query_values is None.")
     if values is not None and (
         values.systems != systems or list(values.per_query) != measures
         or len(values.query_ids) != comparison.n_queries

@@ -18,7 +18,7 @@ from skgraded.stats.corrections import (
     widen_to_zero,
     without_hsd,
 )
-from skgraded.stats.intervals import t_reach
+from skgraded.stats.intervals import METHODS, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
@@ -121,11 +121,8 @@ class ComparisonRow:
 
     def __post_init__(self) -> None:
         _check_numbers(self)
-        counts = [self.n_queries, self.wins, self.ties, self.losses]
-        if self.n_undefined == self.n_undefined:
-            counts.append(int(self.n_undefined))
-        if any(type(count) is not int or count < 0 for count in counts):
-            raise ValueError(f"A count of {self} is no whole number ≥ 0.")
+        if self.ci_method not in METHODS:
+            raise ValueError(f"ci_method of {self} must be one of {list(METHODS)}.")
         if self.wins + self.ties + self.losses != self.n_queries:
             raise ValueError(f"Wins, ties and losses of {self} are not n_queries.")
 
@@ -157,6 +154,9 @@ def _check_numbers(row):
     for name, cell in vars(row).items():
         if name not in ("segment", "other_segment") and cell in (math.inf, -math.inf):
             raise ValueError(f"{name} of {row} is {cell!r}, which is not finite.")
+        is_count = name in COUNTS or name == "n_undefined" and cell == cell
+        if is_count and not (type(cell) is int and cell >= 0):
+            raise ValueError(f"{name} of {row} is {cell!r}, which is no whole number ≥ 0.")
     for name in ("p_value", "p_adjusted"):
         p = getattr(row, name)
         if not (p != p or 0 <= p <= 1):
@@ -312,8 +312,10 @@ def check_rows(
         [(gap.baseline, gap.system, gap.measure, gap.other_segment, gap.segment) for gap in gaps],
         [(*key, *pair) for key in keys for pair in combinations(segments or [], 2)],
     )
-    for row in rows:
-        if max(row.n_queries, row.n_undefined) > n_queries:
+    counts = [(row, row.n_queries, row.n_undefined) for row in rows]
+    counts += [(gap, gap.n_queries, gap.other_n_queries) for gap in gaps]
+    for row, *of_row in counts:
+        if max(of_row) > n_queries:
             raise ValueError(f"{row} counts more than all {n_queries} queries.")
 
 

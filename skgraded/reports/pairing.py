@@ -100,6 +100,8 @@ class QueryValues:
                 )
         if self.weights is not None:
             queries.numbers(self.weights, "weights", *WEIGHTS)
+        if (self.segments is None) != (self.segment is None):
+            raise ValueError("segments and segment must both be None, or neither.")
         if self.segments is not None:
             if len(set(self.segments)) < len(self.segments):
                 raise ValueError(f"segments has one of {self.segments} more than once.")
@@ -115,15 +117,18 @@ class QueryValues:
 
     def queries_of(self, segment: Any) -> Any:
         """Positions of the queries of a segment; all of them if it is None."""
-        if self.segments is None or self.segment is None:
+        if segment is None:
             return slice(None)
-        return np.flatnonzero(self.segment == self.segments.index(segment))
+        segments = self.segments or []
+        if segment not in segments:
+            raise ValueError(f"segment must be one of {segments} or None; got {segment!r}.")
+        return np.flatnonzero(self.segment == segments.index(segment))
 
     def fill_pairs(
         self, differences: np.ndarray, order: list[int], measure: str, segment: Any
     ) -> None:
         """Replace nan in a matrix of pairs with the mean over the queries that both count for."""
-        queries = slice(None) if segment is None else self.queries_of(segment)
+        queries = self.queries_of(segment)
         weights = None if self.weights is None else self.weights[queries]
         values = self.per_query[measure][order][:, queries]
         for i, j in np.argwhere(np.isnan(differences) & np.tri(len(order), dtype=bool)):

@@ -159,7 +159,8 @@ class ComparisonPage:
     @property
     def groups(self) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
         """What each heading shows in short, and its sentences, significant pairs first."""
-        return [_said(heading, rows, self._texts()) for heading, rows in self.by_heading.items()]
+        texts = self._texts()
+        return [_said(heading, rows, texts) for heading, rows in self.by_heading.items()]
 
     def _texts(self):
         """The sentence of each row, by its identity, with shortened names."""

@@ -210,8 +210,6 @@ def ids_to_json(ids: np.ndarray, what: str = "query id") -> dict[str, Any]:
     return {"dtype": ids.dtype.str, "values": values}
 
 
-
-
 def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
     """Ids that `ids_to_json` gave; a ValueError if they are not of their dtype."""
     parts = read_fields({"dtype": TEXT, "values": list_of(ONE_ID)}, written, name)
@@ -223,7 +221,7 @@ def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
         return object_array(values)
     try:
         with np.errstate(all="ignore"):
-            ids = np.array(values).astype(np.int64 if dtype.kind in "mM" else dtype)
+            ids = object_array(values).astype(np.int64 if dtype.kind in "mM" else dtype)
     except (TypeError, ValueError, OverflowError):
         ids = np.empty(0)
     read_back = ids.tolist()

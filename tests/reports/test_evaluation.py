@@ -349,6 +349,9 @@ def test_json_gives_back_ids_of_any_plain_type():
     assert found == ids
     assert list(map(type, found)) == [str, int, float, tuple, float, int, str, int, bool]
     assert list(map(type, found[3][1])) == [bool, float]
+    large = np.array([2**64 - 1, 0], dtype=np.uint64)
+    ev = sg.evaluate([1, 1], [1, 1], qid=large, measures="ap")
+    assert through_json(ev).query_ids.tolist() == large.tolist()
     two = sg.evaluate([1, 1], [1, 1], qid=np.array([True, False]), measures="ap")
     assert_same_report(through_json(two), two)
 
