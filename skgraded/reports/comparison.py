@@ -112,8 +112,6 @@ class Comparison(Report):
     def __post_init__(self) -> None:
         check_comparison(self)
 
-    # Attributes of the per-query values ----------------------------------------------------------
-
     def _values(self) -> QueryValues:
         if self.query_values is None:
             raise ValueError("A comparison of Summaries holds sums and no per-query values.")
@@ -279,9 +277,7 @@ class Comparison(Report):
 
     def _hidden_columns(self):
         """Columns that say nothing about this comparison."""
-        hidden = ["ci_method"]
-        if self.baseline is not None:
-            hidden.append("baseline")
+        hidden = ["ci_method"] + ["baseline"] * (self.baseline is not None)
         if self.test is None:
             hidden += ["p_value", "p_adjusted", "min_detectable"]
         if not any(row.n_undefined > 0 for row in self.rows):
@@ -312,8 +308,6 @@ class Comparison(Report):
         names = "segment system baseline measure mean difference interval p_adjusted".split()
         return tables.latex(shown[[name for name in names if name in shown]])
 
-    # Sentences -----------------------------------------------------------------------------------
-
     def sentences(self) -> list[str]:
         """Say in a plain sentence what each row shows, and then what differs between segments.
 
@@ -329,7 +323,7 @@ class Comparison(Report):
 
     def _row_sentences(self):
         p_values = np.array([row.p_value for row in self.rows], dtype=float)
-        said = corrected(self.correction, np.count_nonzero(~np.isnan(p_values)))
+        said = corrected(self.correction, int(np.count_nonzero(~np.isnan(p_values))))
         sizes = {None: self.n_queries}
         if self.query_values is not None and self.query_values.segment is not None:
             counts = np.bincount(self.query_values.segment, minlength=len(self.segments or []))
@@ -384,8 +378,6 @@ class Comparison(Report):
             f"p={row.p_adjusted:.3g}" for row in self.rows
         ]
         return f"Comparison({self.n_queries} queries: {'; '.join(rows)})"
-
-    # Pages ---------------------------------------------------------------------------------------
 
     def _n_shown(self):
         shown = counted(self.n_queries, "query", "queries")

@@ -312,7 +312,7 @@ def check_rows(
         [(gap.baseline, gap.system, gap.measure, gap.other_segment, gap.segment) for gap in gaps],
         [(*key, *pair) for key in keys for pair in combinations(segments or [], 2)],
     )
-    counts = [(row, row.n_queries, row.n_undefined) for row in rows]
+    counts: list[tuple[Any, ...]] = [(row, row.n_queries, row.n_undefined) for row in rows]
     counts += [(gap, gap.n_queries, gap.other_n_queries) for gap in gaps]
     for row, *of_row in counts:
         if max(of_row) > n_queries:

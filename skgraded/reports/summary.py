@@ -251,8 +251,8 @@ class Summary(Report):
     _json = {"n_queries": INTEGER, "tallies": by_name(TALLY)}
 
     def __post_init__(self) -> None:
-        if self.n_queries < 0:
-            raise ValueError(f"n_queries is {self.n_queries}.")
+        if type(self.n_queries) is not int or self.n_queries < 0:
+            raise ValueError(f"n_queries is {self.n_queries!r}.")
         if not self.tallies:
             raise ValueError("tallies has no measure.")
         for i, (name, tally) in enumerate(self.tallies.items()):

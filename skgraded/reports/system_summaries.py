@@ -341,7 +341,10 @@ class SumSamples:
 def _paired(evaluations):
     """Values of all systems by measure, in one order of queries, and the weights of these."""
     first, *others = evaluations.values()
-    if all(one.query_ids is first.query_ids and one.weights is first.weights for one in others):
+    if all(
+        one.query_ids is first.query_ids and one.weights is first.weights
+        and list(one.per_query) == list(first.per_query) for one in others
+    ):
         return {
             name: [one.per_query[name] for one in evaluations.values()] for name in first.per_query
         }, first.weights
