@@ -181,7 +181,7 @@ def _mapped(frame, function, schema):
     with warnings.catch_warnings():
         # Of pandas 3, which has no part in this.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
-        return frame.mapInArrow(function, schema)
+        return frame.mapInArrow(partial(tasks.run, function), schema)
 
 
 # pyspark.ml --------------------------------------------------------------------------------------

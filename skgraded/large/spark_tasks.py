@@ -6,7 +6,9 @@ seconds of processor time, nearly as long as the rest of its imports.
 
 from __future__ import annotations
 
+import gc
 import pickle
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +30,24 @@ from skgraded.large.split_queries import refuse_split
 PIECES = "piece int, measured binary, rows binary, error binary"
 SUMS = "sums binary"  # a row per partition: its pickled Summary, or an error
 ROWS = 2**18  # rows that are cut into pieces at once
+ROWS_PER_PIECE = 2**13  # on average, so that a batch of pieces stays below Arrow's limit of 2 GB
 IN_ORDER = False  # files come by size, and several of them may be one partition
+
+
+def run(function, batches):
+    """Yield what a function makes of the batches of a partition."""
+    yield from function(batches)
+    _freeze_modules()
+
+
+@cache
+def _freeze_modules():
+    """Exclude what a worker has loaded so far from garbage collection.
+
+    PySpark collects garbage after each task, which takes longer than a small partition.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _part():
@@ -38,7 +57,7 @@ def _part():
 def cut(batches, job, labels):
     """Rows as pieces whose numbers are the labels, or a row with the error about them."""
     part, first, is_good = _part(), 0, True
-    for _, together in gathered(enumerate(batches), ROWS):
+    for _, together in gathered(enumerate(batches), min(ROWS, ROWS_PER_PIECE * len(labels))):
         if not is_good:  # Spark wants all rows to be taken
             continue
         given = pa.Table.from_batches(together)
