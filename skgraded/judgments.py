@@ -1,9 +1,7 @@
 """The truth: grades by query, checked once and laid out for many scorings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +16,6 @@ from skgraded._input.columns import (
 from skgraded._input.queries import group_sizes, mean_weights, queries_of
 from skgraded._kernels.layout import lay_out
 from skgraded._kernels.threads import run_chunks
-
-T = TypeVar("T")
 
 MOST_REMEMBERED = 32  # what measures have laid out; a plan may hold a number a row
 
@@ -74,18 +70,6 @@ class Judgments:
     weights: np.ndarray | None
     n_rows: int
     n_queries: int
-    # as `_kernels.layout` has them
-    order: np.ndarray | None
-    starts: np.ndarray
-    codes: np.ndarray
-    levels: np.ndarray
-    counts: np.ndarray
-    n_levels: np.ndarray
-    level_starts: np.ndarray
-    top_grades: np.ndarray  # of each query
-    grade_type: np.dtype[Any]
-    n_unknown: int
-    first_unknown: int
 
     def __init__(
         self,
@@ -111,7 +95,7 @@ class Judgments:
         self._memory: dict[Any, Any] = {}
 
     def _lay_out(self, grades):
-        """Codes of the documents and levels of the queries, which no bad grade gets."""
+        """Codes of the documents and levels of the queries, as `_kernels.layout` has them."""
         self.codes = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
             lambda first, last: lay_out(
@@ -122,7 +106,7 @@ class Judgments:
         levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
         if not all(is_good):
             refuse_bad_grades(grades, "y_true", allow_nan=True)
-        self.levels, self.counts, self.n_levels = map(_joined, (levels, counts, n_levels))
+        self.levels, self.counts, self.n_levels = map(np.concatenate, (levels, counts, n_levels))
         self.level_starts = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
         self.top_grades = self.levels[self.level_starts[1:] - 1]
         self.n_unknown = sum(n_unknown)
@@ -176,7 +160,7 @@ class Judgments:
         """Sum of a number of each level over each query's levels, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
-    def remember(self, key: Any, compute: Callable[[], T]) -> T:
+    def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
         """`compute()`, or what it gave before for the same key.
 
         Only for what the truth decides. What was used last is kept.
@@ -191,10 +175,6 @@ class Judgments:
         return kept
 
 
-def _joined(arrays):
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
 def _queries(qid, group, n):
     if qid is not None and group is not None:
         raise ValueError("Give the queries by qid or by group, not by both.")
@@ -204,17 +184,11 @@ def _queries(qid, group, n):
     return np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes))
 
 
-def check_judgments(
-    y_true: ArrayLike | Judgments,
-    *,
-    qid: Any = None,
-    group: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-) -> Judgments:
-    """`y_true` itself if it is Judgments, else Judgments of it."""
+def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:
+    """`y_true` itself if it is Judgments, else Judgments of it and the other arguments."""
     if not isinstance(y_true, Judgments):
-        return Judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-    for name, value in (("qid", qid), ("group", group), ("sample_weight", sample_weight)):
+        return Judgments(y_true, **truth)
+    for name, value in truth.items():
         if value is not None:
             raise ValueError(f"{name} is part of the Judgments: do not give it again.")
     return y_true
