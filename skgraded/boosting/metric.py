@@ -1,55 +1,17 @@
 """What the metrics of the boosting libraries share: their rounds, their truth and refusals."""
 
-from __future__ import annotations
-
-import inspect
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeVar
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import whole_number
-from skgraded._input.docs import with_parameters
 from skgraded._kernels.sums import total
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores, score_queries
-
-PARAMETERS = """
-measure : Measure or str
-    NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
-measures : Measure, str, or list of these
-    What to compute; a list is computed from one sort of the predictions.
-every : int, default=1
-    Compute at rounds 1, every + 1, 2 · every + 1, … and repeat the last values between. Each
-    training counts anew.
-truncation : int, default=30
-    One document of each pair must be among this many first ranks, as with LightGBM's
-    ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``; a few more
-    than the cut-off.
-sigmoid : float, default=1.0
-    How steep the probability of a wrong order is: 1 / (1 + exp(sigmoid · difference)).
-norm : bool, default=True
-    Whether a pair counts less the further its scores are apart, and a query with large
-    gradients less, as with LightGBM's ``lambdarank_norm``.
-"""
-RAISES = """
-
-Raises
-------
-ValueError, TypeError
-    If a measure cannot be read, is given twice or cannot be used here, or if another argument is
-    out of range."""
-F = TypeVar("F", bound=Callable)
-
-
-def documented(function: F) -> F:
-    """Add what the docstrings of all libraries share: parameters that one omits, and errors."""
-    if function.__doc__ is not None:  # python -OO
-        names = inspect.signature(function).parameters
-        function.__doc__ = with_parameters(function.__doc__, names, PARAMETERS) + RAISES
-    return function
 
 
 class BoostingMetric:
@@ -148,54 +110,38 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 
 # The truth of a data set -------------------------------------------------------------------------
 
+@dataclass(eq=False)
 class Truth:
     """Judgments, and copies of the labels, groups and weights that they were laid out from."""
 
-    is_whole: bool = False  # once it is seen that no query lacks rows
-
-    def __init__(self, given: tuple[Any, Any, Any]) -> None:
-        labels, group, weight = given
-        labels = np.asarray(labels, dtype=np.float32)  # as all libraries keep them
-        self.judgments: Judgments = Judgments(labels, group=group, sample_weight=weight)
-        self._given = [np.array(values) for values in given]
-
-    def is_of(self, given: tuple[Any, Any, Any]) -> bool:
-        """Whether these are still the same labels, groups and weights; None equals None."""
-        return all(map(np.array_equal, self._given, given))
+    judgments: Judgments
+    columns: list[np.ndarray]
+    is_whole: bool = False  # whether a library has checked that no query lacks rows
 
 
-class WeakIdentityDict:
-    """Values kept for objects while these live, found by identity: arrays have no hash."""
-
-    def __init__(self) -> None:
-        self._items: dict[int, tuple[Any, Any]] = {}
-
-    def get(self, owner: object) -> Any:
-        """Look up the value kept for this object, None if there is none."""
-        ref, value = self._items.get(id(owner), (None, None))
-        return value if ref is not None and ref() is owner else None
-
-    def put(self, owner: object, value: Any) -> None:
-        """Keep the value until the object is gone."""
-        key, items = id(owner), self._items
-        try:
-            ref = weakref.ref(owner, lambda _: items.pop(key, None))
-        except TypeError:  # a list, of a call by hand
-            return
-        items[key] = (ref, value)
-
-
-_truths = WeakIdentityDict()  # shared by all metrics: several may watch one data set
+_truths: dict[int, Truth] = {}  # by id of the data set; several metrics may watch the same
 
 
 def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
     """Look up, or lay out, the truth of a data set, or of the labels that stand for one."""
     columns = (labels, group, weight)
-    truth = _truths.get(owner)
-    if truth is None or not truth.is_of(columns):
-        truth = Truth(columns)
-        _truths.put(owner, truth)
+    truth = _truths.get(id(owner))
+    if truth is None or not all(map(np.array_equal, truth.columns, columns)):  # None equals None
+        grades = np.asarray(labels, dtype=np.float32)  # as all libraries keep them
+        judgments = Judgments(grades, group=group, sample_weight=weight)
+        truth = Truth(judgments, [np.array(values) for values in columns])
+        keep_while_alive(_truths, owner, truth)
     return truth
+
+
+def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
+    """Keep a value by the id of its owner, which may have no hash, until the owner is gone."""
+    try:
+        if id(owner) not in values:
+            weakref.finalize(owner, values.pop, id(owner), None)
+    except TypeError:  # a list, of a call by hand
+        return
+    values[id(owner)] = value
 
 
 # Errors ------------------------------------------------------------------------------------------

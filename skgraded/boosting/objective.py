@@ -1,7 +1,5 @@
 """What the objectives of the boosting libraries share: gradients taken from a measure."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
@@ -15,8 +13,6 @@ from skgraded._kernels.threads import run_chunks
 from skgraded.boosting.metric import check_shape, refuse_nan
 from skgraded.judgments import Judgments
 from skgraded.measures import measure as as_measure
-
-TRAINABLE = "NDCG, NDCNG, AP, MuAP and GAP"
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +36,7 @@ class Objective:
         vars(self).update(
             measure=as_measure(self.measure),
             truncation=whole_number(self.truncation, "truncation", 1),
-            sigmoid=_check_sigmoid(self.sigmoid), norm=bool(self.norm),
+            sigmoid=number("sigmoid", 0, above=True)(self.sigmoid), norm=bool(self.norm),
         )
         _refuse_untrainable(self.measure)
 
@@ -75,9 +71,6 @@ class Objective:
         return gradients, hessians
 
 
-_check_sigmoid = number("sigmoid", 0, above=True)
-
-
 def _refuse_untrainable(measure):
     """Raise a TypeError if no rank counts more than the next, or the sum is of another kind."""
     plan = measure.plan(Judgments([0.0]))  # whatever the truth, its kind is the same
@@ -86,8 +79,8 @@ def _refuse_untrainable(measure):
     )
     if not trainable:
         raise TypeError(
-            f"{measure} is nothing to train on: an objective is made of {TRAINABLE}, with or "
-            f"without a cut-off. Measure {measure} by a metric beside it."
+            f"{measure} is nothing to train on: an objective is made of NDCG, NDCNG, AP, MuAP and "
+            f"GAP, with or without a cut-off. Measure {measure} by a metric beside it."
         )
 
 
@@ -98,7 +91,7 @@ def _shuffled(judgments):
     that of the grades.
     """
     by_chance = np.random.default_rng(0).random(judgments.n_rows)
-    number = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
-    shuffle = np.lexsort((by_chance, number))
+    query = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
+    shuffle = np.lexsort((by_chance, query))
     order = shuffle if judgments.order is None else judgments.order[shuffle]
     return order, judgments.codes[shuffle]

@@ -3,8 +3,6 @@
 The booster has no callbacks, but with ``warm_start`` its fit goes on from the rounds that it has.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -58,12 +56,12 @@ class _OfPipeline:
     It is an `Adapter` that leaves to that of the last step whatever is not about all steps.
     """
 
-    def __init__(self, estimator: Any) -> None:
-        self._last = adapter_of(estimator.steps[-1][1])
-        whole = Adapter(estimator)
+    def __init__(self, estimator, grades_are_gains):
+        self._last = adapter_of(estimator.steps[-1][1], grades_are_gains)
+        whole = Adapter(estimator, grades_are_gains)
         self.copy, self.input_tags, self.readable = whole.copy, whole.input_tags, whole.readable
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return getattr(self._last, name)
 
     @classmethod
