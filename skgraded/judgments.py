@@ -106,7 +106,7 @@ class Judgments:
         levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
         if not all(is_good):
             refuse_bad_grades(grades, "y_true", allow_nan=True)
-        self.levels, self.counts, self.n_levels = map(np.concatenate, (levels, counts, n_levels))
+        self.levels, self.counts, self.n_levels = map(_joined, (levels, counts, n_levels))
         self.level_starts = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
         self.top_grades = self.levels[self.level_starts[1:] - 1]
         self.n_unknown = sum(n_unknown)
@@ -138,10 +138,7 @@ class Judgments:
         return self._by_row(np.where(self.codes < 0, np.nan, levels))
 
     def on_scale(self, number: float) -> float:
-        """A threshold or a top grade, rounded as grades of fewer than 64 bits were.
-
-        So that a grade that reached it before still does.
-        """
+        """A threshold or a top grade, rounded as the grades were, so that these still reach it."""
         limits = np.finfo(self.grade_type)
         if limits.bits == 64 or not limits.tiny <= number <= limits.max:
             return number
@@ -161,10 +158,7 @@ class Judgments:
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """`compute()`, or what it gave before for the same key.
-
-        Only for what the truth decides. What was used last is kept.
-        """
+        """`compute()`, which the truth alone decides, or what it gave before for the same key."""
         kept = self._memory.pop(key, None)
         if kept is None:
             kept = compute()
@@ -173,6 +167,10 @@ class Judgments:
         for old in list(self._memory)[:-MOST_REMEMBERED]:
             self._memory.pop(old, None)
         return kept
+
+
+def _joined(arrays):
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _queries(qid, group, n):

@@ -28,7 +28,6 @@ STOPPING = {
     "use_best_model", "best_model_min_trees", "metric_period",
 }
 NAMES_OF_ROUNDS = {"iterations", "n_estimators", "num_boost_round", "num_trees"}
-TYPED = ("cat_features", "text_features", "embedding_features")
 
 
 # CatBoost in QueryRanker -------------------------------------------------------------------------
@@ -84,13 +83,13 @@ class _Library(BoosterAdapter):
         return cls(parameters) if is_base else cls(**parameters)
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator, shown by an eval_metric and stopped by a callback."""
+        """Fit a copy of the estimator, whose eval_metric is also the callback that stops it."""
         arguments = self.fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
         metric = _Show(progress, 4 * float(weights.max()))
         of_fit = {name: value for name, value in fit_params.items() if value is not None}
         model = self._with(STOPPING, eval_metric=metric)
-        callbacks = [*(fit_params.get("callbacks") or ()), _Stop(progress)]
+        callbacks = [*(fit_params.get("callbacks") or ()), metric]
         model.fit(
             training.X, training.grades,
             **fit_params | arguments | {
@@ -115,9 +114,10 @@ class _Library(BoosterAdapter):
             weights = {"group_id": validation.query_of_row, "group_weight": marks}
         else:
             weights = {"weight": marks}
+        typed = ("cat_features", "text_features", "embedding_features")
         return Pool(
             validation.X, validation.grades, baseline=validation.by_row.get("baseline"),
-            **{name: parameters.get(name) for name in TYPED}, **weights,
+            **{name: parameters.get(name) for name in typed}, **weights,
         )
 
 
@@ -156,14 +156,9 @@ class _Show(_Metric):
         self.progress.see(approxes[0])
         return self.progress.last, 1.0
 
-
-class _Stop:
-    def __init__(self, progress):
-        self._progress = progress
-
     def after_iteration(self, info):
-        """Say whether to go on."""
-        return not self._progress.is_over
+        """Say whether to go on, as a callback."""
+        return not self.progress.is_over
 
 
 ADAPTERS: list[type[BoosterAdapter]] = [_Library]

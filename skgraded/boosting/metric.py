@@ -18,8 +18,6 @@ class BoostingMetric:
     """Measures that a boosting library calls at each round; its subclass adds the call."""
 
     factory: str  # the name of the function that makes it
-    measures: list[Measure]
-    every: int
 
     def __init__(self, measures: str | Measure | Iterable[str | Measure], every: int = 1) -> None:
         self.measures = as_measures(measures)
@@ -71,10 +69,7 @@ class BoostingMetric:
         return means
 
     def sums(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> np.ndarray:
-        """Σ w v, Σ w and Σ w of the queries that have a value of their own, (3, n_measures).
-
-        So that the mean of the queries of several workers can be had.
-        """
+        """Σ w v, Σ w and Σ w of the queries that have a value of their own, (3, n_measures)."""
         all_values = self._scored(score_queries, judgments, preds, when)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
         sums = np.zeros((3, len(all_values)))

@@ -85,11 +85,9 @@ def _refuse_untrainable(measure):
 
 
 def _shuffled(judgments):
-    """Rows and codes query by query, those of a query in an order that only chance decides.
-
-    So tied documents, at the first round all, are ranked by no order of the rows, which often is
-    that of the grades.
-    """
+    """Rows and codes query by query, those of a query in an order that only chance decides."""
+    # Tied documents, at the first round all, would else be ranked by the order of the rows, which
+    # often is that of the grades.
     by_chance = np.random.default_rng(0).random(judgments.n_rows)
     query = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
     shuffle = np.lexsort((by_chance, query))

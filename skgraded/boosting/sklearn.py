@@ -51,10 +51,7 @@ class _Library(BoosterAdapter):
 
 
 class _OfPipeline:
-    """A pipeline that ends in a ranker or regressor: its transformers see rows, the end queries.
-
-    It is an `Adapter` that leaves to that of the last step whatever is not about all steps.
-    """
+    """A pipeline: its transformers see rows; the last step sees queries, and answers for it."""
 
     def __init__(self, estimator, grades_are_gains):
         self._last = adapter_of(estimator.steps[-1][1], grades_are_gains)

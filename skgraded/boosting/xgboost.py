@@ -75,10 +75,8 @@ class _Library(BoosterAdapter):
         return arguments
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator, shown and stopped by a callback.
-
-        XGBoost would average a callable metric of a ranker by the size of the queries.
-        """
+        """Fit a copy of the estimator, shown and stopped by a callback."""
+        # XGBoost would average a callable metric of a ranker by the size of the queries.
         if xgb.collective.get_world_size() > 1:
             refuse_part(
                 "QueryRanker(early_stopping=True)", "stop on skgraded.xgboost.custom_metric and "
@@ -189,11 +187,9 @@ class _CustomMetric(BoostingMetric):
         return self.results(self.of_round(booster, n_rounds, truth, means))
 
     def _means_of_workers(self, dmatrix, preds, when):
-        """Means over the queries of all workers, each of which has to come here.
-
-        XGBoost itself would take the plain mean of the workers' means (xgboost#8475). One that has
-        no rows adds nothing, and one with an error says so, or the others would wait for it.
-        """
+        """Means over the queries of all workers, each of which has to come here."""
+        # XGBoost itself would take the plain mean of the workers' means (xgboost#8475). One that
+        # has no rows adds nothing, and one with an error says so, or the others would wait for it.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:
@@ -288,16 +284,13 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         """Tell whether to stop, once it is known which way is better."""
         values = evals_log.get(self.data or next(reversed(evals_log), None), {})
         metric = self.metric_name or next(reversed(values), None)
-        if metric in values and not (self._is_told or _is_better_high(metric)):
+        name = str(metric).partition("(")[0].partition("@")[0].removesuffix("-")
+        if metric in values and not (self._is_told or name in HIGHER_IS_BETTER):
             raise ValueError(
                 f"EarlyStopping does not know whether {metric!r} is better high or low: give "
                 "maximize=True or False, or name a measure of skgraded by metric_name=."
             )
         return super().after_iteration(model, epoch, evals_log)
-
-
-def _is_better_high(metric):
-    return metric.partition("(")[0].partition("@")[0].removesuffix("-") in HIGHER_IS_BETTER
 
 
 # Measures as objectives --------------------------------------------------------------------------
