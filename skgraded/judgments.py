@@ -83,15 +83,13 @@ class Judgments:
         self.grade_type = grade_type(y_true)
         n = self.n_rows = len(grades)
         self.query_ids, self.order, self.starts = _queries(qid, group, n)
-        row_weights = None
-        if sample_weight is not None:
-            row_weights = check_weights(sample_weight, n, "y_true")
         self.n_queries = len(self.query_ids)
         self.sizes = np.diff(self.starts)
-        self._lay_out(grades)
         self.weights = None
-        if row_weights is not None:
+        if sample_weight is not None:
+            row_weights = check_weights(sample_weight, n, "y_true")
             self.weights = mean_weights(row_weights, self.query_of_row, self.sizes)
+        self._lay_out(grades)
         self._memory: dict[Any, Any] = {}
 
     def _lay_out(self, grades):

@@ -5,7 +5,6 @@ import pkgutil
 import sys
 from functools import cache, cached_property
 from importlib import import_module
-from itertools import chain
 from typing import Any
 
 from scipy import sparse
@@ -27,7 +26,7 @@ def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
         package = cls.__module__.partition(".")[0]
         if package in libraries():
             for adapter in import_module(f"{__package__}.{package}").ADAPTERS:
-                if adapter.knows(estimator):
+                if adapter.model == cls.__name__:
                     return adapter(estimator, grades_are_gains)
     return Adapter(estimator, grades_are_gains)
 
@@ -37,12 +36,6 @@ def libraries() -> list[str]:
     """Names of the packages whose boosters are known, sorted."""
     here = sys.modules[__package__].__path__
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
-
-
-def is_of(estimator: Any, module: str, name: str) -> bool:
-    """Whether it is of the module's class; whoever has such an estimator has imported it."""
-    cls = getattr(sys.modules.get(module), name, None)
-    return cls is not None and isinstance(estimator, cls)
 
 
 def _takes_any(parameters):
@@ -191,7 +184,7 @@ class BoosterAdapter(Adapter):
     """
 
     package: str  # that is imported
-    model: str  # the class in it that all its boosters are of
+    model: str  # the name of the class in it that all its boosters are of
     library: str  # its name in words
     polars_since: tuple[int, ...] = ()  # its first version that reads polars frames
     by_position: tuple[str, ...] = ()
@@ -204,11 +197,6 @@ class BoosterAdapter(Adapter):
     # Arguments of fit that the stopping itself needs, or does not go with; and other models.
     taken: frozenset[str] = frozenset()
     init_model_argument: str = ""
-
-    @classmethod
-    def knows(cls, estimator):
-        """Whether the estimator is one of the library's boosters, or of a class made after one."""
-        return is_of(estimator, cls.package, cls.model)
 
     def fit_rounds(self, rows, n_rounds, fit_params):
         """Fit a copy of the estimator for so many rounds, stopped by nothing."""
@@ -228,9 +216,8 @@ class BoosterAdapter(Adapter):
         """The parameters of fit, and of the library's own where that of a subclass hides them."""
         parameters = super().fit_parameters
         if _takes_any(parameters):
-            classes: tuple[Any, ...] = type(self.estimator).__mro__
-            cls = next(
-                c for c in classes
+            cls: Any = next(
+                c for c in type(self.estimator).__mro__
                 if c.__module__.partition(".")[0] == self.package and hasattr(c, "fit")
             )
             parameters = dict(inspect.signature(cls.fit).parameters) | parameters
@@ -264,8 +251,8 @@ class BoosterAdapter(Adapter):
                 "early_stopping=True cannot go on from another model: leave out "
                 f"{self.init_model_argument}."
             )
-        callbacks = (of.get("callbacks") or () for of in (parameters, fit_params))
-        for callback in chain(*callbacks):
+        callbacks = [*(parameters.get("callbacks") or ()), *(fit_params.get("callbacks") or ())]
+        for callback in callbacks:
             if "earlystopping" in type(callback).__name__.lower():
                 raise ValueError(
                     f"early_stopping=True stops by itself: leave {type(callback).__name__} out of "

@@ -267,15 +267,14 @@ class _EvalMetric(_Metric, BoostingMetric):
         return self._learn if is_learn else None
 
     def _rows_of_length(self, n):
-        if n == self._eval.n and n != self._learn.n:
-            return self._eval
-        if n == self._learn.n and n != self._eval.n:
-            return None
-        raise ValueError(
-            f"{self!r} is called with {n} rows, by something else than the fit of a model, and "
-            f"cannot tell whose they are: it was told of {self._learn.n} training rows and "
-            f"{self._eval.n} evaluation rows."
-        )
+        is_learn, is_eval = n == self._learn.n, n == self._eval.n
+        if is_learn == is_eval:
+            raise ValueError(
+                f"{self!r} is called with {n} rows, by something else than the fit of a model, and "
+                f"cannot tell whose they are: it was told of {self._learn.n} training rows and "
+                f"{self._eval.n} evaluation rows."
+            )
+        return self._eval if is_eval else None
 
 
 class _Rows:
@@ -290,13 +289,16 @@ class _Rows:
                 f"earlier query in row {torn[0] + 1}."
             )
         self.name, self.n, self.sizes = name, len(codes), np.bincount(codes)
+        self._starts = np.cumsum(self.sizes)[:-1]  # of all queries but the first
         self._labels: dict[int, np.ndarray] = {}  # by id of the pool
 
     def labels_of(self, pool):
         """Labels of a pool in its order, once it is seen that its rows are those told of."""
         labels = self._labels.get(id(pool))
         if labels is None:
-            if pool.num_row() != self.n or not self._are_grouped_as(pool):
+            hashes = pool.get_group_id_hash()  # None: no ranking loss, and no group_id given
+            starts = self._starts if hashes is None else np.flatnonzero(np.diff(hashes)) + 1
+            if pool.num_row() != self.n or not np.array_equal(starts, self._starts):
                 raise ValueError(
                     f"The metric was told by {self.name} of {self.n} rows of {len(self.sizes)} "
                     "queries, and is called in a training of others. Make a metric for each "
@@ -305,11 +307,3 @@ class _Rows:
             labels = np.asarray(pool.get_label(), dtype=np.float32)
             keep_while_alive(self._labels, pool, labels)
         return labels
-
-    def _are_grouped_as(self, pool):
-        """Whether the queries begin where those of the pool do, if it has any."""
-        hashes = pool.get_group_id_hash()
-        if hashes is None:  # no ranking loss, and no group_id given
-            return True
-        starts = np.flatnonzero(np.diff(hashes)) + 1
-        return np.array_equal(starts, np.cumsum(self.sizes)[:-1])

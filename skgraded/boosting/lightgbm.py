@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded.boosting.adapter import BoosterAdapter, is_of
+from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES, documented
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
@@ -40,12 +40,6 @@ NOT_KEPT_WITH = {
 }
 # What a Dataset knows of its data and writes to no file.
 KNOWN_BESIDES = ("pandas_categorical", "_has_non_default_feature_names")  # the latter since 4.7
-
-NO_BAGGING = (
-    "bagging_by_query=True leaves an objective that is a callable without rows, and the model "
-    "would be a constant: leave it out, and sample rows by bagging_fraction."
-)
-
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
@@ -92,8 +86,8 @@ class _Library(BoosterAdapter):
         return self.grades_are_gains and is_ranker and self._objective == "lambdarank"
 
     def check(self):
-        if callable(self._objective) and _is_on(self._parameters, "bagging_by_query"):
-            raise ValueError(NO_BAGGING)
+        if callable(self._objective):
+            _refuse_bagging(self._parameters)
         if self._takes_gains and self._parameters.get("label_gain") is not None:
             raise ValueError(
                 "label_gain says what levels gain, but with grades='gain' the grades are gains: "
@@ -283,6 +277,7 @@ class _EvalMetric(BoostingMetric):
     # signature; with exactly four the same object serves lgb.train, which fills the first two.
 
     factory = "eval_metric"
+    direction = (True,)
 
     def __call__(self, y_true, y_pred, weight=None, group=None):
         """Values for (preds, dataset) or (y_true, y_pred, weight, group)."""
@@ -290,7 +285,7 @@ class _EvalMetric(BoostingMetric):
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         n_rounds = 0 if booster is None else booster.current_iteration()
         means = partial(self.means, truth.judgments, preds)
-        return self.results(self.of_round(booster, n_rounds, truth, means), True)
+        return self.results(booster, n_rounds, truth, means)
 
 
 def _calling_booster(what):
@@ -367,9 +362,11 @@ def evaluate_rounds(
     ([10, 20, 30, 40], True)
     >>> scores = booster.predict(X[qid >= 40], num_iteration=found.best_round)
     """
+    from lightgbm import Dataset
+
     metric = _EvalMetric(measures, every)
     booster = getattr(booster, "booster_", booster)
-    if not is_of(data, "lightgbm", "Dataset"):
+    if not isinstance(data, Dataset):
         raise TypeError(f"data must be a lightgbm.Dataset; got {type(data).__name__}.")
     # Its attributes, since the methods ask for a Dataset that LightGBM has binned.
     truth = _checked_truth(data, data.label, data.group, data.weight)
@@ -395,7 +392,9 @@ def evaluate_rounds(
 
 def _truth_and_preds(y_true, y_pred, weight, group):
     """Truth and predictions of (preds, dataset) or of (y_true, y_pred, weight, group)."""
-    if not is_of(y_pred, "lightgbm", "Dataset"):
+    from lightgbm import Dataset
+
+    if not isinstance(y_pred, Dataset):
         return _checked_truth(y_true, y_true, group, weight), y_pred
     dataset = y_pred
     truth = _checked_truth(dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight())
@@ -407,9 +406,8 @@ def _truth_and_preds(y_true, y_pred, weight, group):
 
 def _refuse_torn(dataset):
     """Raise if a Dataset holds some rows of a query only, as those of a careless lgb.cv do."""
-    if dataset.used_indices is None or dataset.reference is None:
-        return
-    sizes = dataset.reference.get_group()
+    is_part = dataset.used_indices is not None and dataset.reference is not None
+    sizes = dataset.reference.get_group() if is_part else None
     if sizes is None:
         return
     query_of_row = np.repeat(np.arange(len(sizes)), sizes)
@@ -482,11 +480,15 @@ def objective(
 class _Objective(Objective):
     def __call__(self, y_true, y_pred, weight=None, group=None):
         """Gradients and hessians for (preds, dataset) or (y_true, y_pred, weight, group)."""
-        if is_of(y_pred, "lightgbm", "Dataset") and _is_on(y_pred.params, "bagging_by_query"):
-            raise ValueError(NO_BAGGING)
+        _refuse_bagging(getattr(y_pred, "params", {}))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         return self.gradients(truth.judgments, preds)
 
 
-def _is_on(params, name):
-    return str(params.get(name, False)).lower() in ("true", "1", "+")
+def _refuse_bagging(params):
+    """Raise if LightGBM would leave an objective that is a callable without rows."""
+    if str(params.get("bagging_by_query", False)).lower() in ("true", "1", "+"):
+        raise ValueError(
+            "bagging_by_query=True leaves an objective that is a callable without rows, and the "
+            "model would be a constant: leave it out, and sample rows by bagging_fraction."
+        )

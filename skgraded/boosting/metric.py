@@ -18,6 +18,7 @@ class BoostingMetric:
     """Measures that a boosting library calls at each round; its subclass adds the call."""
 
     factory: str  # the name of the function that makes it
+    direction: tuple[bool, ...] = ()  # what the library expects after a value: higher is better
 
     def __init__(self, measures: str | Measure | Iterable[str | Measure], every: int = 1) -> None:
         self.measures = as_measures(measures)
@@ -35,29 +36,26 @@ class BoostingMetric:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.measures[0] if self._one else self.measures, self.every)
 
-    def of_round(
+    def results(
         self, booster: Any, n_rounds: int, data: Any, compute: Callable[[str], list[float]]
-    ) -> list[float]:
-        """Compute the values of a training's round, or repeat the last that the data had.
+    ) -> Any:
+        """Name and value of each measure at a training's round, alone if there is only one measure.
 
-        Without a Booster, in a call by hand, each call computes.
+        Between the rounds that count, the last values of the data are repeated. Without a Booster,
+        in a call by hand, each call computes.
         """
         if booster is None:
-            return compute("")
-        first_round, last_values = self._trainings.setdefault(
-            booster, (n_rounds, weakref.WeakKeyDictionary())
-        )
-        n_before = n_rounds - first_round
-        if n_before % self.every == 0 or data not in last_values:
-            last_values[data] = compute(f" at round {n_before + 1} of the training")
-        return last_values[data]
-
-    def results(self, values: list[float], *direction: bool) -> Any:
-        """The values as a library takes them: a tuple per measure, alone if there is one only."""
-        results = [
-            (measure.name, value, *direction)
-            for measure, value in zip(self.measures, values, strict=True)
-        ]
+            values = compute("")
+        else:
+            first_round, last_values = self._trainings.setdefault(
+                booster, (n_rounds, weakref.WeakKeyDictionary())
+            )
+            n_before = n_rounds - first_round
+            if n_before % self.every == 0 or data not in last_values:
+                last_values[data] = compute(f" at round {n_before + 1} of the training")
+            values = last_values[data]
+        names = [measure.name for measure in self.measures]
+        results = [(*pair, *self.direction) for pair in zip(names, values, strict=True)]
         return results[0] if self._one else results
 
     def means(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> list[float]:

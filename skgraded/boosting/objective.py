@@ -17,12 +17,7 @@ from skgraded.measures import measure as as_measure
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """A measure that a boosting library trains on; its subclass adds the call.
-
-    Of two documents, one of which is among the first `truncation`, the one with the higher grade
-    is pushed up and the other down: by the measure's change if they were swapped, times the
-    logistic probability of their wrong order.
-    """
+    """A measure that a boosting library trains on; its subclass adds the call."""
 
     measure: Any
     _: KW_ONLY
@@ -38,7 +33,17 @@ class Objective:
             truncation=whole_number(self.truncation, "truncation", 1),
             sigmoid=number("sigmoid", 0, above=True)(self.sigmoid), norm=bool(self.norm),
         )
-        _refuse_untrainable(self.measure)
+        plan = self.measure.plan(Judgments([0.0]))  # whatever the truth, its kind is the same
+        # else no rank counts more than the next, or the sum is of another kind
+        trainable = plan is not None and (
+            plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
+        )
+        if not trainable:
+            raise TypeError(
+                f"{self.measure} is nothing to train on: an objective is made of NDCG, NDCNG, AP, "
+                "MuAP and GAP, with or without a cut-off. "
+                f"Measure {self.measure} by a metric beside it."
+            )
 
     def __repr__(self) -> str:
         settings = [field for field in fields(self) if getattr(self, field.name) != field.default]
@@ -69,19 +74,6 @@ class Objective:
                 "learning rate and the initial scores."
             )
         return gradients, hessians
-
-
-def _refuse_untrainable(measure):
-    """Raise a TypeError if no rank counts more than the next, or the sum is of another kind."""
-    plan = measure.plan(Judgments([0.0]))  # whatever the truth, its kind is the same
-    trainable = plan is not None and (
-        plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
-    )
-    if not trainable:
-        raise TypeError(
-            f"{measure} is nothing to train on: an objective is made of NDCG, NDCNG, AP, MuAP and "
-            f"GAP, with or without a cut-off. Measure {measure} by a metric beside it."
-        )
 
 
 def _shuffled(judgments):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of, is_of
+from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
 
 
 class _Library(BoosterAdapter):
@@ -17,10 +17,6 @@ class _Library(BoosterAdapter):
     model = "HistGradientBoostingRegressor"
     library = "scikit-learn"
     taken = frozenset({"X_val", "y_val", "sample_weight_val"})
-
-    @classmethod
-    def knows(cls, estimator):
-        return is_of(estimator, "sklearn.ensemble", cls.model)
 
     def fit_rounds(self, rows, n_rounds, fit_params):
         model = self.copy()
@@ -53,6 +49,8 @@ class _Library(BoosterAdapter):
 class _OfPipeline:
     """A pipeline: its transformers see rows; the last step sees queries, and answers for it."""
 
+    model = "Pipeline"
+
     def __init__(self, estimator, grades_are_gains):
         self._last = adapter_of(estimator.steps[-1][1], grades_are_gains)
         whole = Adapter(estimator, grades_are_gains)
@@ -60,10 +58,6 @@ class _OfPipeline:
 
     def __getattr__(self, name):
         return getattr(self._last, name)
-
-    @classmethod
-    def knows(cls, estimator):
-        return is_of(estimator, "sklearn.pipeline", "Pipeline")
 
     def fit(self, rows, fit_params):
         """Fit a copy: the transformers on the rows, and the last step on what they make of them."""

@@ -181,10 +181,10 @@ class _CustomMetric(BoostingMetric):
         n_rounds = 0 if booster is None else booster.num_boosted_rounds()
         if xgb.collective.get_world_size() > 1:
             means = partial(self._means_of_workers, dmatrix, preds)
-            return self.results(self.of_round(booster, n_rounds, dmatrix, means))
+            return self.results(booster, n_rounds, dmatrix, means)
         truth = _truth(dmatrix)
         means = partial(self.means, truth.judgments, preds)
-        return self.results(self.of_round(booster, n_rounds, truth, means))
+        return self.results(booster, n_rounds, truth, means)
 
     def _means_of_workers(self, dmatrix, preds, when):
         """Means over the queries of all workers, each of which has to come here."""
