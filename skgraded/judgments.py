@@ -6,13 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import (
-    as_decimals,
-    check_weights,
-    grade_column,
-    grade_type,
-    refuse_bad_grades,
-)
+from skgraded._input import columns
 from skgraded._input.queries import group_sizes, mean_weights, queries_of
 from skgraded._kernels.layout import lay_out
 from skgraded._kernels.threads import run_chunks
@@ -79,15 +73,15 @@ class Judgments:
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        grades = grade_column(y_true, "y_true")
-        self.grade_type = grade_type(y_true)
+        grades = columns.grade_column(y_true, "y_true")
+        self.grade_type = columns.grade_type(y_true)
         n = self.n_rows = len(grades)
         self.query_ids, self.order, self.starts = _queries(qid, group, n)
         self.n_queries = len(self.query_ids)
         self.sizes = np.diff(self.starts)
         self.weights = None
         if sample_weight is not None:
-            row_weights = check_weights(sample_weight, n, "y_true")
+            row_weights = columns.check_weights(sample_weight, n, "y_true")
             self.weights = mean_weights(row_weights, self.query_of_row, self.sizes)
         self._lay_out(grades)
         self._memory: dict[Any, Any] = {}
@@ -103,7 +97,7 @@ class Judgments:
         )
         levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
         if not all(is_good):
-            refuse_bad_grades(grades, "y_true", allow_nan=True)
+            columns.refuse_bad_grades(grades, "y_true", allow_nan=True)
         self.levels, self.counts, self.n_levels = map(_joined, (levels, counts, n_levels))
         self.level_starts = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
         self.top_grades = self.levels[self.level_starts[1:] - 1]
@@ -140,7 +134,7 @@ class Judgments:
         limits = np.finfo(self.grade_type)
         if limits.bits == 64 or not limits.tiny <= number <= limits.max:
             return number
-        return float(as_decimals(np.array([number], dtype=self.grade_type))[0])
+        return float(columns.as_decimals(np.array([number], dtype=self.grade_type))[0])
 
     @property
     def max_size(self) -> int:

@@ -89,14 +89,12 @@ class _Library(BoosterAdapter):
         metric = _Show(progress, 4 * float(weights.max()))
         of_fit = {name: value for name, value in fit_params.items() if value is not None}
         model = self._with(STOPPING, eval_metric=metric)
-        callbacks = [*(fit_params.get("callbacks") or ()), metric]
-        model.fit(
-            training.X, training.grades,
-            **fit_params | arguments | {
-                "eval_set": self._to_stop_on(validation, metric.mark, of_fit),
-                "use_best_model": True, "metric_period": 1, "callbacks": callbacks,
-            },
-        )
+        arguments = fit_params | arguments | {
+            "callbacks": [*(fit_params.get("callbacks") or ()), metric],
+            "eval_set": self._to_stop_on(validation, metric.mark, of_fit),
+            "use_best_model": True, "metric_period": 1,
+        }
+        model.fit(training.X, training.grades, **arguments)
         metric.progress = None  # the model keeps the metric, but need not keep the rows
         return model
 

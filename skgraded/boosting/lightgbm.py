@@ -137,14 +137,11 @@ class _Library(BoosterAdapter):
 
         patience = int(progress.over_at)  # before the first round
         stop = early_stopping(patience, first_metric_only=True, verbose=False)
-        callbacks = [*(fit_params.get("callbacks") or ()), stop]
         model, labels = self.labelled(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
-        arguments = self.fit_arguments(training) | self._to_stop_on(validation)
-        model.fit(
-            training.X, labels, eval_metric=measure,
-            **fit_params | arguments | {"callbacks": callbacks},
-        )
+        arguments = fit_params | self.fit_arguments(training) | self._to_stop_on(validation)
+        arguments["callbacks"] = [*(fit_params.get("callbacks") or ()), stop]
+        model.fit(training.X, labels, eval_metric=measure, **arguments)
         # a callback of the user may have ended it
         model.booster_.best_iteration = progress.best_round
         return model
