@@ -1,7 +1,5 @@
 """Which features a fitted ranker orders the documents by."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
 
 from skgraded._input.columns import whole_number
-from skgraded._input.tables import column_names, is_polars_frame
+from skgraded._input.tables import column_names, is_pandas_frame, is_polars_frame
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import judge
 from skgraded.model_selection.scorer import check_response_method, document_scores, means_of
@@ -145,25 +143,18 @@ def permutation_importance(
         return [score(_permuted(X, position, order)) for order in orders]
 
     unpermuted = score(X)
-    after = Parallel(n_jobs=n_jobs)(delayed(scores_without)(position) for position in positions)
+    permuted = Parallel(n_jobs=n_jobs)(delayed(scores_without)(position) for position in positions)
     names = column_names(X)
     features = positions if names is None else [names[i] for i in positions]
-    shape = (len(positions), n_repeats)
-    results = {
-        name: _importances(
-            value - np.reshape([[repeat[name] for repeat in column] for column in after], shape),
-            features,
+    results = {}
+    for name, value in unpermuted.items():
+        after = [[repeat[name] for repeat in column] for column in permuted]
+        importances = value - np.reshape(after, (len(positions), n_repeats))
+        results[name] = Bunch(
+            importances_mean=importances.mean(axis=1), importances_std=importances.std(axis=1),
+            importances=importances, features=features,
         )
-        for name, value in unpermuted.items()
-    }
     return results[measures[0].name] if isinstance(measure, (str, Measure)) else results
-
-
-def _importances(importances, features):
-    return Bunch(
-        importances_mean=importances.mean(axis=1), importances_std=importances.std(axis=1),
-        importances=importances, features=features,
-    )
 
 
 def _orders(judgments, n_repeats, rng):
@@ -192,14 +183,14 @@ def _permuted(table, position, order):
     """A copy of the table in which one column has its rows in another order."""
     if is_polars_frame(table):
         return table.with_columns(table.to_series(position)[order])
-    if hasattr(table, "iloc"):
+    if sparse.issparse(table):
+        columns = table.tocsc()
+        parts = columns[:, :position], columns[:, [position]][order], columns[:, position + 1 :]
+        return sparse.hstack(parts, format="csr")
+    if is_pandas_frame(table):
         permuted = table.copy(deep=False)
         permuted.isetitem(position, table.iloc[order, position].array)
-        return permuted
-    if not sparse.issparse(table):
+    else:
         permuted = table.copy()
         permuted[:, position] = table[order, position]
-        return permuted
-    columns = table.tocsc()
-    parts = columns[:, :position], columns[:, [position]][order], columns[:, position + 1 :]
-    return sparse.hstack(parts, format="csr")
+    return permuted

@@ -1,25 +1,15 @@
 """The truth: grades by query, checked once and laid out for many scorings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import (
-    as_decimals,
-    check_weights,
-    grade_column,
-    grade_type,
-    refuse_bad_grades,
-)
+from skgraded._input import columns
 from skgraded._input.queries import group_sizes, mean_weights, queries_of
 from skgraded._kernels.layout import lay_out
 from skgraded._kernels.threads import run_chunks
-
-T = TypeVar("T")
 
 MOST_REMEMBERED = 32  # what measures have laid out; a plan may hold a number a row
 
@@ -74,18 +64,6 @@ class Judgments:
     weights: np.ndarray | None
     n_rows: int
     n_queries: int
-    # as `_kernels.layout` has them
-    order: np.ndarray | None
-    starts: np.ndarray
-    codes: np.ndarray
-    levels: np.ndarray
-    counts: np.ndarray
-    n_levels: np.ndarray
-    level_starts: np.ndarray
-    top_grades: np.ndarray  # of each query
-    grade_type: np.dtype[Any]
-    n_unknown: int
-    first_unknown: int
 
     def __init__(
         self,
@@ -95,23 +73,21 @@ class Judgments:
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        grades = grade_column(y_true, "y_true")
-        self.grade_type = grade_type(y_true)
+        grades = columns.grade_column(y_true, "y_true")
+        self.grade_type = columns.grade_type(y_true)
         n = self.n_rows = len(grades)
         self.query_ids, self.order, self.starts = _queries(qid, group, n)
-        row_weights = None
-        if sample_weight is not None:
-            row_weights = check_weights(sample_weight, n, "y_true")
         self.n_queries = len(self.query_ids)
         self.sizes = np.diff(self.starts)
-        self._lay_out(grades)
         self.weights = None
-        if row_weights is not None:
+        if sample_weight is not None:
+            row_weights = columns.check_weights(sample_weight, n, "y_true")
             self.weights = mean_weights(row_weights, self.query_of_row, self.sizes)
+        self._lay_out(grades)
         self._memory: dict[Any, Any] = {}
 
     def _lay_out(self, grades):
-        """Codes of the documents and levels of the queries, which no bad grade gets."""
+        """Codes of the documents and levels of the queries, as `_kernels.layout` has them."""
         self.codes = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
             lambda first, last: lay_out(
@@ -121,7 +97,7 @@ class Judgments:
         )
         levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
         if not all(is_good):
-            refuse_bad_grades(grades, "y_true", allow_nan=True)
+            columns.refuse_bad_grades(grades, "y_true", allow_nan=True)
         self.levels, self.counts, self.n_levels = map(_joined, (levels, counts, n_levels))
         self.level_starts = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
         self.top_grades = self.levels[self.level_starts[1:] - 1]
@@ -154,14 +130,11 @@ class Judgments:
         return self._by_row(np.where(self.codes < 0, np.nan, levels))
 
     def on_scale(self, number: float) -> float:
-        """A threshold or a top grade, rounded as grades of fewer than 64 bits were.
-
-        So that a grade that reached it before still does.
-        """
+        """A threshold or a top grade, rounded as the grades were, so that these still reach it."""
         limits = np.finfo(self.grade_type)
         if limits.bits == 64 or not limits.tiny <= number <= limits.max:
             return number
-        return float(as_decimals(np.array([number], dtype=self.grade_type))[0])
+        return float(columns.as_decimals(np.array([number], dtype=self.grade_type))[0])
 
     @property
     def max_size(self) -> int:
@@ -176,11 +149,8 @@ class Judgments:
         """Sum of a number of each level over each query's levels, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
-    def remember(self, key: Any, compute: Callable[[], T]) -> T:
-        """`compute()`, or what it gave before for the same key.
-
-        Only for what the truth decides. What was used last is kept.
-        """
+    def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """`compute()`, which the truth alone decides, or what it gave before for the same key."""
         kept = self._memory.pop(key, None)
         if kept is None:
             kept = compute()
@@ -204,17 +174,11 @@ def _queries(qid, group, n):
     return np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes))
 
 
-def check_judgments(
-    y_true: ArrayLike | Judgments,
-    *,
-    qid: Any = None,
-    group: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-) -> Judgments:
-    """`y_true` itself if it is Judgments, else Judgments of it."""
+def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:
+    """`y_true` itself if it is Judgments, else Judgments of it and the other arguments."""
     if not isinstance(y_true, Judgments):
-        return Judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-    for name, value in (("qid", qid), ("group", group), ("sample_weight", sample_weight)):
+        return Judgments(y_true, **truth)
+    for name, value in truth.items():
         if value is not None:
             raise ValueError(f"{name} is part of the Judgments: do not give it again.")
     return y_true

@@ -1,38 +1,34 @@
 """What QueryRanker has to know of an estimator: here of any, and of a library's in its own file."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import sys
 from functools import cache, cached_property
 from importlib import import_module
-from itertools import chain
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import clone, is_regressor
 from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.columns import check_weights, column
 from skgraded._input.tables import is_polars_frame
-from skgraded.boosting.rows import WEIGHT, Rows
+from skgraded.boosting.rows import WEIGHT
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
 # The other files here have the name of a library's package.
-COMMON = {"adapter", "frames", "metric", "objective", "rows"}
+COMMON = {"adapter", "docs", "frames", "metric", "objective", "rows"}
 
 
-def adapter_of(estimator: Any) -> Adapter:
+def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
     """What is known of the estimator: by the file of its library, or else as of any."""
     for cls in type(estimator).__mro__:
         package = cls.__module__.partition(".")[0]
         if package in libraries():
             for adapter in import_module(f"{__package__}.{package}").ADAPTERS:
-                if adapter.knows(estimator):
-                    return adapter(estimator)
-    return Adapter(estimator)
+                if adapter.model == cls.__name__:
+                    return adapter(estimator, grades_are_gains)
+    return Adapter(estimator, grades_are_gains)
 
 
 @cache
@@ -40,12 +36,6 @@ def libraries() -> list[str]:
     """Names of the packages whose boosters are known, sorted."""
     here = sys.modules[__package__].__path__
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
-
-
-def is_of(estimator: Any, module: str, name: str) -> bool:
-    """Whether it is of the module's class; whoever has such an estimator has imported it."""
-    cls = getattr(sys.modules.get(module), name, None)
-    return cls is not None and isinstance(estimator, cls)
 
 
 def _takes_any(parameters):
@@ -63,27 +53,18 @@ class Adapter:
     # weigh them otherwise; an unknown ranker may have been made after any of the known.
     first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
     by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")
-    grades_are_gains: bool = False
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator, grades_are_gains):
         self.estimator = estimator
+        self.grades_are_gains = grades_are_gains  # of NDCG, where the estimator optimises it
 
-    def expect_gains(self) -> None:
-        """Take grades for gains of NDCG, where the estimator optimises it."""
-        self.grades_are_gains = True
-
-    def check(self) -> None:
+    def check(self):
         """Refuse settings of the estimator by which it would learn nothing, or something else."""
-
-    @property
-    def name(self) -> str:
-        """The name of the estimator's class."""
-        return type(self.estimator).__name__
 
     # Arguments of fit ----------------------------------------------------------------------------
 
     @cached_property
-    def fit_parameters(self) -> dict[str, inspect.Parameter]:
+    def fit_parameters(self):
         """The parameters of the estimator's fit, by name."""
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise TypeError(
@@ -92,7 +73,7 @@ class Adapter:
         return dict(inspect.signature(self.estimator.fit).parameters)
 
     @cached_property
-    def query_argument(self) -> str | None:
+    def query_argument(self):
         """How fit takes the queries, one of QUERY_ARGUMENTS; None: a regressor."""
         for name in QUERY_ARGUMENTS:
             if name in self.fit_parameters:
@@ -106,26 +87,15 @@ class Adapter:
         return None
 
     @property
-    def finds_queries(self) -> bool:
-        """Whether the estimator is one that was told where in X the queries are."""
-        return getattr(self.estimator, "qid", None) is not None
-
-    @property
-    def wants_whole_grades(self) -> bool:
+    def wants_whole_grades(self):
         """Whether the estimator's objective takes whole grades only."""
         return False
 
-    def first_scores_in(self, fit_params: dict[str, Any]) -> list[str]:
+    def first_scores_in(self, fit_params):
         """Names of the first scores among the arguments of fit."""
         return [name for name in self.first_scores if fit_params.get(name) is not None]
 
-    def check_by_row(
-        self,
-        sample_weight: ArrayLike | None,
-        fit_params: dict[str, Any],
-        n: int | None,
-        expected: str,
-    ) -> dict[str, np.ndarray]:
+    def check_by_row(self, sample_weight, fit_params, n, expected):
         """Collect the arguments of fit that follow the rows, checked, by name."""
         by_row = {
             name: column(fit_params[name], name, n, expected)
@@ -134,13 +104,13 @@ class Adapter:
         if sample_weight is not None:
             if WEIGHT not in self.fit_parameters and not _takes_any(self.fit_parameters):
                 raise ValueError(
-                    f"The fit of {self.name} takes no sample_weight: leave it out, or wrap an "
-                    "estimator that does."
+                    f"The fit of {type(self.estimator).__name__} takes no sample_weight: leave it "
+                    "out, or wrap an estimator that does."
                 )
             by_row[WEIGHT] = check_weights(sample_weight, n, expected)
         return by_row
 
-    def refuse_positions(self, fit_params: dict[str, Any]) -> None:
+    def refuse_positions(self, fit_params):
         """Refuse arguments that name rows by position, which is about to change."""
         for name in self.by_position:
             if fit_params.get(name) is not None:
@@ -150,13 +120,13 @@ class Adapter:
                     "(early_stopping=False)."
                 )
 
-    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
+    def with_memory(self, fit_params, memory):
         """The arguments of fit, with one that keeps prepared data, if the library has a way."""
         return fit_params
 
-    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
+    def fit_arguments(self, rows):
         """The arguments of fit, beside X and y, that `rows` stand for, in the estimator's form."""
-        arguments: dict[str, Any] = dict(rows.by_row)
+        arguments = dict(rows.by_row)
         if self.query_argument is not None:
             by_size = self.query_argument == "group"
             arguments[self.query_argument] = rows.sizes if by_size else rows.query_of_row
@@ -164,38 +134,38 @@ class Adapter:
 
     # Tables, copies, fits ------------------------------------------------------------------------
 
-    def readable(self, X: Any) -> Any:
+    def readable(self, X):
         """`X` in a form that the estimator reads."""
         return X
 
-    def copy(self) -> Any:
+    def copy(self):
         """An unfitted copy of the estimator."""
         return clone(self.estimator, safe=False)
 
-    def input_tags(self) -> InputTags:
+    def input_tags(self):
         """What scikit-learn is told of the X that the estimator takes."""
         if hasattr(self.estimator, "__sklearn_tags__"):
             return get_tags(self.estimator).input_tags
         return InputTags(sparse=True, allow_nan=True)  # of a time before tags
 
     @property
-    def for_fractions(self) -> str:
+    def for_fractions(self):
         """What to do about fractional grades where whole ones are wanted."""
         return (
             "wrap a regressor: QueryRanker(LGBMRegressor()) or "
             "QueryRanker(HistGradientBoostingRegressor())"
         )
 
-    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+    def labelled(self, grades):
         """An unfitted copy of the estimator, and the labels that stand for the grades there."""
         return self.copy(), grades
 
-    def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
+    def fit(self, rows, fit_params):
         """Fit a copy of the estimator on all rows."""
         model, labels = self.labelled(rows.grades)
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
-    def check_stopping(self, fit_params: dict[str, Any]) -> None:
+    def check_stopping(self, fit_params):
         """Refuse an estimator that cannot be stopped early, and what would stop it too."""
         *most, last = libraries()
         raise TypeError(
@@ -204,30 +174,17 @@ class Adapter:
             "use what the estimator has of its own."
         )
 
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy of the estimator, which can be stopped early, for so many rounds."""
-        raise NotImplementedError
-
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
-    ) -> Any:
-        """Fit a copy of the estimator on the training rows, for as many rounds as it pays.
-
-        `progress` gets the scores of the validation rows at each round and says when to stop. The
-        copy predicts with the best number of rounds.
-        """
-        raise NotImplementedError
-
 
 class BoosterAdapter(Adapter):
     """What is known of the boosters of one library; its file lists such classes as `ADAPTERS`.
 
-    Nothing here or there imports the library before it is used: whoever has one of its estimators
-    has imported it.
+    Its ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator on
+    the training rows. It gives `progress` the scores of the validation rows at each round, and
+    `progress` says when to stop. The copy predicts with the best number of rounds.
     """
 
     package: str  # that is imported
-    model: str  # the class in it that all its boosters are of
+    model: str  # the name of the class in it that all its boosters are of
     library: str  # its name in words
     polars_since: tuple[int, ...] = ()  # its first version that reads polars frames
     by_position: tuple[str, ...] = ()
@@ -241,12 +198,7 @@ class BoosterAdapter(Adapter):
     taken: frozenset[str] = frozenset()
     init_model_argument: str = ""
 
-    @classmethod
-    def knows(cls, estimator: Any) -> bool:
-        """Whether the estimator is one of the library's boosters, or of a class made after one."""
-        return is_of(estimator, cls.package, cls.model)
-
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
+    def fit_rounds(self, rows, n_rounds, fit_params):
         """Fit a copy of the estimator for so many rounds, stopped by nothing."""
         model, labels = self.labelled(rows.grades)
         names = self.names_of_rounds & model.get_params().keys()
@@ -254,7 +206,7 @@ class BoosterAdapter(Adapter):
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     @property
-    def version(self) -> tuple[int, ...]:
+    def version(self):
         """The library's version, as numbers."""
         parts = sys.modules[self.package].__version__.split(".")
         return tuple(int(part) for part in parts[:3] if part.isdecimal())
@@ -264,20 +216,21 @@ class BoosterAdapter(Adapter):
         """The parameters of fit, and of the library's own where that of a subclass hides them."""
         parameters = super().fit_parameters
         if _takes_any(parameters):
-            classes: tuple[Any, ...] = type(self.estimator).__mro__
-            cls = next(
-                c for c in classes
+            cls: Any = next(
+                c for c in type(self.estimator).__mro__
                 if c.__module__.partition(".")[0] == self.package and hasattr(c, "fit")
             )
             parameters = dict(inspect.signature(cls.fit).parameters) | parameters
         return parameters
 
-    def readable(self, X: Any) -> Any:
-        """`X` in a form that the library reads."""
+    def readable(self, X):
+        """`X` in a form that the library reads: sparse matrices, but not SciPy's newer arrays."""
+        if sparse.issparse(X):
+            return sparse.csr_matrix(X)
         too_old = is_polars_frame(X) and self.version < self.polars_since
         return X.to_numpy() if too_old else X
 
-    def check_stopping(self, fit_params: dict[str, Any]) -> None:
+    def check_stopping(self, fit_params):
         """Refuse a booster that cannot be stopped early, and what would stop it too."""
         parameters = self.estimator.get_params()
         kinds = {parameters.get(name) for name in self.kind_parameters}
@@ -298,8 +251,8 @@ class BoosterAdapter(Adapter):
                 "early_stopping=True cannot go on from another model: leave out "
                 f"{self.init_model_argument}."
             )
-        callbacks = (of.get("callbacks") or () for of in (parameters, fit_params))
-        for callback in chain(*callbacks):
+        callbacks = [*(parameters.get("callbacks") or ()), *(fit_params.get("callbacks") or ())]
+        for callback in callbacks:
             if "earlystopping" in type(callback).__name__.lower():
                 raise ValueError(
                     f"early_stopping=True stops by itself: leave {type(callback).__name__} out of "

@@ -4,8 +4,6 @@ Its rankers take the query of each row, those of a query together, and the weigh
 row.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -15,8 +13,9 @@ from scipy import sparse
 
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.docs import ON_METRICS, documented
 from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, WeakIdentityDict, documented, truth_of
+from skgraded.boosting.metric import BoostingMetric, keep_while_alive, truth_of
 from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
@@ -29,7 +28,6 @@ STOPPING = {
     "use_best_model", "best_model_min_trees", "metric_period",
 }
 NAMES_OF_ROUNDS = {"iterations", "n_estimators", "num_boost_round", "num_trees"}
-TYPED = ("cat_features", "text_features", "embedding_features")
 
 
 # CatBoost in QueryRanker -------------------------------------------------------------------------
@@ -64,17 +62,20 @@ class _Library(BoosterAdapter):
         return arguments
 
     def readable(self, X):
-        """`X` in a form that CatBoost reads: sparse matrices of 32-bit indices, no newer arrays."""
-        if not sparse.issparse(X):
-            return super().readable(X)
-        X = sparse.csr_matrix(X)
-        # put together anew, it has indices no wider than they must be
-        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
+        """`X` in a form that CatBoost reads: sparse matrices of 32-bit indices."""
+        X = super().readable(X)
+        if sparse.issparse(X):
+            # put together anew, it has indices no wider than they must be
+            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
+        return X
 
     def copy(self):
-        return self._with(self.estimator.get_params())
+        return self._with()
 
-    def _with(self, parameters):
+    def _with(self, left_out=(), **changes):
+        """An unfitted copy of the estimator, without some of its parameters and with others."""
+        settings = self.estimator.get_params().items()
+        parameters = {name: value for name, value in settings if name not in left_out} | changes
         # CatBoost hands out copies of its parameters, which clone() takes for a broken constructor
         # as soon as one is a list or an object (catboost#3078). The base class takes a dict.
         cls = type(self.estimator)
@@ -82,55 +83,62 @@ class _Library(BoosterAdapter):
         return cls(parameters) if is_base else cls(**parameters)
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator, shown by an eval_metric and stopped by a callback."""
+        """Fit a copy of the estimator, whose eval_metric is also the callback that stops it."""
         arguments = self.fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
         metric = _Show(progress, 4 * float(weights.max()))
-        settings = self.estimator.get_params()
         of_fit = {name: value for name, value in fit_params.items() if value is not None}
-        parameters = {name: value for name, value in settings.items() if name not in STOPPING}
-        model = self._with(parameters | {"eval_metric": metric})
-        callbacks = [*(fit_params.get("callbacks") or ()), _Stop(progress)]
-        model.fit(
-            training.X, training.grades,
-            **fit_params | arguments | {
-                "eval_set": self._to_stop_on(validation, metric.mark, settings | of_fit),
-                "use_best_model": True, "metric_period": 1, "callbacks": callbacks,
-            },
-        )
+        model = self._with(STOPPING, eval_metric=metric)
+        arguments = fit_params | arguments | {
+            "callbacks": [*(fit_params.get("callbacks") or ()), metric],
+            "eval_set": self._to_stop_on(validation, metric.mark, of_fit),
+            "use_best_model": True, "metric_period": 1,
+        }
+        model.fit(training.X, training.grades, **arguments)
         metric.progress = None  # the model keeps the metric, but need not keep the rows
         return model
 
     def fit_rounds(self, rows, n_rounds, fit_params):
-        left_out = STOPPING | NAMES_OF_ROUNDS
-        settings = self.estimator.get_params()
-        parameters = {name: value for name, value in settings.items() if name not in left_out}
-        model = self._with(parameters | {"iterations": n_rounds})
+        model = self._with(STOPPING | NAMES_OF_ROUNDS, iterations=n_rounds)
         return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
 
-    def _to_stop_on(self, validation, mark, parameters):
+    def _to_stop_on(self, validation, mark, of_fit):
         """The validation set, all its rows of the weight `mark`."""
         from catboost import Pool
 
+        parameters = self.estimator.get_params() | of_fit
         marks = np.full(len(validation.grades), mark)
         if self.query_argument:
             weights = {"group_id": validation.query_of_row, "group_weight": marks}
         else:
             weights = {"weight": marks}
+        typed = ("cat_features", "text_features", "embedding_features")
         return Pool(
             validation.X, validation.grades, baseline=validation.by_row.get("baseline"),
-            **{name: parameters.get(name) for name in TYPED}, **weights,
+            **{name: parameters.get(name) for name in typed}, **weights,
         )
 
 
-class _Show:
+class _Metric:
+    """What CatBoost calls besides `evaluate`, which gives a mean and its weight 1."""
+
+    no_jit = True  # or CatBoost tries numba on it, and warns where there is none
+
+    def is_max_optimal(self):
+        """Say that higher is better."""
+        return True
+
+    def get_final_error(self, error, weight):
+        """Mean of what `evaluate` gave."""
+        return error / weight
+
+
+class _Show(_Metric):
     """Shows the scores of the validation rows to `progress`; CatBoost never tells which they are.
 
     So they have a weight of their own, `mark`, which no training row comes near, and which counts
     for nothing else: CatBoost uses it only in values that nobody looks at.
     """
-
-    no_jit = True  # or CatBoost tries numba on it, and warns where there is none
 
     def __init__(self, progress, mark):
         self.progress = progress
@@ -139,14 +147,6 @@ class _Show:
     def __deepcopy__(self, memo):  # CatBoost copies its parameters
         return self
 
-    def is_max_optimal(self):
-        """Say that higher is better."""
-        return True
-
-    def get_final_error(self, error, weight):
-        """Give the value as `evaluate` gave it."""
-        return error
-
     def evaluate(self, approxes, target, weight):
         """Value and weight of some rows: 0 of training rows, else the first measure."""
         if self.progress is None or weight is None or weight[0] < self.mark / 2:
@@ -154,14 +154,9 @@ class _Show:
         self.progress.see(approxes[0])
         return self.progress.last, 1.0
 
-
-class _Stop:
-    def __init__(self, progress):
-        self._progress = progress
-
     def after_iteration(self, info):
-        """Say whether to go on."""
-        return not self._progress.is_over
+        """Say whether to go on, as a callback."""
+        return not self.progress.is_over
 
 
 ADAPTERS: list[type[BoosterAdapter]] = [_Library]
@@ -169,10 +164,8 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 # Measures as metrics -----------------------------------------------------------------------------
 
-@documented
-def eval_metric(
-    measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike
-) -> Any:
+@documented(ON_METRICS)
+def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike) -> Any:
     """Make a metric that CatBoost shows at each round and can stop early on.
 
     Give it to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``. CatBoost hands
@@ -193,25 +186,13 @@ def eval_metric(
     -------
     object
         With ``is_max_optimal``, ``evaluate`` and ``get_final_error``, as CatBoost calls them. Its
-        class has the name of the measure, which is what CatBoost shows.
+        class has the name of the measure, which is what CatBoost shows. ``evaluate`` raises a
+        ValueError in a training of other rows or queries than it was told of.
 
-        ``evaluate`` raises a ValueError where a number would mislead: a training of other rows or
-        queries than it was told of; scores that are NaN or of several classes; a set in which
-        the measure is undefined for every query that has weight, whatever the measure's
-        `undefined`.
-
-    Notes
-    -----
-    The values are those of the measure itself, ties and all, with CatBoost's weights: the weight
-    of a query is the mean over its rows.
-
-    **On training rows that CatBoost shuffles the value is 0.** It shuffles them when there are
-    categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``, and a metric
-    does not learn how. Early stopping and the best model look at the evaluation set alone, whose
-    rows are never shuffled. (nan, which would say it better, makes CatBoost fail.)
-
-    Labels are 32-bit floats in CatBoost: each is read as the shortest decimal that it may have
-    come from, see `skgraded.lightgbm.eval_metric`.
+        **On training rows that CatBoost shuffles the value is 0.** It shuffles them when there are
+        categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``, and a metric
+        does not learn how. Early stopping and the best model look at the evaluation set alone,
+        whose rows are never shuffled. (nan, which would say it better, makes CatBoost fail.)
 
     Examples
     --------
@@ -237,9 +218,8 @@ def eval_metric(
     return named(checked, group_id, eval_group_id)
 
 
-class _EvalMetric(BoostingMetric):
+class _EvalMetric(_Metric, BoostingMetric):
     factory = "eval_metric"
-    no_jit = True  # or CatBoost tries numba on it, and warns where there is none
 
     def __init__(self, measure, group_id, eval_group_id):
         super().__init__(measure)
@@ -250,10 +230,6 @@ class _EvalMetric(BoostingMetric):
     def __reduce__(self):  # pickle does not find a class made on the fly
         return eval_metric, (self.measures[0], *self._told)
 
-    def is_max_optimal(self):
-        """Higher is better."""
-        return True
-
     def evaluate(self, approxes, target, weight):
         """Mean over the queries, and its weight 1."""
         target = np.asarray(target)
@@ -263,10 +239,6 @@ class _EvalMetric(BoostingMetric):
         scores = np.asarray(approxes[0] if len(approxes) == 1 else np.transpose(approxes))
         truth = truth_of(rows, target, rows.sizes, weight)
         return self.means(truth.judgments, scores)[0], 1.0
-
-    def get_final_error(self, error, weight):
-        """Mean of what `evaluate` gave."""
-        return error / weight
 
     def _rows_of(self, target):
         """Which set's rows have these labels; None for training rows that CatBoost shuffled."""
@@ -293,15 +265,14 @@ class _EvalMetric(BoostingMetric):
         return self._learn if is_learn else None
 
     def _rows_of_length(self, n):
-        if n == self._eval.n and n != self._learn.n:
-            return self._eval
-        if n == self._learn.n and n != self._eval.n:
-            return None
-        raise ValueError(
-            f"{self!r} is called with {n} rows, by something else than the fit of a model, and "
-            f"cannot tell whose they are: it was told of {self._learn.n} training rows and "
-            f"{self._eval.n} evaluation rows."
-        )
+        is_learn, is_eval = n == self._learn.n, n == self._eval.n
+        if is_learn == is_eval:
+            raise ValueError(
+                f"{self!r} is called with {n} rows, by something else than the fit of a model, and "
+                f"cannot tell whose they are: it was told of {self._learn.n} training rows and "
+                f"{self._eval.n} evaluation rows."
+            )
+        return self._eval if is_eval else None
 
 
 class _Rows:
@@ -316,26 +287,21 @@ class _Rows:
                 f"earlier query in row {torn[0] + 1}."
             )
         self.name, self.n, self.sizes = name, len(codes), np.bincount(codes)
-        self._labels = WeakIdentityDict()  # by pool
+        self._starts = np.cumsum(self.sizes)[:-1]  # of all queries but the first
+        self._labels: dict[int, np.ndarray] = {}  # by id of the pool
 
     def labels_of(self, pool):
         """Labels of a pool in its order, once it is seen that its rows are those told of."""
-        labels = self._labels.get(pool)
+        labels = self._labels.get(id(pool))
         if labels is None:
-            if pool.num_row() != self.n or not self._are_grouped_as(pool):
+            hashes = pool.get_group_id_hash()  # None: no ranking loss, and no group_id given
+            starts = self._starts if hashes is None else np.flatnonzero(np.diff(hashes)) + 1
+            if pool.num_row() != self.n or not np.array_equal(starts, self._starts):
                 raise ValueError(
                     f"The metric was told by {self.name} of {self.n} rows of {len(self.sizes)} "
                     "queries, and is called in a training of others. Make a metric for each "
                     "training, from its own two sets."
                 )
             labels = np.asarray(pool.get_label(), dtype=np.float32)
-            self._labels.put(pool, labels)
+            keep_while_alive(self._labels, pool, labels)
         return labels
-
-    def _are_grouped_as(self, pool):
-        """Whether the queries begin where those of the pool do, if it has any."""
-        hashes = pool.get_group_id_hash()
-        if hashes is None:  # no ranking loss, and no group_id given
-            return True
-        starts = np.flatnonzero(np.diff(hashes)) + 1
-        return np.array_equal(starts, np.cumsum(self.sizes)[:-1])

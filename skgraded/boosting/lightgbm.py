@@ -3,36 +3,28 @@
 Its rankers take the sizes of the queries and a weight a row.
 """
 
-from __future__ import annotations
-
-import sys
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES, documented
 from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, documented, refuse_part, truth_of
+from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
 from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
 
-LATER = (
-    "find the best round of the finished model by skgraded.lightgbm.evaluate_rounds(booster, "
-    "data, every=10)"
-)
-
 OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")  # the last yields
-METRIC_NAMES = ("metric", "metrics", "metric_types")
-OF_WHOLE_GRADES = {
+OF_WHOLE_GRADES = (  # no set, since a callable may have no hash
     "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart",
-}
+)
 # Parameters of the binning beside those that Dataset.get_params knows, by all their names.
 OF_LEAVES = {
     "min_data_in_leaf", "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
@@ -48,12 +40,6 @@ NOT_KEPT_WITH = {
 }
 # What a Dataset knows of its data and writes to no file.
 KNOWN_BESIDES = ("pandas_categorical", "_has_non_default_feature_names")  # the latter since 4.7
-
-NO_BAGGING = (
-    "bagging_by_query=True leaves an objective that is a callable without rows, and the model "
-    "would be a constant: leave it out, and sample rows by bagging_fraction."
-)
-
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
@@ -80,9 +66,8 @@ class _Library(BoosterAdapter):
 
     @property
     def wants_whole_grades(self):
-        if self.query_argument is None or self._takes_gains:
-            return False
-        return not callable(self._objective) and self._objective in OF_WHOLE_GRADES
+        is_ranker = self.query_argument is not None
+        return is_ranker and self._objective in OF_WHOLE_GRADES and not self._takes_gains
 
     @cached_property
     def _parameters(self):
@@ -97,12 +82,12 @@ class _Library(BoosterAdapter):
     @property
     def _takes_gains(self):
         """Whether the grades are to be gains of lambdarank."""
-        is_lambdarank = not callable(self._objective) and self._objective == "lambdarank"
-        return self.grades_are_gains and self.query_argument is not None and is_lambdarank
+        is_ranker = self.query_argument is not None
+        return self.grades_are_gains and is_ranker and self._objective == "lambdarank"
 
     def check(self):
-        if callable(self._objective) and _is_on(self._parameters, "bagging_by_query"):
-            raise ValueError(NO_BAGGING)
+        if callable(self._objective):
+            _refuse_bagging(self._parameters)
         if self._takes_gains and self._parameters.get("label_gain") is not None:
             raise ValueError(
                 "label_gain says what levels gain, but with grades='gain' the grades are gains: "
@@ -115,48 +100,48 @@ class _Library(BoosterAdapter):
         return gains + super().for_fractions
 
     def labelled(self, grades):
-        """An unfitted copy of the estimator, and grades as codes, if it is told what these gain.
-
-        LightGBM takes any number of levels, whose gains may be any numbers. Its own ndcg, which it
-        would compute for a ranker, refuses fractional labels, and can be told gains only once.
-        """
+        """An unfitted copy of the estimator, and grades as codes, if it is told what these gain."""
+        # LightGBM takes any number of levels, whose gains may be any numbers. Its own ndcg, which
+        # it would compute for a ranker, refuses fractional labels, and takes gains only once.
         model = self.copy()
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
             model.set_params(label_gain=gains.tolist(), metric="None")
-        elif callable(self._objective) and self.query_argument:
-            if all(self._parameters.get(name) is None for name in METRIC_NAMES):
-                model.set_params(metric="None")
+        elif callable(self._objective) and self.query_argument and all(
+            self._parameters.get(name) is None for name in ("metric", "metrics", "metric_types")
+        ):
+            model.set_params(metric="None")
         return model, grades
-
-    def readable(self, X):
-        """`X` in a form that LightGBM reads: sparse matrices, but not SciPy's newer arrays."""
-        return sparse.csr_matrix(X) if sparse.issparse(X) else super().readable(X)
 
     def with_memory(self, fit_params, memory):
         """The arguments of fit, with a callback by which each data set is binned only once."""
-        if fit_params.get(self.init_model_argument) is not None:  # its first scores need raw data
+        # the first scores of a model need raw data
+        goes_on = fit_params.get(self.init_model_argument) is not None
+        if goes_on or "callbacks" not in self.fit_parameters:
             return fit_params
-        if "callbacks" not in self.fit_parameters:
-            return fit_params
-        callbacks = [*(fit_params.get("callbacks") or ()), _KeptBins(memory)]
-        return fit_params | {"callbacks": callbacks}
+
+        def callback(env):
+            """Nothing, after a round."""
+
+        callback.before_iteration = _KeptBins(memory)  # type: ignore[attr-defined]
+        return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator, shown and stopped by an exception of LightGBM's own."""
+        """Fit a copy of the estimator, stopped by LightGBM on the first measure."""
+        from lightgbm import early_stopping
+
         def measure(y_true, y_pred):
             _calling_booster("QueryRanker(early_stopping=True)")
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
-        callbacks = [*(fit_params.get("callbacks") or ()), _stop_of(progress)]
+        patience = int(progress.over_at)  # before the first round
+        stop = early_stopping(patience, first_metric_only=True, verbose=False)
         model, labels = self.labelled(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
-        arguments = self.fit_arguments(training) | self._to_stop_on(validation)
-        model.fit(
-            training.X, labels, eval_metric=measure,
-            **fit_params | arguments | {"callbacks": callbacks},
-        )
+        arguments = fit_params | self.fit_arguments(training) | self._to_stop_on(validation)
+        arguments["callbacks"] = [*(fit_params.get("callbacks") or ()), stop]
+        model.fit(training.X, labels, eval_metric=measure, **arguments)
         # a callback of the user may have ended it
         model.booster_.best_iteration = progress.best_round
         return model
@@ -164,31 +149,16 @@ class _Library(BoosterAdapter):
     def _to_stop_on(self, validation):
         """Arguments of fit for the validation set."""
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
+        grades = validation.grades.copy()  # X and y themselves would be those to train on
         if self.version >= (4, 7):
-            arguments |= {"eval_X": (validation.X,), "eval_y": (validation.grades,)}
+            arguments |= {"eval_X": (validation.X,), "eval_y": (grades,)}
         else:
-            arguments["eval_set"] = [(validation.X, validation.grades)]
+            arguments["eval_set"] = [(validation.X, grades)]
         if self.query_argument:
             arguments["eval_group"] = [validation.sizes]
         if "init_score" in validation.by_row:
             arguments["eval_init_score"] = [validation.by_row["init_score"]]
         return arguments
-
-
-def _stop_of(progress):
-    """A callback that ends the training as LightGBM's own early stopping does."""
-    from lightgbm.callback import EarlyStopException
-
-    at_best: list = []
-
-    def stop(env):
-        if progress.best_round == progress.n_rounds:
-            at_best[:] = env.evaluation_result_list
-        if progress.is_over or env.iteration == env.end_iteration - 1:
-            raise EarlyStopException(progress.best_round - 1, at_best)
-
-    stop.order = 30  # type: ignore[attr-defined]  # LightGBM's own, after all that record and show
-    return stop
 
 
 ADAPTERS: list[type[BoosterAdapter]] = [_Library]
@@ -197,34 +167,37 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 # Binned data, kept -------------------------------------------------------------------------------
 
 class _KeptBins:
-    """A callback that looks the binned data of a training up in joblib's Memory.
+    """The `before_iteration` of a callback: false, once it has looked up the binned data.
 
-    LightGBM's estimators make their Dataset themselves and let nobody give them one. But before a
-    training has it binned, it asks each callback whether to call it before a round, and there the
-    Dataset can be told to read its bins from a file, as any Dataset can.
+    LightGBM's estimators make their Dataset themselves and accept none. But a training tests
+    whether `before_iteration` of each callback is true before it bins the Dataset. This test can
+    tell the Dataset to read its bins from a file, which joblib's Memory keeps.
     """
 
     def __init__(self, memory):
         self._bin = memory.cache(_bin)
-        self.before_iteration = _WhenAsked(self._find_bins)
 
-    def __call__(self, env):
-        """Nothing, after a round."""
-
-    def _find_bins(self):
+    def __bool__(self):
         from lightgbm import Dataset
 
         dataset = library_locals("train_set", Dataset).get("train_set")
-        if dataset is None:
-            return
-        if all(dataset.params.get(name) in (None, 1, "", "cpu") for name in NOT_KEPT_WITH):
+        if dataset is not None and all(
+            dataset.params.get(name) in (None, 1, "", "cpu") for name in NOT_KEPT_WITH
+        ):
             self._construct(dataset)
+        return False
 
     def _construct(self, dataset):
+        from lightgbm import __version__
+
+        names = OF_BINNING
+        if dataset.params.get("feature_pre_filter") is False:
+            names = names - OF_LEAVES  # which else leave out the features that no leaf could split
+        settings = {name: value for name, value in dataset.params.items() if name in names}
         categories = dataset.categorical_feature
         content, params, known = self._bin(
-            dataset.data, dataset.feature_name, categories, _parameters_of_bins(dataset),
-            sys.modules["lightgbm"].__version__,
+            dataset.data, dataset.feature_name, categories, dataset.get_params() | settings,
+            __version__,
         )
         with TemporaryDirectory() as folder:
             dataset.data = Path(folder, "bins")
@@ -236,22 +209,9 @@ class _KeptBins:
         vars(dataset).update(known)
 
 
-class _WhenAsked:
-    """An answer "no" that does some work first: LightGBM calls nothing before it bins."""
-
-    def __init__(self, work):
-        self._work = work
-
-    def __bool__(self):
-        self._work()
-        return False
-
-
 def _bin(data, feature_name, categorical_feature, params, version):
-    """Bin data: what LightGBM writes to a file, and what its Dataset knows besides.
-
-    The Memory finds it by the content of all arguments, so by nothing that may change in place.
-    """
+    """Bin data: what LightGBM writes to a file, and what its Dataset knows besides."""
+    # The Memory finds it by the content of all arguments, so by nothing that may change in place.
     from lightgbm import Dataset
 
     dataset = Dataset(
@@ -266,19 +226,9 @@ def _bin(data, feature_name, categorical_feature, params, version):
     return content, dataset.get_params(), known
 
 
-def _parameters_of_bins(dataset):
-    """Those parameters of a training that its bins depend on."""
-    names = OF_BINNING
-    if dataset.params.get("feature_pre_filter") is False:
-        names = names - OF_LEAVES  # which else leave out the features that no leaf could split
-    return dataset.get_params() | {
-        name: value for name, value in dataset.params.items() if name in names
-    }
-
-
 # Measures as metrics -----------------------------------------------------------------------------
 
-@documented
+@documented(ON_METRICS)
 def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
     """Make a metric that LightGBM shows at each round and can stop early on.
 
@@ -293,23 +243,9 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 
     callable
         Called by LightGBM as ``metric(preds, dataset)`` or ``metric(y_true, y_pred, weight,
         group)``. It returns ``(name, value, True)``, higher being better; a list of these for a
-        list of measures. It raises a ValueError where a number would mislead: predictions that
-        are NaN (LightGBM would end the training without a word) or of several classes; a set
-        without query sizes, or one in which a measure is undefined for every query that has
-        weight, whatever the measure's `undefined`; and a training on several machines (Dask,
-        ``machines=``), of which each would show its own queries. (LightGBM's own metrics do.)
-
-    Notes
-    -----
-    The values are those of the measures themselves, ties and all, with the Dataset's weights: the
-    weight of a query is the mean over its rows. The grades of a Dataset are laid out when it is
-    first met and released with it. If its labels, groups or weights change, also in place, they
-    are laid out anew.
-
-    LightGBM keeps labels as 32-bit floats, and 0.7 as one of these is below 0.7. So each label is
-    read as the shortest decimal that it may have come from: a grade written with up to six
-    digits is itself again. The `threshold` and `max_grade` of a measure are rounded the same
-    way, so that a grade that reached a threshold still does.
+        list of measures. It raises a ValueError in a training on several machines (Dask,
+        ``machines=``), each of which would show its own queries, as LightGBM's own metrics do; and
+        for NaN predictions, at which LightGBM alone would end the training without a word.
 
     Examples
     --------
@@ -338,29 +274,29 @@ class _EvalMetric(BoostingMetric):
     # signature; with exactly four the same object serves lgb.train, which fills the first two.
 
     factory = "eval_metric"
+    direction = (True,)
 
     def __call__(self, y_true, y_pred, weight=None, group=None):
         """Values for (preds, dataset) or (y_true, y_pred, weight, group)."""
         booster = _calling_booster(repr(self))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         n_rounds = 0 if booster is None else booster.current_iteration()
-        values = self.of_round(
-            booster, n_rounds, truth, lambda when: self.means(truth.judgments, preds, when)
-        )
-        return self.results(values, True)
+        means = partial(self.means, truth.judgments, preds)
+        return self.results(booster, n_rounds, truth, means)
 
 
 def _calling_booster(what):
-    """The Booster that evaluates, None in a call by hand; refused if it is one of several machines.
-
-    LightGBM hands a metric neither its Booster nor, in the scikit-learn forms, the parameters.
-    """
+    """The Booster that evaluates, None in a call by hand; refused on several machines."""
     from lightgbm import Booster
 
+    # LightGBM hands a metric neither its Booster nor, in the scikit-learn forms, the parameters.
     booster = library_locals("self", Booster).get("self")
     # by set_network the number is not known
     if booster is not None and booster._network and booster.params.get("num_machines", 2) > 1:
-        refuse_part(what, LATER)
+        refuse_part(
+            what, "find the best round of the finished model by "
+            "skgraded.lightgbm.evaluate_rounds(booster, data, every=10)",
+        )
     return booster
 
 
@@ -385,11 +321,9 @@ class Rounds(NamedTuple):
     best_score: float
 
 
-@documented
+@documented()
 def evaluate_rounds(
-    booster: Any,
-    data: Any,
-    measures: Measure | str | Iterable[Measure | str] = "ndcng@10",
+    booster: Any, data: Any, measures: Measure | str | Iterable[Measure | str] = "ndcng@10",
     every: int = 10,
 ) -> Rounds:
     """Measure a finished model at many of its rounds, and find the best.
@@ -412,8 +346,7 @@ def evaluate_rounds(
 
     Examples
     --------
-    >>> import lightgbm as lgb
-    >>> import numpy as np
+    >>> import lightgbm as lgb, numpy as np
     >>> from skgraded.datasets import make_ranking
     >>> from skgraded.lightgbm import evaluate_rounds
     >>> X, y, qid = make_ranking(n_queries=60, random_state=0)
@@ -426,9 +359,11 @@ def evaluate_rounds(
     ([10, 20, 30, 40], True)
     >>> scores = booster.predict(X[qid >= 40], num_iteration=found.best_round)
     """
+    from lightgbm import Dataset
+
     metric = _EvalMetric(measures, every)
     booster = getattr(booster, "booster_", booster)
-    if not _is_dataset(data):
+    if not isinstance(data, Dataset):
         raise TypeError(f"data must be a lightgbm.Dataset; got {type(data).__name__}.")
     # Its attributes, since the methods ask for a Dataset that LightGBM has binned.
     truth = _checked_truth(data, data.label, data.group, data.weight)
@@ -439,7 +374,7 @@ def evaluate_rounds(
     is_mean = "\naverage_output\n" in booster.model_to_string(num_iteration=1)
     rounds = np.unique([*range(every, last, every), last])
     preds, values = 0.0, []
-    for before, upto in zip(np.append(0, rounds), rounds, strict=False):
+    for before, upto in pairwise([0, *rounds]):
         first = 0 if is_mean else before
         added = booster.predict(
             X, raw_score=True, start_iteration=first, num_iteration=upto - first
@@ -454,12 +389,12 @@ def evaluate_rounds(
 
 def _truth_and_preds(y_true, y_pred, weight, group):
     """Truth and predictions of (preds, dataset) or of (y_true, y_pred, weight, group)."""
-    if not _is_dataset(y_pred):
+    from lightgbm import Dataset
+
+    if not isinstance(y_pred, Dataset):
         return _checked_truth(y_true, y_true, group, weight), y_pred
     dataset = y_pred
-    truth = _checked_truth(
-        dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight()
-    )
+    truth = _checked_truth(dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight())
     if not truth.is_whole:
         _refuse_torn(dataset)
         truth.is_whole = True
@@ -468,9 +403,8 @@ def _truth_and_preds(y_true, y_pred, weight, group):
 
 def _refuse_torn(dataset):
     """Raise if a Dataset holds some rows of a query only, as those of a careless lgb.cv do."""
-    if dataset.used_indices is None or dataset.reference is None:
-        return
-    sizes = dataset.reference.get_group()
+    is_part = dataset.used_indices is not None and dataset.reference is not None
+    sizes = dataset.reference.get_group() if is_part else None
     if sizes is None:
         return
     query_of_row = np.repeat(np.arange(len(sizes)), sizes)
@@ -496,14 +430,9 @@ def _checked_truth(owner, labels, group, weight):
     return truth_of(owner, labels, group, weight)
 
 
-def _is_dataset(data):
-    lightgbm = sys.modules.get("lightgbm")  # whoever has a Dataset has imported it
-    return lightgbm is not None and isinstance(data, lightgbm.Dataset)
-
-
 # Measures as objectives --------------------------------------------------------------------------
 
-@documented
+@documented(ON_OBJECTIVES)
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
 ) -> Callable:
@@ -511,39 +440,28 @@ def objective(
 
     Give it to ``lgb.train({"objective": …, "metric": "None"}, …)``, to ``lgb.cv`` or to
     ``LGBMRanker(objective=…, metric="None")``. Grades may be any numbers ≥ 0, of any number of
-    levels, and a query may have any number of rows. It makes no better models than LightGBM's
+    levels, and a query may have any number of rows.
+
+    It is ``lambdarank`` but for four things. The ideal DCG is that of the measure, not that of the
+    first `truncation` ranks. Sums are of 64 bits and the sigmoid is computed, not looked up. Tied
+    documents are ranked by chance. And weights are those of queries. It makes no better models than
     ``lambdarank`` where that can be used; see the guide.
+
+    LightGBM keeps such a model without its objective, which prediction does not need. It refits
+    no such model and grows no random forest by it.
 
     Returns
     -------
     callable
         Called by LightGBM as ``objective(preds, dataset)`` or ``objective(y_true, y_pred, weight,
-        group)``, it returns gradients and hessians. It raises a ValueError where a model would be
-        learned of nothing: without sizes of queries, with predictions that are not finite, with
+        group)``, it returns gradients and hessians. It raises a ValueError with
         ``bagging_by_query``, which leaves a callable with no rows at all, and with the folds that
-        ``lgb.cv`` makes for it, which tear queries apart (give it
-        ``folds=GroupKFold(…)`` of scikit-learn).
-
-    Notes
-    -----
-    Swapping two documents changes the measure by Δ; the one with the higher grade is pushed up by
-    σ abs(Δ) / (1 + exp(σ d)), the other down, d being how much the higher grade's score is above
-    the other's. With ``norm`` abs(Δ) is divided by 0.01 + abs(d), and the gradients of a query, λ
-    the sum of all pushes, are multiplied by log2(1 + λ) / λ. The weight of a query, the mean over
-    its rows, multiplies its gradients.
-
-    It is ``lambdarank`` but for four things. The ideal DCG is that of the measure, not that of the
-    first `truncation` ranks. Sums are of 64 bits and the sigmoid is computed, not looked up.
-    Tied documents, at the first round all, are ranked by chance (the same in each training), not
-    in the order of rows. And weights are those of queries.
-
-    LightGBM keeps such a model without its objective, which prediction does not need. It refits
-    no such model and grows no random forest by it.
+        ``lgb.cv`` makes for it, which tear queries apart (give it ``folds=GroupKFold(…)`` of
+        scikit-learn).
 
     Examples
     --------
-    >>> import lightgbm as lgb
-    >>> import numpy as np
+    >>> import lightgbm as lgb, numpy as np
     >>> from skgraded.datasets import make_ranking
     >>> from skgraded.lightgbm import eval_metric, objective
     >>> X, y, qid = make_ranking(random_state=0)
@@ -559,11 +477,15 @@ def objective(
 class _Objective(Objective):
     def __call__(self, y_true, y_pred, weight=None, group=None):
         """Gradients and hessians for (preds, dataset) or (y_true, y_pred, weight, group)."""
-        if _is_dataset(y_pred) and _is_on(y_pred.params, "bagging_by_query"):
-            raise ValueError(NO_BAGGING)
+        _refuse_bagging(getattr(y_pred, "params", {}))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         return self.gradients(truth.judgments, preds)
 
 
-def _is_on(params, name):
-    return str(params.get(name, False)).lower() in ("true", "1", "+")
+def _refuse_bagging(params):
+    """Raise if LightGBM would leave an objective that is a callable without rows."""
+    if str(params.get("bagging_by_query", False)).lower() in ("true", "1", "+"):
+        raise ValueError(
+            "bagging_by_query=True leaves an objective that is a callable without rows, and the "
+            "model would be a constant: leave it out, and sample rows by bagging_fraction."
+        )

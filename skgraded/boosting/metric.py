@@ -1,63 +1,24 @@
 """What the metrics of the boosting libraries share: their rounds, their truth and refusals."""
 
-from __future__ import annotations
-
-import inspect
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeVar
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import whole_number
-from skgraded._input.docs import with_parameters
 from skgraded._kernels.sums import total
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores, score_queries
-
-PARAMETERS = """
-measure : Measure or str
-    NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
-measures : Measure, str, or list of these
-    What to compute; a list is computed from one sort of the predictions.
-every : int, default=1
-    Compute at rounds 1, every + 1, 2 · every + 1, … and repeat the last values between. Each
-    training counts anew.
-truncation : int, default=30
-    One document of each pair must be among this many first ranks, as with LightGBM's
-    ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``; a few more
-    than the cut-off.
-sigmoid : float, default=1.0
-    How steep the probability of a wrong order is: 1 / (1 + exp(sigmoid · difference)).
-norm : bool, default=True
-    Whether a pair counts less the further its scores are apart, and a query with large
-    gradients less, as with LightGBM's ``lambdarank_norm``.
-"""
-RAISES = """
-
-Raises
-------
-ValueError, TypeError
-    If a measure cannot be read, is given twice or cannot be used here, or if another argument is
-    out of range."""
-F = TypeVar("F", bound=Callable)
-
-
-def documented(function: F) -> F:
-    """Add what the docstrings of all libraries share: parameters that one omits, and errors."""
-    if function.__doc__ is not None:  # python -OO
-        names = inspect.signature(function).parameters
-        function.__doc__ = with_parameters(function.__doc__, names, PARAMETERS) + RAISES
-    return function
 
 
 class BoostingMetric:
     """Measures that a boosting library calls at each round; its subclass adds the call."""
 
     factory: str  # the name of the function that makes it
-    measures: list[Measure]
-    every: int
+    direction: tuple[bool, ...] = ()  # what the library expects after a value: higher is better
 
     def __init__(self, measures: str | Measure | Iterable[str | Measure], every: int = 1) -> None:
         self.measures = as_measures(measures)
@@ -75,29 +36,26 @@ class BoostingMetric:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.measures[0] if self._one else self.measures, self.every)
 
-    def of_round(
+    def results(
         self, booster: Any, n_rounds: int, data: Any, compute: Callable[[str], list[float]]
-    ) -> list[float]:
-        """Compute the values of a training's round, or repeat the last that the data had.
+    ) -> Any:
+        """Name and value of each measure at a training's round, alone if there is only one measure.
 
-        Without a Booster, in a call by hand, each call computes.
+        Between the rounds that count, the last values of the data are repeated. Without a Booster,
+        in a call by hand, each call computes.
         """
         if booster is None:
-            return compute("")
-        first_round, last_values = self._trainings.setdefault(
-            booster, (n_rounds, weakref.WeakKeyDictionary())
-        )
-        n_before = n_rounds - first_round
-        if n_before % self.every == 0 or data not in last_values:
-            last_values[data] = compute(f" at round {n_before + 1} of the training")
-        return last_values[data]
-
-    def results(self, values: list[float], *direction: bool) -> Any:
-        """The values as a library takes them: a tuple per measure, alone if there is one only."""
-        results = [
-            (measure.name, value, *direction)
-            for measure, value in zip(self.measures, values, strict=True)
-        ]
+            values = compute("")
+        else:
+            first_round, last_values = self._trainings.setdefault(
+                booster, (n_rounds, weakref.WeakKeyDictionary())
+            )
+            n_before = n_rounds - first_round
+            if n_before % self.every == 0 or data not in last_values:
+                last_values[data] = compute(f" at round {n_before + 1} of the training")
+            values = last_values[data]
+        names = [measure.name for measure in self.measures]
+        results = [(*pair, *self.direction) for pair in zip(names, values, strict=True)]
         return results[0] if self._one else results
 
     def means(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> list[float]:
@@ -109,10 +67,7 @@ class BoostingMetric:
         return means
 
     def sums(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> np.ndarray:
-        """Σ w v, Σ w and Σ w of the queries that have a value of their own, (3, n_measures).
-
-        So that the mean of the queries of several workers can be had.
-        """
+        """Σ w v, Σ w and Σ w of the queries that have a value of their own, (3, n_measures)."""
         all_values = self._scored(score_queries, judgments, preds, when)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
         sums = np.zeros((3, len(all_values)))
@@ -148,54 +103,38 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 
 # The truth of a data set -------------------------------------------------------------------------
 
+@dataclass(eq=False)
 class Truth:
     """Judgments, and copies of the labels, groups and weights that they were laid out from."""
 
-    is_whole: bool = False  # once it is seen that no query lacks rows
-
-    def __init__(self, given: tuple[Any, Any, Any]) -> None:
-        labels, group, weight = given
-        labels = np.asarray(labels, dtype=np.float32)  # as all libraries keep them
-        self.judgments: Judgments = Judgments(labels, group=group, sample_weight=weight)
-        self._given = [np.array(values) for values in given]
-
-    def is_of(self, given: tuple[Any, Any, Any]) -> bool:
-        """Whether these are still the same labels, groups and weights; None equals None."""
-        return all(map(np.array_equal, self._given, given))
+    judgments: Judgments
+    columns: list[np.ndarray]
+    is_whole: bool = False  # whether a library has checked that no query lacks rows
 
 
-class WeakIdentityDict:
-    """Values kept for objects while these live, found by identity: arrays have no hash."""
-
-    def __init__(self) -> None:
-        self._items: dict[int, tuple[Any, Any]] = {}
-
-    def get(self, owner: object) -> Any:
-        """Look up the value kept for this object, None if there is none."""
-        ref, value = self._items.get(id(owner), (None, None))
-        return value if ref is not None and ref() is owner else None
-
-    def put(self, owner: object, value: Any) -> None:
-        """Keep the value until the object is gone."""
-        key, items = id(owner), self._items
-        try:
-            ref = weakref.ref(owner, lambda _: items.pop(key, None))
-        except TypeError:  # a list, of a call by hand
-            return
-        items[key] = (ref, value)
-
-
-_truths = WeakIdentityDict()  # shared by all metrics: several may watch one data set
+_truths: dict[int, Truth] = {}  # by id of the data set; several metrics may watch the same
 
 
 def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
     """Look up, or lay out, the truth of a data set, or of the labels that stand for one."""
     columns = (labels, group, weight)
-    truth = _truths.get(owner)
-    if truth is None or not truth.is_of(columns):
-        truth = Truth(columns)
-        _truths.put(owner, truth)
+    truth = _truths.get(id(owner))
+    if truth is None or not all(map(np.array_equal, truth.columns, columns)):  # None equals None
+        grades = np.asarray(labels, dtype=np.float32)  # as all libraries keep them
+        judgments = Judgments(grades, group=group, sample_weight=weight)
+        truth = Truth(judgments, [np.array(values) for values in columns])
+        keep_while_alive(_truths, owner, truth)
     return truth
+
+
+def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
+    """Keep a value by the id of its owner, which may have no hash, until the owner is gone."""
+    try:
+        if id(owner) not in values:
+            weakref.finalize(owner, values.pop, id(owner), None)
+    except TypeError:  # a list, of a call by hand
+        return
+    values[id(owner)] = value
 
 
 # Errors ------------------------------------------------------------------------------------------

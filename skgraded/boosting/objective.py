@@ -1,7 +1,5 @@
 """What the objectives of the boosting libraries share: gradients taken from a measure."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
@@ -16,17 +14,10 @@ from skgraded.boosting.metric import check_shape, refuse_nan
 from skgraded.judgments import Judgments
 from skgraded.measures import measure as as_measure
 
-TRAINABLE = "NDCG, NDCNG, AP, MuAP and GAP"
-
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """A measure that a boosting library trains on; its subclass adds the call.
-
-    Of two documents, one of which is among the first `truncation`, the one with the higher grade
-    is pushed up and the other down: by the measure's change if they were swapped, times the
-    logistic probability of their wrong order.
-    """
+    """A measure that a boosting library trains on; its subclass adds the call."""
 
     measure: Any
     _: KW_ONLY
@@ -40,9 +31,19 @@ class Objective:
         vars(self).update(
             measure=as_measure(self.measure),
             truncation=whole_number(self.truncation, "truncation", 1),
-            sigmoid=_check_sigmoid(self.sigmoid), norm=bool(self.norm),
+            sigmoid=number("sigmoid", 0, above=True)(self.sigmoid), norm=bool(self.norm),
         )
-        _refuse_untrainable(self.measure)
+        plan = self.measure.plan(Judgments([0.0]))  # whatever the truth, its kind is the same
+        # else no rank counts more than the next, or the sum is of another kind
+        trainable = plan is not None and (
+            plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
+        )
+        if not trainable:
+            raise TypeError(
+                f"{self.measure} is nothing to train on: an objective is made of NDCG, NDCNG, AP, "
+                "MuAP and GAP, with or without a cut-off. "
+                f"Measure {self.measure} by a metric beside it."
+            )
 
     def __repr__(self) -> str:
         settings = [field for field in fields(self) if getattr(self, field.name) != field.default]
@@ -75,30 +76,12 @@ class Objective:
         return gradients, hessians
 
 
-_check_sigmoid = number("sigmoid", 0, above=True)
-
-
-def _refuse_untrainable(measure):
-    """Raise a TypeError if no rank counts more than the next, or the sum is of another kind."""
-    plan = measure.plan(Judgments([0.0]))  # whatever the truth, its kind is the same
-    trainable = plan is not None and (
-        plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
-    )
-    if not trainable:
-        raise TypeError(
-            f"{measure} is nothing to train on: an objective is made of {TRAINABLE}, with or "
-            f"without a cut-off. Measure {measure} by a metric beside it."
-        )
-
-
 def _shuffled(judgments):
-    """Rows and codes query by query, those of a query in an order that only chance decides.
-
-    So tied documents, at the first round all, are ranked by no order of the rows, which often is
-    that of the grades.
-    """
+    """Rows and codes query by query, those of a query in an order that only chance decides."""
+    # Tied documents, at the first round all, would else be ranked by the order of the rows, which
+    # often is that of the grades.
     by_chance = np.random.default_rng(0).random(judgments.n_rows)
-    number = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
-    shuffle = np.lexsort((by_chance, number))
+    query = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
+    shuffle = np.lexsort((by_chance, query))
     order = shuffle if judgments.order is None else judgments.order[shuffle]
     return order, judgments.codes[shuffle]

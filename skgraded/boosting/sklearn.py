@@ -3,13 +3,11 @@
 The booster has no callbacks, but with ``warm_start`` its fit goes on from the rounds that it has.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of, is_of
+from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
 
 
 class _Library(BoosterAdapter):
@@ -19,10 +17,6 @@ class _Library(BoosterAdapter):
     model = "HistGradientBoostingRegressor"
     library = "scikit-learn"
     taken = frozenset({"X_val", "y_val", "sample_weight_val"})
-
-    @classmethod
-    def knows(cls, estimator):
-        return is_of(estimator, "sklearn.ensemble", cls.model)
 
     def fit_rounds(self, rows, n_rounds, fit_params):
         model = self.copy()
@@ -53,22 +47,17 @@ class _Library(BoosterAdapter):
 
 
 class _OfPipeline:
-    """A pipeline that ends in a ranker or regressor: its transformers see rows, the end queries.
+    """A pipeline: its transformers see rows; the last step sees queries, and answers for it."""
 
-    It is an `Adapter` that leaves to that of the last step whatever is not about all steps.
-    """
+    model = "Pipeline"
 
-    def __init__(self, estimator: Any) -> None:
-        self._last = adapter_of(estimator.steps[-1][1])
-        whole = Adapter(estimator)
+    def __init__(self, estimator, grades_are_gains):
+        self._last = adapter_of(estimator.steps[-1][1], grades_are_gains)
+        whole = Adapter(estimator, grades_are_gains)
         self.copy, self.input_tags, self.readable = whole.copy, whole.input_tags, whole.readable
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return getattr(self._last, name)
-
-    @classmethod
-    def knows(cls, estimator):
-        return is_of(estimator, "sklearn.pipeline", "Pipeline")
 
     def fit(self, rows, fit_params):
         """Fit a copy: the transformers on the rows, and the last step on what they make of them."""

@@ -3,17 +3,17 @@
 Its rankers take the query of each row, sorted, and a weight a query.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 
 from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES, documented
 from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, documented, refuse_part, truth_of
+from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import MEASURES, Measure
@@ -75,10 +75,8 @@ class _Library(BoosterAdapter):
         return arguments
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator, shown and stopped by a callback.
-
-        XGBoost would average a callable metric of a ranker by the size of the queries.
-        """
+        """Fit a copy of the estimator, shown and stopped by a callback."""
+        # XGBoost would average a callable metric of a ranker by the size of the queries.
         if xgb.collective.get_world_size() > 1:
             refuse_part(
                 "QueryRanker(early_stopping=True)", "stop on skgraded.xgboost.custom_metric and "
@@ -121,7 +119,7 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 # Measures as metrics -----------------------------------------------------------------------------
 
-@documented
+@documented(ON_METRICS)
 def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
     """Make a metric that XGBoost shows at each round.
 
@@ -133,26 +131,15 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
     -------
     callable
         Called by XGBoost as ``metric(preds, dmatrix)``. It returns ``(name, value)``, higher
-        being better; a list of these for a list of measures. It raises a ValueError where a
-        number would mislead: predictions that are NaN or of several classes; a DMatrix without
-        queries, or one in which a measure is undefined for every query that has weight, whatever
-        the measure's `undefined`. In a training on several workers (``xgboost.dask.train``, a
-        `CommunicatorContext`) it is the mean over the queries of all.
+        being better; a list of these for a list of measures. In a training on several workers
+        (``xgboost.dask.train``, a `CommunicatorContext`) it is the mean over the queries of all.
+        XGBoost has one weight for each query of a DMatrix; ``xgb.cv`` drops the weights from its
+        folds. It writes the values with six decimals into its history.
 
         As ``XGBRanker(eval_metric=)`` it raises a TypeError. XGBoost gives such a metric one
         query at a time, averages the values by query *size* and counts 1 for a query of one
         document. That goes for a measure in this place too, so use neither:
         ``QueryRanker(XGBRanker(), early_stopping=True)`` stops on the mean over queries.
-
-    Notes
-    -----
-    The values are those of the measures themselves, ties and all. XGBoost has one weight for each
-    query of a DMatrix, and so has the mean; ``xgb.cv`` drops the weights from its folds. It writes
-    the values with six decimals into its history.
-
-    The grades of a DMatrix are laid out when it is first met and released with it. If its labels,
-    groups or weights change, they are laid out anew. Labels are 32-bit floats in XGBoost: each is
-    read as the shortest decimal that it may have come from, see `skgraded.lightgbm.eval_metric`.
 
     Examples
     --------
@@ -193,23 +180,16 @@ class _CustomMetric(BoostingMetric):
         booster = library_locals("self", xgb.Booster).get("self")
         n_rounds = 0 if booster is None else booster.num_boosted_rounds()
         if xgb.collective.get_world_size() > 1:
-            values = self.of_round(
-                booster, n_rounds, dmatrix,
-                lambda when: self._means_of_workers(dmatrix, preds, when),
-            )
-        else:
-            truth = _truth(dmatrix)
-            values = self.of_round(
-                booster, n_rounds, truth, lambda when: self.means(truth.judgments, preds, when)
-            )
-        return self.results(values)
+            means = partial(self._means_of_workers, dmatrix, preds)
+            return self.results(booster, n_rounds, dmatrix, means)
+        truth = _truth(dmatrix)
+        means = partial(self.means, truth.judgments, preds)
+        return self.results(booster, n_rounds, truth, means)
 
     def _means_of_workers(self, dmatrix, preds, when):
-        """Means over the queries of all workers, each of which has to come here.
-
-        XGBoost itself would take the plain mean of the workers' means (xgboost#8475). One that has
-        no rows adds nothing, and one with an error says so, or the others would wait for it.
-        """
+        """Means over the queries of all workers, each of which has to come here."""
+        # XGBoost itself would take the plain mean of the workers' means (xgboost#8475). One that
+        # has no rows adds nothing, and one with an error says so, or the others would wait for it.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:
@@ -279,10 +259,6 @@ class EarlyStopping(xgb.callback.EarlyStopping):
     True
     """
 
-    current_rounds: int
-    stopping_history: dict[str, Any]
-    best_scores: dict[str, Any]
-
     def __init__(
         self,
         *,
@@ -301,14 +277,15 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 
     def before_training(self, model: Any) -> Any:
         """Forget the training before."""
-        self.current_rounds, self.stopping_history, self.best_scores = 0, {}, {}
+        vars(self).update(current_rounds=0, stopping_history={}, best_scores={})
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Tell whether to stop, once it is known which way is better."""
         values = evals_log.get(self.data or next(reversed(evals_log), None), {})
         metric = self.metric_name or next(reversed(values), None)
-        if metric in values and not (self._is_told or _is_better_high(metric)):
+        name = str(metric).partition("(")[0].partition("@")[0].removesuffix("-")
+        if metric in values and not (self._is_told or name in HIGHER_IS_BETTER):
             raise ValueError(
                 f"EarlyStopping does not know whether {metric!r} is better high or low: give "
                 "maximize=True or False, or name a measure of skgraded by metric_name=."
@@ -316,36 +293,25 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         return super().after_iteration(model, epoch, evals_log)
 
 
-def _is_better_high(metric):
-    return metric.partition("(")[0].partition("@")[0].removesuffix("-") in HIGHER_IS_BETTER
-
-
 # Measures as objectives --------------------------------------------------------------------------
 
-@documented
+@documented(ON_OBJECTIVES)
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
 ) -> Callable:
     """Make an objective of a measure: LambdaRank, with the measure's own changes by swaps.
 
     Give it to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``. XGBRanker takes no callable. Grades may be
-    any numbers ≥ 0.
+    any numbers ≥ 0. XGBoost saves such a model with the objective ``reg:squarederror``, which
+    changes no prediction.
 
     Returns
     -------
     callable
-        Called by XGBoost as ``objective(preds, dmatrix)``, it returns gradients and hessians. It
-        raises a ValueError for a DMatrix without queries and for predictions that are not finite,
-        and a TypeError in an estimator of XGBoost.
-
-    Notes
-    -----
-    The formula is that of `skgraded.lightgbm.objective`. As in XGBoost's own ``rank:ndcg`` and
-    ``rank:map`` hessians are twice as large. Weights of queries multiply the gradients as they are;
-    XGBoost's own divides them by their mean. Tied documents are ranked by chance, the same in each
-    training.
-
-    XGBoost saves such a model with the objective ``reg:squarederror``, which changes no prediction.
+        Called by XGBoost as ``objective(preds, dmatrix)``, it returns gradients and hessians, which
+        are twice as large as in the formula below, as in XGBoost's own ``rank:ndcg`` and
+        ``rank:map``. These divide the weights of queries by their mean; here the weights stay as
+        they are. It raises a TypeError in an estimator of XGBoost.
 
     Examples
     --------

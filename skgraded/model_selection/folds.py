@@ -65,7 +65,8 @@ class RankerOnRows:
     def __post_init__(self) -> None:
         """Refuse a ranker whose fit takes queries in a form of its own."""
         adapter = adapter_of(self.ranker)
-        if adapter.finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
+        finds_queries = getattr(adapter.estimator, "qid", None) is not None
+        if finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
             return
         with config_context(enable_metadata_routing=True):
             if not _requested(self.ranker, ["qid"]):

@@ -241,9 +241,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             `fit_params` would stop the training too.
         """
         measures = as_measures(self.measure)
-        adapter = adapter_of(self.estimator)
-        if _check_grades(self.grades) == "gain":
-            adapter.expect_gains()
+        adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
         to_fit = RowsToFit(X, y, qid, group, sample_weight, fit_params)
         to_stop_on = RowsToFit(eval_X, eval_y, eval_qid, None, eval_sample_weight, {}, "eval_")
         adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
@@ -479,8 +477,9 @@ def _refuse_fractions(grades, adapter, name):
     if fractional.any():
         row = int(np.argmax(fractional))
         raise ValueError(
-            f"{name} has the grade {grades[row]:g} in row {row}, but {adapter.name} takes "
-            f"whole grades only. For fractional grades {adapter.for_fractions}."
+            f"{name} has the grade {grades[row]:g} in row {row}, but "
+            f"{type(adapter.estimator).__name__} takes whole grades only. For fractional grades "
+            f"{adapter.for_fractions}."
         )
 
 
