@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from skgraded._input.docs import with_parameters
+from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
 from skgraded.large.parts import (
     PARAMETERS,
     QUERY,
+    RETURNS,
     check_job,
     check_partitioning,
     clean,
@@ -38,6 +39,7 @@ ROWS_A_PIECE = 2**20  # memory only
 IDS_IN_MEMORY = 2**24  # memory only: bytes
 
 
+@documented(PARAMETERS + RETURNS)
 def evaluate_batches(
     batches: Iterable[Any] | str | os.PathLike[str],
     y_true: str,
@@ -49,19 +51,6 @@ def evaluate_batches(
     *,
     progress: bool = False,
 ) -> Summary | Summaries:
-    """See below."""
-    with needs("evaluate_batches", "all"):
-        import pyarrow  # noqa: F401
-    job = check_job(y_true, y_score, qid, measures, sample_weight)
-    partitioning = check_partitioning(partitioning)
-    named, n_rows = _source(batches, job, whole_files=partitioning == "whole")
-    with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
-        if partitioning == "shuffle":
-            return refuse_nothing(_shuffled(named, n_rows, job, show), job)
-        return _in_order(named, job, show, partitioning == "clustered")
-
-
-evaluate_batches.__doc__ = with_parameters(
     """Measure a table of any size on this machine, batch by batch.
 
     Parameters
@@ -72,12 +61,6 @@ evaluate_batches.__doc__ = with_parameters(
         in the order of their names, numbers in these by their size.
     progress : bool, default=False
         Show a progress bar, on a terminal or in a notebook; needs tqdm.
-
-    Returns
-    -------
-    Summary
-        Equal to ``Summary.of(evaluate(…))`` of all rows at once; of several systems `Summaries`,
-        which `compare` takes.
 
     Raises
     ------
@@ -101,13 +84,16 @@ evaluate_batches.__doc__ = with_parameters(
     >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
     >>> sg.evaluate_batches([day[:1], day[1:3], day[3:]], "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
-    """,
-    [
-        "batches", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning",
-        "progress",
-    ],
-    PARAMETERS,
-)
+    """
+    with needs("evaluate_batches", "all"):
+        import pyarrow  # noqa: F401
+    job = check_job(y_true, y_score, qid, measures, sample_weight)
+    partitioning = check_partitioning(partitioning)
+    named, n_rows = _source(batches, job, whole_files=partitioning == "whole")
+    with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
+        if partitioning == "shuffle":
+            return refuse_nothing(_shuffled(named, n_rows, job, show), job)
+        return _in_order(named, job, show, partitioning == "clustered")
 
 
 # Where batches come from -------------------------------------------------------------------------

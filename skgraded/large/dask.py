@@ -6,10 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from skgraded._input.docs import with_parameters
+from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded.large.parts import (
     PARAMETERS,
+    RAISES,
+    RETURNS,
     check_job,
     check_partitioning,
     clean,
@@ -38,9 +40,9 @@ __all__ = ["evaluate", "evaluate_per_query"]
 
 AT_ONCE = 16  # results of partitions that are merged in one task
 NO_PIECE = np.empty(0, dtype=np.int64), pa.array([], pa.large_binary())
-NAMES = ["ddf", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning"]
 
 
+@documented(PARAMETERS + RETURNS + RAISES)
 def evaluate(
     ddf: dd.DataFrame,
     y_true: str,
@@ -50,7 +52,22 @@ def evaluate(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
 ) -> Summary | Summaries:
-    """See below."""
+    """Measure a Dask frame where its partitions are.
+
+    Parameters
+    ----------
+    ddf : dask.dataframe.DataFrame
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> import skgraded.dask
+    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
+    >>> ddf = dd.from_pandas(day, npartitions=2)
+    >>> skgraded.dask.evaluate(ddf, "grade", "bm25", "query", measures="rr")
+    Summary(2 queries: RR=0.7500)
+    """
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     parts = _parts(ddf, job)
     measured = _measured(parts, job, check_partitioning(partitioning))
@@ -61,6 +78,7 @@ def evaluate(
     return results[0].compute().finished(job, lambda i: measured[i].query_ids.compute())
 
 
+@documented(PARAMETERS)
 def evaluate_per_query(
     ddf: dd.DataFrame,
     y_true: str,
@@ -70,7 +88,32 @@ def evaluate_per_query(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
 ) -> dd.DataFrame:
-    """See below."""
+    """Measure a Dask frame query by query, when the result is asked for.
+
+    Parameters
+    ----------
+    ddf : dask.dataframe.DataFrame
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        Lazy, a row a query: the columns ``query_id``, those of the measures and, with
+        `sample_weight`, ``weight``. With "clustered" its last partition holds the queries at the
+        ends of the others, and with "whole" none; computing it verifies that no query is torn. Ids
+        that are dates come as times at midnight.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> import skgraded.dask
+    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
+    >>> ddf = dd.from_pandas(day, npartitions=1)
+    >>> skgraded.dask.evaluate_per_query(ddf, "grade", "bm25", "query", measures="rr").compute()
+      query_id   RR
+    0        a  1.0
+    1        b  0.5
+    """
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     refuse_several(job)
     parts = _parts(ddf, job)
@@ -151,66 +194,3 @@ def _frame_of(numbers, pieces):
 
 def _measured_pieces(frame, job):
     return measure_together(unpacked(buffers(pa.array(frame["rows"]))), job)
-
-
-evaluate.__doc__ = with_parameters(
-    """Measure a Dask frame where its partitions are.
-
-    Parameters
-    ----------
-    ddf : dask.dataframe.DataFrame
-
-    Returns
-    -------
-    skgraded.Summary
-        Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many partitions; of
-        several systems `Summaries`, which `compare` takes.
-
-    Raises
-    ------
-    ValueError, TypeError
-        On bad input; the message says in which partition, and at which row of it. With
-        "clustered" and "whole" also if a query is torn, and the message names it.
-
-    Examples
-    --------
-    >>> import dask.dataframe as dd
-    >>> import pandas as pd
-    >>> import skgraded.dask
-    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
-    >>> ddf = dd.from_pandas(day, npartitions=2)
-    >>> skgraded.dask.evaluate(ddf, "grade", "bm25", "query", measures="rr")
-    Summary(2 queries: RR=0.7500)
-    """,
-    NAMES, PARAMETERS,
-)
-
-evaluate_per_query.__doc__ = with_parameters(
-    """Measure a Dask frame query by query, when the result is asked for.
-
-    Parameters
-    ----------
-    ddf : dask.dataframe.DataFrame
-
-    Returns
-    -------
-    dask.dataframe.DataFrame
-        Lazy, a row a query: the columns ``query_id``, those of the measures and, with
-        `sample_weight`, ``weight``. With "clustered" its last partition holds the queries at the
-        ends of the others, and with "whole" none; computing it verifies that no query is torn. Ids
-        that are dates come as times at midnight.
-
-    Examples
-    --------
-    >>> import dask.dataframe as dd
-    >>> import pandas as pd
-    >>> import skgraded.dask
-    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
-    >>> ddf = dd.from_pandas(day, npartitions=1)
-    >>> skgraded.dask.evaluate_per_query(ddf, "grade", "bm25", "query", measures="rr").compute()
-      query_id   RR
-    0        a  1.0
-    1        b  0.5
-    """,
-    NAMES, PARAMETERS,
-)

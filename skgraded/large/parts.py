@@ -44,6 +44,20 @@ partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
     right and what costs most. "clustered": the rows of a query follow each other, and may go on in
     the next part. "whole": no query is in two parts. The last two are verified.
 """
+RETURNS = """
+Returns
+-------
+Summary
+    Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many parts; of several
+    systems `Summaries`, which `compare` takes.
+"""
+RAISES = """
+Raises
+------
+ValueError, TypeError
+    On bad input; the message says in which partition, and at which row of it. With "clustered" and
+    "whole" also if a query is torn, and the message names it.
+"""
 
 
 @dataclass(frozen=True)

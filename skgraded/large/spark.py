@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.columns import whole_number
-from skgraded._input.docs import with_parameters
+from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded.large.parts import (
     PARAMETERS,
+    RAISES,
+    RETURNS,
     check_job,
     check_partitioning,
     no_queries,
@@ -45,13 +47,11 @@ __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
 IN_BATCH = 4000  # rows; fewer than the 10,000 of Spark 3, which did not limit bytes either
 MOST_IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
-NAMES = [
-    "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
-]
 
 
 # Measuring ---------------------------------------------------------------------------------------
 
+@documented(PARAMETERS + RETURNS + RAISES)
 def evaluate(
     df: DataFrame,
     y_true: str,
@@ -62,7 +62,20 @@ def evaluate(
     partitioning: str = "shuffle",
     n_partitions: int | None = None,
 ) -> Summary | Summaries:
-    """See below."""
+    """Measure a Spark frame on the executors.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    n_partitions : int, optional
+        Partitions to shuffle to; by default ``spark.sql.shuffle.partitions``. Each is measured
+        whole, in the memory of one Python worker. Without a shuffle it changes nothing.
+
+    Notes
+    -----
+    With "clustered" and "whole" Spark brings the values of all queries together, not the rows of
+    the frame, and compares their ids there.
+    """
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     together = _together(df, job, partitioning, n_partitions, keeps_number=False)
     rows = _mapped(together, partial(tasks.sums, job=job), tasks.SUMS)
@@ -75,6 +88,7 @@ def evaluate(
     return refuse_nothing(job.merged([job.summed(no_queries(job)), *results]), job)
 
 
+@documented(PARAMETERS)
 def evaluate_per_query(
     df: DataFrame,
     y_true: str,
@@ -85,7 +99,22 @@ def evaluate_per_query(
     partitioning: str = "shuffle",
     n_partitions: int | None = None,
 ) -> DataFrame:
-    """See below."""
+    """Measure a Spark frame query by query.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    n_partitions : int, optional
+        Partitions of the result; by default ``spark.sql.shuffle.partitions``. With "shuffle" those
+        to which rows are brought, as for `evaluate`.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        A row a query: the columns ``query_id``, those of the measures and, with `sample_weight`,
+        ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
+        job that asks for them, and ends in the message.
+    """
     job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     refuse_several(job)
     together = _together(df, job, partitioning, n_partitions, keeps_number=True)
@@ -311,54 +340,3 @@ def with_folds(
     numFolds = whole_number(numFolds, "numFolds", 2)
     hashed = F.xxhash64(F.col(_quoted(queryCol)), F.lit(seed))
     return df.withColumn(foldCol, F.pmod(hashed, F.lit(numFolds)).cast("int"))
-
-
-evaluate.__doc__ = with_parameters(
-    """Measure a Spark frame on the executors.
-
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    n_partitions : int, optional
-        Partitions to shuffle to; by default ``spark.sql.shuffle.partitions``. Each is measured
-        whole, in the memory of one Python worker. Without a shuffle it changes nothing.
-
-    Returns
-    -------
-    skgraded.Summary
-        Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many partitions; of
-        several systems `Summaries`, which `compare` takes.
-
-    Raises
-    ------
-    ValueError, TypeError
-        On bad input; the message says in which partition, and at which row of it. With
-        "clustered" and "whole" also if a query is torn, and the message names it.
-
-    Notes
-    -----
-    With "clustered" and "whole" Spark brings the values of all queries together, not the rows of
-    the frame, and compares their ids there.
-    """,
-    NAMES, PARAMETERS,
-)
-
-evaluate_per_query.__doc__ = with_parameters(
-    """Measure a Spark frame query by query.
-
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    n_partitions : int, optional
-        Partitions of the result; by default ``spark.sql.shuffle.partitions``. With "shuffle" those
-        to which rows are brought, as for `evaluate`.
-
-    Returns
-    -------
-    pyspark.sql.DataFrame
-        A row a query: the columns ``query_id``, those of the measures and, with `sample_weight`,
-        ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
-        job that asks for them, and ends in the message.
-    """,
-    NAMES, PARAMETERS,
-)
