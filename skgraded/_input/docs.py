@@ -12,8 +12,8 @@ def documented(shared: str) -> Callable[[F], F]:
     """Make a decorator that adds what docstrings share, see `with_parameters`."""
     def decorator(function):
         if function.__doc__ is not None:  # python -OO
-            names = inspect.signature(function).parameters
-            names = [name for name in names if name not in ("self", "cls")]
+            parameters = inspect.signature(function).parameters
+            names = [name for name in parameters if name not in ("self", "cls")]
             function.__doc__ = with_parameters(function.__doc__, names, shared)
         return function
 

@@ -1,7 +1,5 @@
 """Tables larger than memory, measured on one machine batch by batch."""
 
-from __future__ import annotations
-
 import glob
 import os
 import pickle
@@ -14,18 +12,7 @@ from typing import Any
 from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
-from skgraded.large.parts import (
-    PARAMETERS,
-    QUERY,
-    RETURNS,
-    check_job,
-    check_partitioning,
-    clean,
-    gathered,
-    joined,
-    measure_together,
-    refuse_nothing,
-)
+from skgraded.large import parts
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
@@ -39,7 +26,7 @@ ROWS_A_PIECE = 2**20  # memory only
 IDS_IN_MEMORY = 2**24  # memory only: bytes
 
 
-@documented(PARAMETERS + RETURNS)
+@documented(parts.PARAMETERS + parts.RETURNS)
 def evaluate_batches(
     batches: Iterable[Any] | str | os.PathLike[str],
     y_true: str,
@@ -87,12 +74,12 @@ def evaluate_batches(
     """
     with needs("evaluate_batches", "all"):
         import pyarrow  # noqa: F401
-    job = check_job(y_true, y_score, qid, measures, sample_weight)
-    partitioning = check_partitioning(partitioning)
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight)
+    partitioning = parts.check_partitioning(partitioning)
     named, n_rows = _source(batches, job, whole_files=partitioning == "whole")
     with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
         if partitioning == "shuffle":
-            return refuse_nothing(_shuffled(named, n_rows, job, show), job)
+            return parts.refuse_nothing(_shuffled(named, n_rows, job, show), job)
         return _in_order(named, job, show, partitioning == "clustered")
 
 
@@ -184,14 +171,15 @@ def _cleaned(batches, job, show):
     """Clean tables that have rows, with what errors call each."""
     first: Any = None
     for place, batch in batches:
-        table = clean(batch, job, place)
+        table = parts.clean(batch, job, place)
         if table is None:
             continue
-        first = first or table[QUERY].type
-        if table[QUERY].type != first:
+        id_type = parts.id_type_of(table)
+        first = first or id_type
+        if id_type != first:
             raise TypeError(
-                f"In {place}: qid is of the type {table[QUERY].type}, but it began as {first}. "
-                "Give it the same type in all batches."
+                f"In {place}: qid is of the type {id_type}, but it began as {first}. Give it the "
+                "same type in all batches."
             )
         show(table.num_rows)
         yield place, table
@@ -199,9 +187,9 @@ def _cleaned(batches, job, show):
 
 def _gathered(batches, job, show):
     """The same in tables of ROWS rows or more."""
-    for places, tables in gathered(_cleaned(batches, job, show), ROWS):
+    for places, tables in parts.gathered(_cleaned(batches, job, show), ROWS):
         first, last = places[0], places[-1]
-        yield first if first == last else f"{first} to {last}", joined(tables)
+        yield first if first == last else f"{first} to {last}", parts.joined(tables)
 
 
 # Query after query -------------------------------------------------------------------------------
@@ -209,7 +197,7 @@ def _gathered(batches, job, show):
 def _in_order(batches, job, show, is_clustered):
     """Measure tables of whole queries, with 8 bytes per query in memory and its id on disk."""
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
-    total = Result.of(measure_together(None, job), job)
+    total = Result.of(parts.measure_together(None, job), job)
     starts: list[int] = []  # of the ids of each table in the file
     with tempfile.SpooledTemporaryFile(IDS_IN_MEMORY) as file:
         def ids_of(i):
@@ -217,7 +205,7 @@ def _in_order(batches, job, show, is_clustered):
             return pickle.load(file)
 
         for place, table in tables:
-            measured = measure_together(table, job, place, is_clustered)
+            measured = parts.measure_together(table, job, place, is_clustered)
             total.add(Result.of(measured, job), job)
             starts.append(file.tell())
             with _errors_of_disk("ids were written"):
@@ -231,8 +219,8 @@ def _clustered(batches, job, show):
 
     rest, place = None, ""
     for place, table in _gathered(batches, job, show):
-        table = joined([rest, table])
-        _, start = first_of_last(table[QUERY])
+        table = parts.joined([rest, table])
+        _, start = first_of_last(table[parts.QUERY])
         yield place, table.slice(0, start)
         rest = table.slice(start)
     yield place, rest
@@ -247,15 +235,15 @@ def _shuffled(batches, n_rows, job, show):
         for _, table in _gathered(batches, job, show):
             tables.append(table)
             if sum(table.num_rows for table in tables) >= IN_MEMORY:
-                pieces.write(joined(tables))
+                pieces.write(parts.joined(tables))
                 tables = []
-        rest = joined(tables)
+        rest = parts.joined(tables)
         if pieces.is_empty:
-            return job.summed(measure_together(rest, job).evaluations)
+            return job.summed(parts.measure_together(rest, job).evaluations)
         if rest is not None:
             pieces.write(rest)
         return job.merged(
-            job.summed(measure_together(table, job).evaluations) for table in pieces.read()
+            job.summed(parts.measure_together(table, job).evaluations) for table in pieces.read()
         )
 
 

@@ -1,27 +1,12 @@
 """Measures of Dask frames, on the workers where these are: partitions are measured and merged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np
 
 from skgraded._input.docs import documented
 from skgraded._input.needs import needs
-from skgraded.large.parts import (
-    PARAMETERS,
-    RAISES,
-    RETURNS,
-    check_job,
-    check_partitioning,
-    clean,
-    frame_of,
-    measure_part,
-    measure_together,
-    no_queries,
-    refuse_order_of_rows,
-    refuse_several,
-)
+from skgraded.large import parts
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
@@ -42,7 +27,7 @@ AT_ONCE = 16  # results of partitions that are merged in one task
 NO_PIECE = np.empty(0, dtype=np.int64), pa.array([], pa.large_binary())
 
 
-@documented(PARAMETERS + RETURNS + RAISES)
+@documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
 def evaluate(
     ddf: dd.DataFrame,
     y_true: str,
@@ -68,9 +53,9 @@ def evaluate(
     >>> skgraded.dask.evaluate(ddf, "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
     """
-    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    parts = _parts(ddf, job)
-    measured = _measured(parts, job, check_partitioning(partitioning))
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    partitions = _parts(ddf, job)
+    measured = _measured(partitions, job, parts.check_partitioning(partitioning))
     results = [delayed(Result.of)(of_part, job) for of_part in measured]
     while len(results) > 1:
         groups = [results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE)]
@@ -78,7 +63,7 @@ def evaluate(
     return results[0].compute().finished(job, lambda i: measured[i].query_ids.compute())
 
 
-@documented(PARAMETERS)
+@documented(parts.PARAMETERS)
 def evaluate_per_query(
     ddf: dd.DataFrame,
     y_true: str,
@@ -114,16 +99,16 @@ def evaluate_per_query(
     0        a  1.0
     1        b  0.5
     """
-    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    refuse_several(job)
-    parts = _parts(ddf, job)
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    parts.refuse_several(job)
+    partitions = _parts(ddf, job)
     dtype = _dtype_of_ids(ddf, qid)
-    measured = _measured(parts, job, check_partitioning(partitioning))
+    measured = _measured(partitions, job, parts.check_partitioning(partitioning))
     frames = [delayed(_values)(of_part, dtype) for of_part in measured]
     if partitioning != "shuffle":
         results = [delayed(Result.of)(of_part, job, with_sums=False) for of_part in measured]
         frames.append(delayed(_values_at_edges)(results, job, dtype))
-    meta = frame_of(no_queries(job), dtype)
+    meta = _values(parts.measure_together(None, job), dtype)
     return dd.from_delayed(frames, meta=meta, verify_meta=False)
 
 
@@ -137,14 +122,18 @@ def _dtype_of_ids(ddf, qid):
 
 
 def _values(measured, dtype):
-    """Values of the queries of a part as a frame."""
+    """Values of the queries of a part as a frame, with ids of this pandas dtype."""
     query_ids = measured.query_ids
     if isinstance(dtype, pd.StringDtype) and len(query_ids) and not isinstance(query_ids[0], str):
         raise TypeError(
             f"qid is a category of ids such as {query_ids[0]!r}, which Dask takes for text as long "
             "as it does not know the categories: give it ddf[qid].cat.as_known()."
         )
-    return frame_of(measured.evaluations, dtype)
+    (evaluation,) = measured.evaluations.values()
+    frame = evaluation.to_frame()
+    if getattr(dtype, "tz", None) is not None and frame["query_id"].dtype.kind == "M":
+        frame["query_id"] = frame["query_id"].dt.tz_localize("UTC")
+    return frame.astype({"query_id": dtype})
 
 
 def _values_at_edges(results, job, dtype):
@@ -166,17 +155,17 @@ def _parts(ddf, job):
     return ddf[job.columns].to_delayed()
 
 
-def _measured(parts, job, partitioning):
+def _measured(partitions, job, partitioning):
     """Measure each partition, or with "shuffle" rows brought together by query; as tasks."""
-    n = len(parts)
+    n = len(partitions)
     if partitioning == "shuffle":
-        refuse_order_of_rows(job)
+        parts.refuse_order_of_rows(job)
     if partitioning != "shuffle" or n == 1:
         return [
-            delayed(measure_part)(part, job, f"partition {i}", partitioning)
-            for i, part in enumerate(parts)
+            delayed(parts.measure_part)(part, job, f"partition {i}", partitioning)
+            for i, part in enumerate(partitions)
         ]
-    frames = [delayed(_packed)(part, job, f"partition {i}", n) for i, part in enumerate(parts)]
+    frames = [delayed(_packed)(part, job, f"partition {i}", n) for i, part in enumerate(partitions)]
     pieces = dd.from_delayed(frames, meta=_frame_of(*NO_PIECE), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
@@ -184,7 +173,7 @@ def _measured(parts, job, partitioning):
 
 def _packed(part, job, place, n):
     """The rows of a partition in pieces, as a frame of their numbers and bytes."""
-    table = clean(part, job, place)
+    table = parts.clean(part, job, place)
     return _frame_of(*(NO_PIECE if table is None else packed(table, n)))
 
 
@@ -193,4 +182,4 @@ def _frame_of(numbers, pieces):
 
 
 def _measured_pieces(frame, job):
-    return measure_together(unpacked(buffers(pa.array(frame["rows"]))), job)
+    return parts.measure_together(unpacked(buffers(pa.array(frame["rows"]))), job)

@@ -1,30 +1,18 @@
 """Measures of Spark frames, on the executors where these are, and pyspark.ml's form of them."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from collections.abc import Iterable
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from skgraded._input.columns import whole_number
 from skgraded._input.docs import documented
 from skgraded._input.needs import needs
-from skgraded.large.parts import (
-    PARAMETERS,
-    RAISES,
-    RETURNS,
-    check_job,
-    check_partitioning,
-    no_queries,
-    refuse_nothing,
-    refuse_order_of_rows,
-    refuse_several,
-)
+from skgraded.large import parts
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.summary import Summary
@@ -51,7 +39,7 @@ MOST_IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 # Measuring ---------------------------------------------------------------------------------------
 
-@documented(PARAMETERS + RETURNS + RAISES)
+@documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
 def evaluate(
     df: DataFrame,
     y_true: str,
@@ -76,7 +64,7 @@ def evaluate(
     With "clustered" and "whole" Spark brings the values of all queries together, not the rows of
     the frame, and compares their ids there.
     """
-    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
     together = _together(df, job, partitioning, n_partitions, keeps_number=False)
     rows = _mapped(together, partial(tasks.sums, job=job), tasks.SUMS)
     with _batches_by_rows(df.sparkSession):
@@ -85,10 +73,10 @@ def evaluate(
     for error in results:
         if isinstance(error, Exception):
             raise error
-    return refuse_nothing(job.merged([job.summed(no_queries(job)), *results]), job)
+    return parts.refuse_nothing(job.merged([job.summed(parts.no_queries(job)), *results]), job)
 
 
-@documented(PARAMETERS)
+@documented(parts.PARAMETERS)
 def evaluate_per_query(
     df: DataFrame,
     y_true: str,
@@ -115,8 +103,8 @@ def evaluate_per_query(
         ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
         job that asks for them, and ends in the message.
     """
-    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    refuse_several(job)
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    parts.refuse_several(job)
     together = _together(df, job, partitioning, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)
     schema = StructType([
@@ -139,13 +127,13 @@ def _together(df, job, partitioning, n_partitions, keeps_number):
     continue in other partitions: one run of the plan yields both, for another run may have other
     partitions.
     """
-    check_partitioning(partitioning)
+    parts.check_partitioning(partitioning)
     _check_frame(df)
     if df.isStreaming:
         raise ValueError("df is a stream, which has no end: give a frame of rows that are there.")
     refuse_unknown(job.columns, df.columns)
     if partitioning != "whole":
-        refuse_order_of_rows(job)
+        parts.refuse_order_of_rows(job)
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     n = whole_number(n_partitions, "n_partitions", 1)
@@ -267,19 +255,19 @@ class RankingEvaluator(
         self._setDefault(queryCol="query", metricName="ndcg@10")
         self._set(**self._input_kwargs)
 
-    def setParams(self, **params: str) -> RankingEvaluator:
+    def setParams(self, **params: str) -> Self:
         """Set parameters by name."""
         return self._set(**params)
 
-    def setLabelCol(self, value: str) -> RankingEvaluator:
+    def setLabelCol(self, value: str) -> Self:
         """Set the column of grades."""
         return self._set(labelCol=value)
 
-    def setPredictionCol(self, value: str) -> RankingEvaluator:
+    def setPredictionCol(self, value: str) -> Self:
         """Set the column of scores."""
         return self._set(predictionCol=value)
 
-    def setQueryCol(self, value: str) -> RankingEvaluator:
+    def setQueryCol(self, value: str) -> Self:
         """Set the column of the query of each row."""
         return self._set(queryCol=value)
 
@@ -287,7 +275,7 @@ class RankingEvaluator(
         """Name the column of the query of each row."""
         return self.getOrDefault(self.queryCol)
 
-    def setMetricName(self, value: str) -> RankingEvaluator:
+    def setMetricName(self, value: str) -> Self:
         """Set the measure."""
         return self._set(metricName=value)
 
@@ -300,12 +288,10 @@ class RankingEvaluator(
         return True
 
     def _evaluate(self, dataset):
-        found = evaluate(
-            dataset, self.getLabelCol(), self.getPredictionCol(), self.getQueryCol(),
-            self.getMetricName(),
-        )
-        assert isinstance(found, Summary)
-        return next(iter(found.mean().values()))
+        columns = self.getLabelCol(), self.getPredictionCol(), self.getQueryCol()
+        summary = evaluate(dataset, *columns, self.getMetricName())
+        assert isinstance(summary, Summary)
+        return next(iter(summary.mean().values()))
 
 
 def with_folds(

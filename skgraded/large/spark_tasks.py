@@ -4,8 +4,6 @@ They are not in `spark.py` because each worker process would then import pyspark
 seconds of processor time, nearly as long as the rest of its imports.
 """
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -13,14 +11,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from skgraded._input.arrow import buffers
-from skgraded.large.parts import (
-    EDGES,
-    clean,
-    gathered,
-    measure_part,
-    measure_together,
-    no_queries,
-)
+from skgraded.large import parts
 from skgraded.large.shuffle import packed, pieces_of, unpacked
 from skgraded.large.split_queries import refuse_split
 
@@ -38,14 +29,14 @@ def _part():
 def cut(batches, job, labels):
     """Rows as pieces whose numbers are the labels, or a row with the error about them."""
     part, first, is_good = _part(), 0, True
-    for _, together in gathered(enumerate(batches), ROWS):
+    for _, together in parts.gathered(enumerate(batches), ROWS):
         if not is_good:  # Spark wants all rows to be taken
             continue
         given = pa.Table.from_batches(together)
         place = f"partition {part}" + (f" from row {first}" if first else "")
         first += given.num_rows
         try:
-            table = clean(given, job, place)
+            table = parts.clean(given, job, place)
         except (ValueError, TypeError) as error:
             is_good = False
             yield _pieces([0], error=[pickle.dumps((part, error))])
@@ -62,7 +53,7 @@ def inside(batches, job, partitioning, labels):
         return
     table = pa.Table.from_batches(batches)
     try:
-        measured = measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
+        measured = parts.measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
     except (ValueError, TypeError) as error:
         yield _pieces([0], error=[pickle.dumps((part, error))])
         return
@@ -88,14 +79,14 @@ def _evaluations(batches, job):
     """Evaluations of the queries in the pieces of a partition, none of which may be split."""
     batches = list(batches)
     if not batches:
-        return [no_queries(job)]
+        return [parts.no_queries(job)]
     table = pa.Table.from_batches(batches)
     errors = dict(map(pickle.loads, table["error"].drop_null().to_pylist()))
     if errors:
         raise errors[min(errors)]
     measured = [pickle.loads(values) for values in table["measured"].drop_null().to_pylist()]
     rows = unpacked(buffers(table["rows"].drop_null()))
-    measured.append(measure_together(rows, job, EDGES if measured else None))
+    measured.append(parts.measure_together(rows, job, parts.EDGES if measured else None))
     refuse_split(
         [(of_part.place, of_part.marks) for of_part in measured], lambda i: measured[i].query_ids
     )
