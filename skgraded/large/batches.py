@@ -6,7 +6,7 @@ import pickle
 import re
 import tempfile
 from collections.abc import Iterable
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from skgraded._input.docs import documented
@@ -230,18 +230,13 @@ def _clustered(batches, job, show):
 
 def _shuffled(batches, n_rows, job, show):
     """Measure rows in any order: at once if they are few, else by pieces on disk."""
-    tables: list = []
-    with _Pieces(n_rows) as pieces:
-        for _, table in _gathered(batches, job, show):
-            tables.append(table)
-            if sum(table.num_rows for table in tables) >= IN_MEMORY:
-                pieces.write(parts.joined(tables))
-                tables = []
-        rest = parts.joined(tables)
-        if pieces.is_empty:
-            return job.summed(parts.measure_together(rest, job).evaluations)
-        if rest is not None:
-            pieces.write(rest)
+    with closing(_Pieces(n_rows)) as pieces:
+        for _, tables in parts.gathered(_cleaned(batches, job, show), IN_MEMORY):
+            table = parts.joined(tables)
+            if pieces.is_empty and table.num_rows < IN_MEMORY:  # these are all rows
+                return job.summed(parts.measure_together(table, job).evaluations)
+            pieces.write(table)
+            del tables, table  # before others come into memory
         return job.merged(
             job.summed(parts.measure_together(table, job).evaluations) for table in pieces.read()
         )
@@ -255,10 +250,8 @@ class _Pieces:
         self._places: list = [[] for _ in range(n)]  # of each piece, in the file: start and size
         self._file: Any = None
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
+    def close(self):
+        """Remove the file."""
         if self._file is not None:
             with suppress(OSError):  # what could not be written, once more
                 self._file.close()

@@ -134,7 +134,7 @@ def learning_curve(
 
     measures = as_measures(measures)
     check_response_method(response_method)
-    X, judgments = judge("learning_curve", estimator, X, y, measures, qid=qid, group=group)
+    X, judgments = judge("learning_curve", estimator, X, y, measures, qid, group)
     data = RankerOnRows(estimator, X, y, judgments, None, response_method)
     query_of_row, folds = judgments.query_of_row, data.folds(cv)
     training = [np.unique(query_of_row[train]) for train, _ in folds]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -113,11 +113,12 @@ class RankingScorer:
         self._shown = repr(shown)
         self._qid = qid
         self._response_method = check_response_method(response_method)
+        self._request = MetadataRequest(owner=repr(self))
         # None, scikit-learn's default: weights that are passed to a search but that nobody has
         # asked for are an error there, not silently left out.
-        self._requests: dict[str, Any] = {"sample_weight": None}
+        self._request.score.add_request(param="sample_weight", alias=None)
         if qid is None:
-            self._requests["qid"] = True
+            self._request.score.add_request(param="qid", alias=True)
 
     @property
     def names(self) -> list[str]:
@@ -183,10 +184,11 @@ class RankingScorer:
         """
         if self._qid is not None and qid is not UNCHANGED:
             raise ValueError(f"{self!r} finds qid in X and cannot ask for it.")
-        requests = {"sample_weight": sample_weight, "qid": qid}
-        requests = {name: alias for name, alias in requests.items() if alias is not UNCHANGED}
-        self._request_of(requests)  # refuses a bad alias before anything changes
-        self._requests = self._requests | requests
+        request = deepcopy(self._request)  # which stays as it is if an alias is refused
+        for name, alias in (("sample_weight", sample_weight), ("qid", qid)):
+            if alias is not UNCHANGED:
+                request.score.add_request(param=name, alias=alias)
+        self._request = request
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
@@ -196,13 +198,7 @@ class RankingScorer:
         -------
         sklearn.utils.metadata_routing.MetadataRequest
         """
-        return self._request_of(self._requests)
-
-    def _request_of(self, requests):
-        request = MetadataRequest(owner=repr(self))
-        for name, alias in requests.items():
-            request.score.add_request(param=name, alias=alias)
-        return request
+        return deepcopy(self._request)
 
     def _accept_sample_weight(self):
         return True  # scikit-learn calls it since 1.8, while metadata routing is off
