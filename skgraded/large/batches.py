@@ -74,22 +74,23 @@ def evaluate_batches(
     """
     with needs("evaluate_batches", "all"):
         import pyarrow  # noqa: F401
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight)
-    partitioning = parts.check_partitioning(partitioning)
-    named, n_rows = _source(batches, job, whole_files=partitioning == "whole")
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, shipped=False
+    )
+    named, n_rows = _source(batches, job)
     with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
         if partitioning == "shuffle":
             return parts.refuse_nothing(_shuffled(named, n_rows, job, show), job)
-        return _in_order(named, job, show, partitioning == "clustered")
+        return _in_order(named, job, show)
 
 
 # Where batches come from -------------------------------------------------------------------------
 
-def _source(batches, job, whole_files):
+def _source(batches, job):
     """Each batch with its name in errors, and the number of all rows, None if unknown."""
     if isinstance(batches, (str, os.PathLike)):
         paths = parquet_files(batches)
-        return _batches_of_files(paths, job, whole_files), sum(map(_n_rows, paths))
+        return _batches_of_files(paths, job), sum(map(_n_rows, paths))
     if hasattr(batches, "__len__") and hasattr(batches, "columns"):
         raise TypeError(
             f"batches is one {type(batches).__name__}: put it in a list, or use evaluate, which "
@@ -151,14 +152,14 @@ def _opened(path):
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
 
 
-def _batches_of_files(paths, job, whole):
+def _batches_of_files(paths, job):
     """Batches of files, or all rows of each."""
     from skgraded._input.arrow import refuse_unknown
 
     for path in paths:
         with _opened(path) as file:
             refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
-            if whole:
+            if job.partitioning == "whole":
                 yield path, file.read(job.columns, use_threads=False)
                 continue
             first = 0
@@ -194,8 +195,9 @@ def _gathered(batches, job, show):
 
 # Query after query -------------------------------------------------------------------------------
 
-def _in_order(batches, job, show, is_clustered):
+def _in_order(batches, job, show):
     """Measure tables of whole queries, with 8 bytes per query in memory and its id on disk."""
+    is_clustered = job.partitioning == "clustered"
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
     total = Result.of(parts.measure_together(None, job), job)
     starts: list[int] = []  # of the ids of each table in the file

@@ -53,9 +53,8 @@ def evaluate(
     >>> skgraded.dask.evaluate(ddf, "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    partitions = _parts(ddf, job)
-    measured = _measured(partitions, job, parts.check_partitioning(partitioning))
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    measured = _measured(ddf, job)
     results = [delayed(Result.of)(of_part, job) for of_part in measured]
     while len(results) > 1:
         groups = [results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE)]
@@ -99,11 +98,10 @@ def evaluate_per_query(
     0        a  1.0
     1        b  0.5
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
     parts.refuse_several(job)
-    partitions = _parts(ddf, job)
+    measured = _measured(ddf, job)
     dtype = _dtype_of_ids(ddf, qid)
-    measured = _measured(partitions, job, parts.check_partitioning(partitioning))
     frames = [delayed(_values)(of_part, dtype) for of_part in measured]
     if partitioning != "shuffle":
         results = [delayed(Result.of)(of_part, job, with_sums=False) for of_part in measured]
@@ -147,25 +145,18 @@ def _values_at_edges(results, job, dtype):
     return _values(result.measure_edges(job, ids_of), dtype)
 
 
-def _parts(ddf, job):
-    """The partitions as tasks, with the columns that are needed."""
+def _measured(ddf, job):
+    """Measure each partition, or with "shuffle" rows brought together by query; as tasks."""
     if not isinstance(ddf, dd.DataFrame):
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
     refuse_unknown(job.columns, list(ddf.columns))
-    return ddf[job.columns].to_delayed()
-
-
-def _measured(partitions, job, partitioning):
-    """Measure each partition, or with "shuffle" rows brought together by query; as tasks."""
-    n = len(partitions)
-    if partitioning == "shuffle":
+    places = {f"partition {i}": part for i, part in enumerate(ddf[job.columns].to_delayed())}
+    n = len(places)
+    if job.partitioning == "shuffle":
         parts.refuse_order_of_rows(job)
-    if partitioning != "shuffle" or n == 1:
-        return [
-            delayed(parts.measure_part)(part, job, f"partition {i}", partitioning)
-            for i, part in enumerate(partitions)
-        ]
-    frames = [delayed(_packed)(part, job, f"partition {i}", n) for i, part in enumerate(partitions)]
+    if job.partitioning != "shuffle" or n == 1:
+        return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
+    frames = [delayed(_packed)(part, job, place, n) for place, part in places.items()]
     pieces = dd.from_delayed(frames, meta=_frame_of(*NO_PIECE), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]

@@ -20,7 +20,7 @@ from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
 PARTITIONINGS = ("shuffle", "clustered", "whole")
-check_partitioning = one_of("partitioning", PARTITIONINGS)
+_check_partitioning = one_of("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
 TOGETHER = "the rows that were brought together"
 GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
@@ -63,6 +63,7 @@ class Job:
     qid: str
     measures: tuple[Measure, ...]
     sample_weight: str | None
+    partitioning: str
     is_single: bool  # whether y_score is a name and not a list of names
 
     @property
@@ -82,7 +83,7 @@ class Job:
         return Summary.merge(parts) if self.is_single else Summaries.merge(parts)
 
 
-def check_job(y_true, y_score, qid, measures, sample_weight=None, shipped=False):
+def check_job(y_true, y_score, qid, measures, sample_weight, partitioning, shipped=True):
     """Check what the caller asks for; `shipped` if it goes to other processes."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
@@ -96,7 +97,9 @@ def check_job(y_true, y_score, qid, measures, sample_weight=None, shipped=False)
         raise ValueError(
             f"y_score must be the name of a column, or a list of two or more; got {y_score!r}."
         )
-    job = Job(y_true, scores, qid, tuple(as_measures(measures)), sample_weight, is_single)
+    measures = tuple(as_measures(measures))
+    partitioning = _check_partitioning(partitioning)
+    job = Job(y_true, scores, qid, measures, sample_weight, partitioning, is_single)
     if shipped:
         pickle.dumps(job)  # a measure with a lambda says so here
     return job
@@ -306,10 +309,10 @@ class Measured(NamedTuple):
         return Measured(taken, self.place, None, self.id_type)
 
 
-def measure_part(part, job, place, partitioning, in_order=True):
+def measure_part(part, job, place, in_order=True):
     """Measure the queries of a part; with "clustered" all but the first and the last query."""
     table, edges = clean(part, job, place), None
-    is_clustered = partitioning == "clustered"
+    is_clustered = job.partitioning == "clustered"
     if is_clustered and table is not None:
         table, edges = without_edges(table, place, in_order)
     return measure_together(table, job, place, in_order and is_clustered, edges)

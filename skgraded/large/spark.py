@@ -64,8 +64,8 @@ def evaluate(
     With "clustered" and "whole" Spark brings the values of all queries together, not the rows of
     the frame, and compares their ids there.
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    together = _together(df, job, partitioning, n_partitions, keeps_number=False)
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    together = _together(df, job, n_partitions, keeps_number=False)
     rows = _mapped(together, partial(tasks.sums, job=job), tasks.SUMS)
     with _batches_by_rows(df.sparkSession):
         rows = rows.collect()
@@ -103,9 +103,9 @@ def evaluate_per_query(
         ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
         job that asks for them, and ends in the message.
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
     parts.refuse_several(job)
-    together = _together(df, job, partitioning, n_partitions, keeps_number=True)
+    together = _together(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)
     schema = StructType([
         StructField("query_id", df.schema[qid].dataType, nullable=False),
@@ -120,29 +120,28 @@ def _arrow_type(spark, kind):
     return spark.range(0).select(F.lit(None).cast(kind).alias("id")).toArrow().schema.types[0]
 
 
-def _together(df, job, partitioning, n_partitions, keeps_number):
+def _together(df, job, n_partitions, keeps_number):
     """All that the partitions hand on, with whole queries in each partition.
 
     With "shuffle" these are rows. Otherwise they are values, and rows of the queries that may
     continue in other partitions: one run of the plan yields both, for another run may have other
     partitions.
     """
-    parts.check_partitioning(partitioning)
     _check_frame(df)
     if df.isStreaming:
         raise ValueError("df is a stream, which has no end: give a frame of rows that are there.")
     refuse_unknown(job.columns, df.columns)
-    if partitioning != "whole":
+    if job.partitioning != "whole":
         parts.refuse_order_of_rows(job)
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     n = whole_number(n_partitions, "n_partitions", 1)
-    is_shuffled = partitioning == "shuffle"
-    cut = tasks.cut if is_shuffled else partial(tasks.inside, partitioning=partitioning)
+    is_shuffled = job.partitioning == "shuffle"
+    task = tasks.cut if is_shuffled else tasks.inside
     keeps_number = keeps_number or is_shuffled
     labels = _labels(df.sparkSession, n) if keeps_number else np.arange(n)
     frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
-    pieces = _mapped(frame, partial(cut, job=job, labels=labels), tasks.PIECES)
+    pieces = _mapped(frame, partial(task, job=job, labels=labels), tasks.PIECES)
     # Without a number adaptive execution makes one partition of many.
     return pieces.repartition(*[n] * keeps_number, F.col("piece"))
 
@@ -236,9 +235,7 @@ class RankingEvaluator(
     ('mu_map', True)
     """
 
-    queryCol = Param(
-        Params._dummy(), "queryCol", "the query of each row", TypeConverters.toString
-    )
+    queryCol = Param(Params._dummy(), "queryCol", "the query of each row", TypeConverters.toString)
     metricName = Param(Params._dummy(), "metricName", "the text of a measure", _checked_text)
     _input_kwargs: dict[str, Any]
 

@@ -46,20 +46,20 @@ def cut(batches, job, labels):
                 yield _pieces(labels[numbers], rows=rows.cast(pa.binary()))
 
 
-def inside(batches, job, partitioning, labels):
+def inside(batches, job, labels):
     """What a partition hands on: values of its queries, and rows of those that may continue."""
     part, batches = _part(), list(batches)
     if not batches:
         return
     table = pa.Table.from_batches(batches)
     try:
-        measured = parts.measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
+        measured = parts.measure_part(table, job, f"partition {part}", IN_ORDER)
     except (ValueError, TypeError) as error:
         yield _pieces([0], error=[pickle.dumps((part, error))])
         return
     order, sizes = pieces_of(measured.marks, len(labels))
     numbers = np.flatnonzero(sizes)
-    taken = [order[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
+    taken = np.split(order, np.cumsum(sizes))
     values = [pickle.dumps(measured.take(taken[i])) for i in numbers]
     yield _pieces(labels[numbers], measured=pa.array(values, pa.binary()))
     if measured.edges is not None:
