@@ -186,13 +186,6 @@ def _cleaned(batches, job, show):
         yield place, table
 
 
-def _gathered(batches, job, show):
-    """The same in tables of ROWS rows or more."""
-    for places, tables in parts.gathered(_cleaned(batches, job, show), ROWS):
-        first, last = places[0], places[-1]
-        yield first if first == last else f"{first} to {last}", parts.joined(tables)
-
-
 # Query after query -------------------------------------------------------------------------------
 
 def _in_order(batches, job, show):
@@ -220,8 +213,10 @@ def _clustered(batches, job, show):
     from skgraded._input.arrow import first_of_last
 
     rest, place = None, ""
-    for place, table in _gathered(batches, job, show):
-        table = parts.joined([rest, table])
+    for places, tables in parts.gathered(_cleaned(batches, job, show), ROWS):
+        first, last = places[0], places[-1]
+        place = first if first == last else f"{first} to {last}"
+        table = parts.joined([rest, *tables])
         _, start = first_of_last(table[parts.QUERY])
         yield place, table.slice(0, start)
         rest = table.slice(start)

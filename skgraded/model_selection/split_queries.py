@@ -84,12 +84,11 @@ class FittedQueries:
 
     def _same_rows(self, judgments, at, features):
         rows = judgments.grades, judgments.order, judgments.starts
-        if not (
+        return (
             np.array_equal(self.sizes[at], judgments.sizes)
             and np.array_equal(self.grade_marks[at], _marks(*rows))
-        ):
-            return False
-        return features is None or np.array_equal(self.row_marks[at], _marks(*rows, features()))
+            and (features is None or np.array_equal(self.row_marks[at], _marks(*rows, features())))
+        )
 
 
 def features_of(ranker, table):
