@@ -126,7 +126,8 @@ def permutation_importance(
     n_repeats = whole_number(n_repeats, "n_repeats", 1)
     ranker = getattr(estimator, "best_estimator_", estimator)
     X, judgments = judge(
-        "permutation_importance", ranker, X, y, measures, qid, group, sample_weight
+        "permutation_importance", ranker, X, y, measures, qid=qid, group=group,
+        sample_weight=sample_weight,
     )
     if group is None:
         warn_of_split_queries(estimator, X, judgments, ranker.qid if qid is None else None)

@@ -137,11 +137,8 @@ def _values(measured, dtype):
 def _values_at_edges(results, job, dtype):
     """Values of the queries at the edges as a frame, once no query is split."""
     result = Result.merge(results, job)
-    ids_of = None  # of text only the hashes are known
-    if dtype.kind in "iu":  # such an id is its own mark
-        def ids_of(i):
-            return result.marks[i][1].view(np.int64)
-
+    # A whole number is its own mark; of text only the hashes are known.
+    ids_of = (lambda i: result.marks[i][1].view(np.int64)) if dtype.kind in "iu" else None
     return _values(result.measure_edges(job, ids_of), dtype)
 
 

@@ -82,26 +82,20 @@ def refuse_split(parts, ids_of):
     marks.sort()
     for mark in marks[1:][marks[1:] == marks[:-1]]:
         sharing = [i for i, (_, of_part) in enumerate(parts) if (of_part == mark).any()]
-        if len(sharing) < 2:  # two ids in one part share their mark
-            continue
-        if ids_of is None:
-            raise split_error(None, *(parts[i][0] for i in sharing[:2]))
-        _refuse_shared({i: _with_mark(ids_of(i), mark) for i in sharing}, parts)
+        if len(sharing) > 1:  # and not two ids in one part that share their mark
+            _refuse_shared(mark, sharing, parts, ids_of)
 
 
-def _with_mark(ids, mark):
+def _refuse_shared(mark, sharing, parts, ids_of):
+    """Raise a ValueError about an id in two parts; different ids may share a mark."""
     from skgraded._input import arrow
 
-    return plain_list(ids[arrow.marks(ids) == mark])
-
-
-def _refuse_shared(ids_in, parts):
-    """Raise a ValueError about an id in two parts; different ids may share a mark."""
     part_of: dict = {}
-    for i, ids in ids_in.items():
-        for query in ids:
+    for i in sharing if ids_of else []:
+        ids = ids_of(i)
+        for query in plain_list(ids[arrow.marks(ids) == mark]):
             if query in part_of:
                 raise split_error(query, parts[part_of[query]][0], parts[i][0])
             part_of[query] = i
-    if len(part_of) < 2:  # parts that were read again hold other rows
-        raise split_error(next(iter(part_of), None), *(parts[i][0] for i in list(ids_in)[:2]))
+    if len(part_of) < 2:  # ids are lost, or parts that were read again hold other rows
+        raise split_error(next(iter(part_of), None), *(parts[i][0] for i in sharing[:2]))
