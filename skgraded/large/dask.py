@@ -24,7 +24,6 @@ with needs("skgraded.dask", "dask"):
 __all__ = ["evaluate", "evaluate_per_query"]
 
 AT_ONCE = 16  # results of partitions that are merged in one task
-NO_PIECE = np.empty(0, dtype=np.int64), pa.array([], pa.large_binary())
 
 
 @documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
@@ -153,19 +152,16 @@ def _measured(ddf, job):
         parts.refuse_order_of_rows(job)
     if job.partitioning != "shuffle" or n == 1:
         return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
-    frames = [delayed(_packed)(part, job, place, n) for place, part in places.items()]
-    pieces = dd.from_delayed(frames, meta=_frame_of(*NO_PIECE), verify_meta=False)
+    tables = [delayed(parts.clean)(part, job, place) for place, part in places.items()]
+    frames = [delayed(_packed)(table, n) for table in tables]
+    pieces = dd.from_delayed(frames, meta=_packed(None, n), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
 
 
-def _packed(part, job, place, n):
-    """The rows of a partition in pieces, as a frame of their numbers and bytes."""
-    table = parts.clean(part, job, place)
-    return _frame_of(*(NO_PIECE if table is None else packed(table, n)))
-
-
-def _frame_of(numbers, pieces):
+def _packed(table, n):
+    """The rows of a clean table in pieces, as a frame of their numbers and bytes."""
+    numbers, pieces = packed(table, n)
     return pd.DataFrame({"piece": numbers, "rows": pd.arrays.ArrowExtensionArray(pieces)})
 
 

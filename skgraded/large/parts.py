@@ -209,34 +209,6 @@ def gathered(parts, n_rows):
 
 # Measuring ---------------------------------------------------------------------------------------
 
-def evaluate_table(table, job, place, is_clustered=False):
-    """Evaluate each system on a clean table of whole queries; clustered rows must be contiguous."""
-    from skgraded._input import arrow
-
-    if table is None or not table.num_rows:
-        return no_queries(job)
-    weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
-    has_weight = weights is None or weights.any()
-    with errors_in(place):
-        judgments = Judgments(
-            table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
-            sample_weight=weights if has_weight else None,
-        )
-        values = [
-            values_by_query(list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]))
-            for i in range(len(job.y_score))
-        ]
-    if is_clustered and judgments.order is not None:
-        codes = judgments.query_of_row
-        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
-        raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
-    if not has_weight:
-        no_weights = {"weights": np.zeros(judgments.n_queries)}
-        values = [of_system | no_weights for of_system in values]
-    evaluations = [evaluation_of(**of_system) for of_system in values]
-    return dict(zip(job.y_score, evaluations, strict=True))
-
-
 def no_queries(job):
     """The Evaluation of each system on no query."""
     names = [measure.name for measure in job.measures]
@@ -319,9 +291,35 @@ def measure_part(part, job, place, in_order=True):
 
 
 def measure_together(table, job, place=None, is_clustered=False, edges=None):
-    """Measure a clean table, which may be None; without a place, it has all rows of its queries."""
-    evaluations = evaluate_table(table, job, place or TOGETHER, is_clustered)
-    return Measured(evaluations, place, edges, id_type_of(table))
+    """Measure a clean table, which may be None; without a place, it has all rows of its queries.
+
+    If `is_clustered`, the rows of each query must be contiguous.
+    """
+    from skgraded._input import arrow
+
+    if table is None or not table.num_rows:
+        return Measured(no_queries(job), place, edges, id_type_of(table))
+    weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
+    has_weight = weights is None or weights.any()
+    with errors_in(place or TOGETHER):
+        judgments = Judgments(
+            table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
+            sample_weight=weights if has_weight else None,
+        )
+        values = [
+            values_by_query(list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]))
+            for i in range(len(job.y_score))
+        ]
+    if is_clustered and judgments.order is not None:
+        codes = judgments.query_of_row
+        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
+        raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
+    if not has_weight:
+        no_weights = {"weights": np.zeros(judgments.n_queries)}
+        values = [of_system | no_weights for of_system in values]
+    evaluations = [evaluation_of(**of_system) for of_system in values]
+    by_system = dict(zip(job.y_score, evaluations, strict=True))
+    return Measured(by_system, place, edges, id_type_of(table))
 
 
 def id_type_of(table):

@@ -19,6 +19,8 @@ def packed(table, n):
     """
     from skgraded._input import arrow
 
+    if table is None:
+        return np.empty(0, dtype=np.int64), arrow.to_bytes([])
     position = table.column_names.index(GRADE)
     if table.schema.types[position] == arrow.pa.float64():
         table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))

@@ -41,9 +41,8 @@ def cut(batches, job, labels):
             is_good = False
             yield _pieces([0], error=[pickle.dumps((part, error))])
         else:
-            if table is not None:
-                numbers, rows = packed(table, len(labels))
-                yield _pieces(labels[numbers], rows=rows.cast(pa.binary()))
+            numbers, rows = packed(table, len(labels))
+            yield _pieces(labels[numbers], rows=rows.cast(pa.binary()))
 
 
 def inside(batches, job, labels):

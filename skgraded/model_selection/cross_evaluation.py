@@ -238,11 +238,10 @@ def _round_values(measures, data, runs, error_score):
             scores[run.test] = run.scores
     tested = np.flatnonzero(fold_of_row >= 0)
     values = values_by_query(measures, data.judgments_of(tested), scores[tested])
-    queries = query_of_row[tested]
-    first_rows = np.sort(np.unique(queries, return_index=True)[1])
+    positions, first_rows = np.unique(query_of_row[tested], return_index=True)
     fold = fold_of_row[tested[first_rows]]
     lost = np.isin(fold, [run.fold for run in runs if run.error is not None])
     if lost.any():
         for by_query in values["per_query"].values():
             by_query[lost] = error_score
-    return {**values, "fold": fold, "positions": queries[first_rows]}
+    return {**values, "fold": fold, "positions": positions}

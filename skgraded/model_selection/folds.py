@@ -99,8 +99,7 @@ class RankerOnRows:
         except TypeError:
             groups = query_of_row
         with warnings.catch_warnings():
-            # A splitter without groups, such as PredefinedSplit, may keep queries whole all the
-            # same.
+            # A splitter without groups, such as PredefinedSplit, may still keep queries whole.
             warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
             folds = list(check_cv(cv).split(self.X, self.y, groups))
         for fold, (train, test) in enumerate(folds):

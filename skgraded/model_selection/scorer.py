@@ -24,7 +24,7 @@ NO_QID = (
     "make_ranking_scorer(…, qid=series)."
 )
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
-RESPONSE_METHODS = ("predict", "decision_function", "predict_proba")
+RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
 
 
 def make_ranking_scorer(
@@ -95,15 +95,13 @@ def make_ranking_scorer(
     >>> scorer.names
     ['ndcng10', 'mu_map']
     """
-    return RankingScorer(measure, qid=qid, response_method=response_method)
+    return RankingScorer(measure, qid, response_method)
 
 
 class RankingScorer:
     """A scorer of ranking measures; made by `make_ranking_scorer`, which describes it."""
 
-    def __init__(
-        self, measure: Scored, *, qid: Any = None, response_method: str | list[str] | None = None
-    ) -> None:
+    def __init__(self, measure, qid, response_method):
         check_source(qid)
         self._measures = _named(measure)
         self._is_single = isinstance(measure, (str, Measure))
@@ -236,16 +234,14 @@ def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
 
 # Scores of documents -----------------------------------------------------------------------------
 
-def check_response_method(response_method: str | list[str] | None) -> str | list[str] | None:
+def check_response_method(response_method):
     """The response method or a list of them, checked; None stays None."""
     if response_method is None:
         return None
     methods = [response_method] if isinstance(response_method, str) else list(response_method)
     for method in methods:
         if method not in RESPONSE_METHODS:
-            raise ValueError(
-                f"response_method must be of {list(RESPONSE_METHODS)}; got {method!r}."
-            )
+            raise ValueError(f"response_method must be of {RESPONSE_METHODS}; got {method!r}.")
     if not methods:
         raise ValueError("response_method is an empty list.")
     return response_method if isinstance(response_method, str) else methods

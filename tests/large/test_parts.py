@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from skgraded._input import arrow
-from skgraded.large.parts import check_job, clean, evaluate_table, measure_part
+from skgraded.large.parts import check_job, clean, measure_part, measure_together
 from skgraded.large.shuffle import packed, unpacked
 
 JOB = check_job("grade", "score", "query", "ndcng", None, "clustered")
@@ -65,10 +65,10 @@ def test_rows_of_a_query_must_be_contiguous_where_parts_are_clustered(name, n_ch
     columns = {"grade": [1] * len(ids), "score": [1] * len(ids), "query": ids}
     part = clean(pa.table(columns), JOB, "part 0")
     # the last run of a chunk continues in the next chunk
-    evaluations = evaluate_table(part[1:3], JOB, "part 0", is_clustered=True)
-    assert evaluations["score"].query_ids[0] == IDS[name][0]
+    measured = measure_together(part[1:3], JOB, "part 0", is_clustered=True)
+    assert measured.evaluations["score"].query_ids[0] == IDS[name][0]
     with pytest.raises(ValueError, match="is torn: part 0 holds rows of it apart"):
-        evaluate_table(part, JOB, "part 0", is_clustered=True)
+        measure_together(part, JOB, "part 0", is_clustered=True)
 
 
 @pytest.mark.parametrize(("column", "value", "message"), [
