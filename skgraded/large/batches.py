@@ -230,7 +230,7 @@ def _shuffled(batches, n_rows, job, show):
     with closing(_Pieces(n_rows)) as pieces:
         for _, tables in parts.gathered(_cleaned(batches, job, show), IN_MEMORY):
             table = parts.joined(tables)
-            if pieces.is_empty and table.num_rows < IN_MEMORY:  # these are all rows
+            if pieces.file is None and table.num_rows < IN_MEMORY:  # these are all rows
                 return job.summed(parts.measure_together(table, job).evaluations)
             pieces.write(table)
             del tables, table  # before others come into memory
@@ -245,29 +245,24 @@ class _Pieces:
     def __init__(self, n_rows):
         n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_A_PIECE, 8), 1024)
         self._places: list = [[] for _ in range(n)]  # of each piece, in the file: start and size
-        self._file: Any = None
+        self.file: Any = None  # until something is written
 
     def close(self):
         """Remove the file."""
-        if self._file is not None:
+        if self.file is not None:
             with suppress(OSError):  # what could not be written, once more
-                self._file.close()
-
-    @property
-    def is_empty(self):
-        """Whether nothing was written."""
-        return self._file is None
+                self.file.close()
 
     def write(self, table):
         """Cut a clean table by query and write it."""
         numbers, rows = packed(table, len(self._places))
         with _errors_of_disk("partitioning='shuffle' wrote rows"):
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="skgraded-")
+            if self.file is None:
+                self.file = tempfile.TemporaryFile(prefix="skgraded-")
             for number, row in zip(numbers, rows, strict=True):
-                self._places[number].append((self._file.tell(), row.as_buffer().size))
-                self._file.write(row.as_buffer())
-            self._file.flush()
+                self._places[number].append((self.file.tell(), row.as_buffer().size))
+                self.file.write(row.as_buffer())
+            self.file.flush()
 
     def read(self):
         """Each piece as a table."""
@@ -277,8 +272,8 @@ class _Pieces:
         from pyarrow import py_buffer
 
         start, size = place
-        self._file.seek(start)
-        return py_buffer(self._file.read(size))
+        self.file.seek(start)
+        return py_buffer(self.file.read(size))
 
 
 @contextmanager

@@ -60,10 +60,11 @@ def make_ranking_scorer(
     -------
     RankingScorer
         A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
-        ``scoring=``, higher is better. It raises a ValueError when it gets no qid. It issues a
-        `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on, or when
-        X lacks rows that a Series `qid` has of a query. ``set_score_request(sample_weight=True)``
-        makes it request weights too.
+        ``scoring=``, higher is better. `sample_weight` and `qid` have shape (n,); a query's weight
+        is the mean over its rows. A call without `qid` raises a ValueError, unless the scorer finds
+        the queries in X. The scorer issues a `TornQueryWarning` when it scores a `QueryRanker` on
+        queries that it was fitted on, or when X lacks rows that a Series `qid` has of a query.
+        ``set_score_request(sample_weight=True)`` makes it request weights too.
 
     Raises
     ------
@@ -132,24 +133,7 @@ class RankingScorer:
         sample_weight: ArrayLike | None = None,
         qid: Any = None,
     ) -> float | dict[str, float]:
-        """Score a fitted estimator.
-
-        Parameters
-        ----------
-        estimator : object
-            With the response method.
-        X, y_true
-            The documents, as the estimator takes them, and their grades.
-        sample_weight : array-like of shape (n,), optional
-            A query's weight is the mean over its rows.
-        qid : array-like of shape (n,), optional
-            The query of each row, unless the scorer finds it in X.
-
-        Returns
-        -------
-        float or dict of str to float
-            By name if the scorer was made of a list or a mapping.
-        """
+        """Score a fitted estimator: a float, or a dict by name from a list or a mapping."""
         if self._qid is not None and qid is not None:
             raise ValueError(
                 f"qid is given twice: to {self!r} when it was made, and now when it is called."
@@ -167,18 +151,10 @@ class RankingScorer:
     def set_score_request(
         self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED
     ) -> RankingScorer:
-        """Set what the scorer asks for under metadata routing.
+        """Set what the scorer asks for under metadata routing, and return the scorer.
 
-        Parameters
-        ----------
-        sample_weight, qid : bool, None or str, optional
-            True: asked for; False: not wanted; None: an error if passed; str: asked for by this
-            name. Without a call, `qid` is True and `sample_weight` is None.
-
-        Returns
-        -------
-        RankingScorer
-            Itself.
+        True: asked for; False: not wanted; None: an error if passed; str: asked for by this name.
+        Without a call, `qid` is True and `sample_weight` is None.
         """
         if self._qid is not None and qid is not UNCHANGED:
             raise ValueError(f"{self!r} finds qid in X and cannot ask for it.")
@@ -190,12 +166,7 @@ class RankingScorer:
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Say what the scorer asks for under metadata routing.
-
-        Returns
-        -------
-        sklearn.utils.metadata_routing.MetadataRequest
-        """
+        """Say what the scorer asks for under metadata routing."""
         return deepcopy(self._request)
 
     def _accept_sample_weight(self):
