@@ -7,11 +7,6 @@ from skgraded.large.parts import GRADE, QUERY, id_type_of, joined
 from skgraded.large.split_queries import refuse_other_types
 
 
-def pieces_of(marks, n):
-    """The order that sorts queries or rows into n pieces by their marks, and each piece's size."""
-    return order_by_hash(np.ascontiguousarray(marks), n)
-
-
 def packed(table, n):
     """The numbers of the pieces of a clean table that have rows, and an array of their bytes.
 
@@ -24,7 +19,7 @@ def packed(table, n):
     position = table.column_names.index(GRADE)
     if table.schema.types[position] == arrow.pa.float64():
         table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))
-    order, sizes = pieces_of(arrow.marks_of_rows(table[QUERY]), n)
+    order, sizes = order_by_hash(arrow.marks_of_rows(table[QUERY]), n)
     table = arrow.compute.take(table.combine_chunks(), order, boundscheck=False)
     batch = table.combine_chunks().to_batches()[0]
     starts = np.cumsum(sizes) - sizes

@@ -11,15 +11,15 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from skgraded._input.arrow import buffers
+from skgraded._kernels.layout import order_by_hash
 from skgraded.large import parts
-from skgraded.large.shuffle import packed, pieces_of, unpacked
+from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import refuse_split
 
 # A row per piece: pickled values of some queries of a partition, rows as bytes, or an error.
 PIECES = "piece int, measured binary, rows binary, error binary"
 SUMS = "sums binary"  # a row per partition: its pickled Summary, or an error
 ROWS = 2**18  # rows that are cut into pieces at once
-IN_ORDER = False  # files come by size, and several of them may be one partition
 
 
 def _part():
@@ -52,11 +52,12 @@ def inside(batches, job, labels):
         return
     table = pa.Table.from_batches(batches)
     try:
-        measured = parts.measure_part(table, job, f"partition {part}", IN_ORDER)
+        # Files come by size, and several of them may be one partition.
+        measured = parts.measure_part(table, job, f"partition {part}", in_order=False)
     except (ValueError, TypeError) as error:
         yield _pieces([0], error=[pickle.dumps((part, error))])
         return
-    order, sizes = pieces_of(measured.marks, len(labels))
+    order, sizes = order_by_hash(measured.marks, len(labels))  # each query's piece
     numbers = np.flatnonzero(sizes)
     taken = np.split(order, np.cumsum(sizes))
     values = [pickle.dumps(measured.take(taken[i])) for i in numbers]
