@@ -1,7 +1,5 @@
 """Ranking measures as scikit-learn scorers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from copy import copy, deepcopy
 from typing import Any, Self
@@ -32,7 +30,7 @@ def make_ranking_scorer(
     *,
     qid: Any = None,
     response_method: str | list[str] | None = None,
-) -> RankingScorer:
+) -> "RankingScorer":
     """Make a scorer of ranking measures for scikit-learn's model selection.
 
     Parameters
@@ -148,9 +146,7 @@ class RankingScorer:
         means = means_of(self._measures, judgments, scores)
         return next(iter(means.values())) if self._is_single else means
 
-    def set_score_request(
-        self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED
-    ) -> RankingScorer:
+    def set_score_request(self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED) -> Self:
         """Set what the scorer asks for under metadata routing, and return the scorer.
 
         True: asked for; False: not wanted; None: an error if passed; str: asked for by this name.
