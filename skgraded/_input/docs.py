@@ -12,8 +12,7 @@ def documented(shared: str) -> Callable[[F], F]:
     """Make a decorator that adds what docstrings share, see `with_parameters`."""
     def decorator(function):
         if function.__doc__ is not None:  # python -OO
-            parameters = inspect.signature(function).parameters
-            names = [name for name in parameters if name not in ("self", "cls")]
+            names = inspect.signature(function).parameters
             function.__doc__ = with_parameters(function.__doc__, names, shared)
         return function
 
@@ -32,7 +31,8 @@ def with_parameters(doc, names, shared):
         by_parameter |= _by_parameter(sections.pop(0).split("\n", 2)[2])
     shown = dict.fromkeys(by_parameter[name] for name in names)
     parameters = "\n".join(["Parameters", "----------", *shown])
-    return "\n\n".join([text, parameters, *shared_sections, *sections])
+    whole = "\n\n".join([text, parameters, *shared_sections, *sections])
+    return whole if sections else whole + "\n"  # some callers add a section of their own
 
 
 def _sections(text):

@@ -1,6 +1,8 @@
 """Paragraphs that the docstrings of the displays share."""
 
-from skgraded._input import docs
+import inspect
+
+from skgraded._input.docs import with_parameters
 
 PARAMETERS = r"""
 y_true : array-like of shape (n,), or Judgments
@@ -40,6 +42,12 @@ Raises
 ValueError, TypeError
     On bad input, before any work.
 ImportError
-    If there is no matplotlib.
-"""
-documented = docs.documented(PARAMETERS + END)
+    If there is no matplotlib."""
+
+
+def documented(method):
+    """Give a docstring the shared paragraph of each parameter that it says nothing of."""
+    if method.__doc__ is not None:  # python -OO
+        _, *names = inspect.signature(method).parameters  # without self or cls
+        method.__doc__ = with_parameters(method.__doc__, names, PARAMETERS) + END
+    return method
