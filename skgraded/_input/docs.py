@@ -1,17 +1,44 @@
-"""Docstrings that share their paragraphs about parameters."""
+"""Docstrings that share their paragraphs about parameters, and whole sections."""
 
 import inspect
 import re
+from collections.abc import Callable
+from typing import TypeVar
+
+F = TypeVar("F", bound=Callable)
+
+
+def documented(shared: str) -> Callable[[F], F]:
+    """Make a decorator that adds what docstrings share, see `with_parameters`."""
+    def decorator(function):
+        if function.__doc__ is not None:  # python -OO
+            names = inspect.signature(function).parameters
+            function.__doc__ = with_parameters(function.__doc__, names, shared)
+        return function
+
+    return decorator
 
 
 def with_parameters(doc, names, shared):
-    """The docstring with a paragraph for each of the parameters: its own, or else a shared one."""
-    text, *sections = re.split(r"\n(?=[A-Z][^\n]*\n-{4,}\n)", inspect.cleandoc(doc))
-    paragraphs = _by_parameter(shared)
+    """The docstring with a paragraph for each of the parameters: its own, or else a shared one.
+
+    Shared sections follow the parameters.
+    """
+    text, *sections = _sections(doc)
+    paragraphs, *shared_sections = _sections(shared)
+    by_parameter = _by_parameter(paragraphs)
     if sections and sections[0].startswith("Parameters\n"):
-        paragraphs |= _by_parameter(sections.pop(0).split("\n", 2)[2])
-    shown = dict.fromkeys(paragraphs[name] for name in names)
-    return "\n".join([text.rstrip("\n"), "", "Parameters", "----------", *shown, "", *sections])
+        by_parameter |= _by_parameter(sections.pop(0).split("\n", 2)[2])
+    shown = dict.fromkeys(by_parameter[name] for name in names)
+    parameters = "\n".join(["Parameters", "----------", *shown])
+    whole = "\n\n".join([text, parameters, *shared_sections, *sections])
+    return whole if sections else whole + "\n"  # some callers add a section of their own
+
+
+def _sections(text):
+    """The text before the first section, and each section."""
+    parts = re.split(r"\n(?=[A-Z][^\n]*\n-{4,}\n)", inspect.cleandoc(text))
+    return [part.rstrip("\n") for part in parts]
 
 
 def _by_parameter(text):

@@ -1,30 +1,18 @@
 """Tables larger than memory, measured on one machine batch by batch."""
 
-from __future__ import annotations
-
 import glob
 import os
 import pickle
 import re
 import tempfile
 from collections.abc import Iterable
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from skgraded._input.docs import with_parameters
+from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
-from skgraded.large.parts import (
-    PARAMETERS,
-    QUERY,
-    check_job,
-    check_partitioning,
-    clean,
-    gathered,
-    joined,
-    measure_together,
-    refuse_nothing,
-)
+from skgraded.large import parts
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
@@ -38,6 +26,7 @@ ROWS_A_PIECE = 2**20  # memory only
 IDS_IN_MEMORY = 2**24  # memory only: bytes
 
 
+@documented(parts.PARAMETERS + parts.RETURNS)
 def evaluate_batches(
     batches: Iterable[Any] | str | os.PathLike[str],
     y_true: str,
@@ -49,19 +38,6 @@ def evaluate_batches(
     *,
     progress: bool = False,
 ) -> Summary | Summaries:
-    """See below."""
-    with needs("evaluate_batches", "all"):
-        import pyarrow  # noqa: F401
-    job = check_job(y_true, y_score, qid, measures, sample_weight)
-    partitioning = check_partitioning(partitioning)
-    named, n_rows = _source(batches, job, whole_files=partitioning == "whole")
-    with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
-        if partitioning == "shuffle":
-            return refuse_nothing(_shuffled(named, n_rows, job, show), job)
-        return _in_order(named, job, show, partitioning == "clustered")
-
-
-evaluate_batches.__doc__ = with_parameters(
     """Measure a table of any size on this machine, batch by batch.
 
     Parameters
@@ -72,12 +48,6 @@ evaluate_batches.__doc__ = with_parameters(
         in the order of their names, numbers in these by their size.
     progress : bool, default=False
         Show a progress bar, on a terminal or in a notebook; needs tqdm.
-
-    Returns
-    -------
-    Summary
-        Equal to ``Summary.of(evaluate(…))`` of all rows at once; of several systems `Summaries`,
-        which `compare` takes.
 
     Raises
     ------
@@ -101,22 +71,26 @@ evaluate_batches.__doc__ = with_parameters(
     >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
     >>> sg.evaluate_batches([day[:1], day[1:3], day[3:]], "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
-    """,
-    [
-        "batches", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning",
-        "progress",
-    ],
-    PARAMETERS,
-)
+    """
+    with needs("evaluate_batches", "all"):
+        import pyarrow  # noqa: F401
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, shipped=False
+    )
+    named, n_rows = _source(batches, job)
+    with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
+        if partitioning == "shuffle":
+            return parts.refuse_nothing(_shuffled(named, n_rows, job, show), job)
+        return _in_order(named, job, show)
 
 
 # Where batches come from -------------------------------------------------------------------------
 
-def _source(batches, job, whole_files):
+def _source(batches, job):
     """Each batch with its name in errors, and the number of all rows, None if unknown."""
     if isinstance(batches, (str, os.PathLike)):
         paths = parquet_files(batches)
-        return _batches_of_files(paths, job, whole_files), sum(map(_n_rows, paths))
+        return _batches_of_files(paths, job), sum(map(_n_rows, paths))
     if hasattr(batches, "__len__") and hasattr(batches, "columns"):
         raise TypeError(
             f"batches is one {type(batches).__name__}: put it in a list, or use evaluate, which "
@@ -178,14 +152,14 @@ def _opened(path):
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
 
 
-def _batches_of_files(paths, job, whole):
+def _batches_of_files(paths, job):
     """Batches of files, or all rows of each."""
     from skgraded._input.arrow import refuse_unknown
 
     for path in paths:
         with _opened(path) as file:
             refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
-            if whole:
+            if job.partitioning == "whole":
                 yield path, file.read(job.columns, use_threads=False)
                 continue
             first = 0
@@ -198,32 +172,27 @@ def _cleaned(batches, job, show):
     """Clean tables that have rows, with what errors call each."""
     first: Any = None
     for place, batch in batches:
-        table = clean(batch, job, place)
+        table = parts.clean(batch, job, place)
         if table is None:
             continue
-        first = first or table[QUERY].type
-        if table[QUERY].type != first:
+        id_type = parts.id_type_of(table)
+        first = first or id_type
+        if id_type != first:
             raise TypeError(
-                f"In {place}: qid is of the type {table[QUERY].type}, but it began as {first}. "
-                "Give it the same type in all batches."
+                f"In {place}: qid is of the type {id_type}, but it began as {first}. Give it the "
+                "same type in all batches."
             )
         show(table.num_rows)
         yield place, table
 
 
-def _gathered(batches, job, show):
-    """The same in tables of ROWS rows or more."""
-    for places, tables in gathered(_cleaned(batches, job, show), ROWS):
-        first, last = places[0], places[-1]
-        yield first if first == last else f"{first} to {last}", joined(tables)
-
-
 # Query after query -------------------------------------------------------------------------------
 
-def _in_order(batches, job, show, is_clustered):
+def _in_order(batches, job, show):
     """Measure tables of whole queries, with 8 bytes per query in memory and its id on disk."""
+    is_clustered = job.partitioning == "clustered"
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
-    total = Result.of(measure_together(None, job), job)
+    total = Result.of(parts.measure_together(None, job), job)
     starts: list[int] = []  # of the ids of each table in the file
     with tempfile.SpooledTemporaryFile(IDS_IN_MEMORY) as file:
         def ids_of(i):
@@ -231,7 +200,7 @@ def _in_order(batches, job, show, is_clustered):
             return pickle.load(file)
 
         for place, table in tables:
-            measured = measure_together(table, job, place, is_clustered)
+            measured = parts.measure_together(table, job, place, is_clustered)
             total.add(Result.of(measured, job), job)
             starts.append(file.tell())
             with _errors_of_disk("ids were written"):
@@ -244,9 +213,11 @@ def _clustered(batches, job, show):
     from skgraded._input.arrow import first_of_last
 
     rest, place = None, ""
-    for place, table in _gathered(batches, job, show):
-        table = joined([rest, table])
-        _, start = first_of_last(table[QUERY])
+    for places, tables in parts.gathered(_cleaned(batches, job, show), ROWS):
+        first, last = places[0], places[-1]
+        place = first if first == last else f"{first} to {last}"
+        table = parts.joined([rest, *tables])
+        _, start = first_of_last(table[parts.QUERY])
         yield place, table.slice(0, start)
         rest = table.slice(start)
     yield place, rest
@@ -256,20 +227,15 @@ def _clustered(batches, job, show):
 
 def _shuffled(batches, n_rows, job, show):
     """Measure rows in any order: at once if they are few, else by pieces on disk."""
-    tables: list = []
-    with _Pieces(n_rows) as pieces:
-        for _, table in _gathered(batches, job, show):
-            tables.append(table)
-            if sum(table.num_rows for table in tables) >= IN_MEMORY:
-                pieces.write(joined(tables))
-                tables = []
-        rest = joined(tables)
-        if pieces.is_empty:
-            return job.summed(measure_together(rest, job).evaluations)
-        if rest is not None:
-            pieces.write(rest)
+    with closing(_Pieces(n_rows)) as pieces:
+        for _, tables in parts.gathered(_cleaned(batches, job, show), IN_MEMORY):
+            table = parts.joined(tables)
+            if pieces.file is None and table.num_rows < IN_MEMORY:  # these are all rows
+                return job.summed(parts.measure_together(table, job).evaluations)
+            pieces.write(table)
+            del tables, table  # before others come into memory
         return job.merged(
-            job.summed(measure_together(table, job).evaluations) for table in pieces.read()
+            job.summed(parts.measure_together(table, job).evaluations) for table in pieces.read()
         )
 
 
@@ -279,31 +245,24 @@ class _Pieces:
     def __init__(self, n_rows):
         n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_A_PIECE, 8), 1024)
         self._places: list = [[] for _ in range(n)]  # of each piece, in the file: start and size
-        self._file: Any = None
+        self.file: Any = None  # until something is written
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        if self._file is not None:
+    def close(self):
+        """Remove the file."""
+        if self.file is not None:
             with suppress(OSError):  # what could not be written, once more
-                self._file.close()
-
-    @property
-    def is_empty(self):
-        """Whether nothing was written."""
-        return self._file is None
+                self.file.close()
 
     def write(self, table):
         """Cut a clean table by query and write it."""
         numbers, rows = packed(table, len(self._places))
         with _errors_of_disk("partitioning='shuffle' wrote rows"):
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="skgraded-")
+            if self.file is None:
+                self.file = tempfile.TemporaryFile(prefix="skgraded-")
             for number, row in zip(numbers, rows, strict=True):
-                self._places[number].append((self._file.tell(), row.as_buffer().size))
-                self._file.write(row.as_buffer())
-            self._file.flush()
+                self._places[number].append((self.file.tell(), row.as_buffer().size))
+                self.file.write(row.as_buffer())
+            self.file.flush()
 
     def read(self):
         """Each piece as a table."""
@@ -313,8 +272,8 @@ class _Pieces:
         from pyarrow import py_buffer
 
         start, size = place
-        self._file.seek(start)
-        return py_buffer(self._file.read(size))
+        self.file.seek(start)
+        return py_buffer(self.file.read(size))
 
 
 @contextmanager

@@ -1,25 +1,12 @@
 """Measures of Dask frames, on the workers where these are: partitions are measured and merged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np
 
-from skgraded._input.docs import with_parameters
+from skgraded._input.docs import documented
 from skgraded._input.needs import needs
-from skgraded.large.parts import (
-    PARAMETERS,
-    check_job,
-    check_partitioning,
-    clean,
-    frame_of,
-    measure_part,
-    measure_together,
-    no_queries,
-    refuse_order_of_rows,
-    refuse_several,
-)
+from skgraded.large import parts
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
 from skgraded.measures import Measure
@@ -37,10 +24,9 @@ with needs("skgraded.dask", "dask"):
 __all__ = ["evaluate", "evaluate_per_query"]
 
 AT_ONCE = 16  # results of partitions that are merged in one task
-NO_PIECE = np.empty(0, dtype=np.int64), pa.array([], pa.large_binary())
-NAMES = ["ddf", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning"]
 
 
+@documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
 def evaluate(
     ddf: dd.DataFrame,
     y_true: str,
@@ -50,127 +36,11 @@ def evaluate(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
 ) -> Summary | Summaries:
-    """See below."""
-    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    parts = _parts(ddf, job)
-    measured = _measured(parts, job, check_partitioning(partitioning))
-    results = [delayed(Result.of)(of_part, job) for of_part in measured]
-    while len(results) > 1:
-        groups = [results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE)]
-        results = [delayed(Result.merge)(group, job) for group in groups]
-    return results[0].compute().finished(job, lambda i: measured[i].query_ids.compute())
-
-
-def evaluate_per_query(
-    ddf: dd.DataFrame,
-    y_true: str,
-    y_score: str,
-    qid: str,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    sample_weight: str | None = None,
-    partitioning: str = "shuffle",
-) -> dd.DataFrame:
-    """See below."""
-    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    refuse_several(job)
-    parts = _parts(ddf, job)
-    dtype = _dtype_of_ids(ddf, qid)
-    measured = _measured(parts, job, check_partitioning(partitioning))
-    frames = [delayed(_values)(of_part, dtype) for of_part in measured]
-    if partitioning != "shuffle":
-        results = [delayed(Result.of)(of_part, job, with_sums=False) for of_part in measured]
-        frames.append(delayed(_values_at_edges)(results, job, dtype))
-    meta = frame_of(no_queries(job), dtype)
-    return dd.from_delayed(frames, meta=meta, verify_meta=False)
-
-
-def _dtype_of_ids(ddf, qid):
-    if isinstance(ddf._meta[qid].dtype, pd.CategoricalDtype) and not ddf[qid].cat.known:
-        return pd.StringDtype("pyarrow")
-    column = ids(as_arrow(ddf._meta, [qid])[qid])
-    if pa.types.is_date(column.type):  # Dask makes text of Python's dates
-        return np.dtype("datetime64[s]")
-    return column.to_pandas().dtype
-
-
-def _values(measured, dtype):
-    """Values of the queries of a part as a frame."""
-    query_ids = measured.query_ids
-    if isinstance(dtype, pd.StringDtype) and len(query_ids) and not isinstance(query_ids[0], str):
-        raise TypeError(
-            f"qid is a category of ids such as {query_ids[0]!r}, which Dask takes for text as long "
-            "as it does not know the categories: give it ddf[qid].cat.as_known()."
-        )
-    return frame_of(measured.evaluations, dtype)
-
-
-def _values_at_edges(results, job, dtype):
-    """Values of the queries at the edges as a frame, once no query is split."""
-    result = Result.merge(results, job)
-    ids_of = None  # of text only the hashes are known
-    if dtype.kind in "iu":  # such an id is its own mark
-        def ids_of(i):
-            return result.marks[i][1].view(np.int64)
-
-    return _values(result.measure_edges(job, ids_of), dtype)
-
-
-def _parts(ddf, job):
-    """The partitions as tasks, with the columns that are needed."""
-    if not isinstance(ddf, dd.DataFrame):
-        raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
-    refuse_unknown(job.columns, list(ddf.columns))
-    return ddf[job.columns].to_delayed()
-
-
-def _measured(parts, job, partitioning):
-    """Measure each partition, or with "shuffle" rows brought together by query; as tasks."""
-    n = len(parts)
-    if partitioning == "shuffle":
-        refuse_order_of_rows(job)
-    if partitioning != "shuffle" or n == 1:
-        return [
-            delayed(measure_part)(part, job, f"partition {i}", partitioning)
-            for i, part in enumerate(parts)
-        ]
-    frames = [delayed(_packed)(part, job, f"partition {i}", n) for i, part in enumerate(parts)]
-    pieces = dd.from_delayed(frames, meta=_frame_of(*NO_PIECE), verify_meta=False)
-    pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
-    return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
-
-
-def _packed(part, job, place, n):
-    """The rows of a partition in pieces, as a frame of their numbers and bytes."""
-    table = clean(part, job, place)
-    return _frame_of(*(NO_PIECE if table is None else packed(table, n)))
-
-
-def _frame_of(numbers, pieces):
-    return pd.DataFrame({"piece": numbers, "rows": pd.arrays.ArrowExtensionArray(pieces)})
-
-
-def _measured_pieces(frame, job):
-    return measure_together(unpacked(buffers(pa.array(frame["rows"]))), job)
-
-
-evaluate.__doc__ = with_parameters(
     """Measure a Dask frame where its partitions are.
 
     Parameters
     ----------
     ddf : dask.dataframe.DataFrame
-
-    Returns
-    -------
-    skgraded.Summary
-        Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many partitions; of
-        several systems `Summaries`, which `compare` takes.
-
-    Raises
-    ------
-    ValueError, TypeError
-        On bad input; the message says in which partition, and at which row of it. With
-        "clustered" and "whole" also if a query is torn, and the message names it.
 
     Examples
     --------
@@ -181,11 +51,26 @@ evaluate.__doc__ = with_parameters(
     >>> ddf = dd.from_pandas(day, npartitions=2)
     >>> skgraded.dask.evaluate(ddf, "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
-    """,
-    NAMES, PARAMETERS,
-)
+    """
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    measured = _measured(ddf, job)
+    results = [delayed(Result.of)(of_part, job) for of_part in measured]
+    while len(results) > 1:
+        groups = [results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE)]
+        results = [delayed(Result.merge)(group, job) for group in groups]
+    return results[0].compute().finished(job, lambda i: measured[i].query_ids.compute())
 
-evaluate_per_query.__doc__ = with_parameters(
+
+@documented(parts.PARAMETERS)
+def evaluate_per_query(
+    ddf: dd.DataFrame,
+    y_true: str,
+    y_score: str,
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+) -> dd.DataFrame:
     """Measure a Dask frame query by query, when the result is asked for.
 
     Parameters
@@ -211,6 +96,74 @@ evaluate_per_query.__doc__ = with_parameters(
       query_id   RR
     0        a  1.0
     1        b  0.5
-    """,
-    NAMES, PARAMETERS,
-)
+    """
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    parts.refuse_several(job)
+    measured = _measured(ddf, job)
+    dtype = _dtype_of_ids(ddf, qid)
+    frames = [delayed(_values)(of_part, dtype) for of_part in measured]
+    if partitioning != "shuffle":
+        results = [delayed(Result.of)(of_part, job, with_sums=False) for of_part in measured]
+        frames.append(delayed(_values_at_edges)(results, job, dtype))
+    meta = _values(parts.measure_together(None, job), dtype)
+    return dd.from_delayed(frames, meta=meta, verify_meta=False)
+
+
+def _dtype_of_ids(ddf, qid):
+    if isinstance(ddf._meta[qid].dtype, pd.CategoricalDtype) and not ddf[qid].cat.known:
+        return pd.StringDtype("pyarrow")
+    column = ids(as_arrow(ddf._meta, [qid])[qid])
+    if pa.types.is_date(column.type):  # Dask makes text of Python's dates
+        return np.dtype("datetime64[s]")
+    return column.to_pandas().dtype
+
+
+def _values(measured, dtype):
+    """Values of the queries of a part as a frame, with ids of this pandas dtype."""
+    query_ids = measured.query_ids
+    if isinstance(dtype, pd.StringDtype) and len(query_ids) and not isinstance(query_ids[0], str):
+        raise TypeError(
+            f"qid is a category of ids such as {query_ids[0]!r}, which Dask takes for text as long "
+            "as it does not know the categories: give it ddf[qid].cat.as_known()."
+        )
+    (evaluation,) = measured.evaluations.values()
+    frame = evaluation.to_frame()
+    if getattr(dtype, "tz", None) is not None and frame["query_id"].dtype.kind == "M":
+        frame["query_id"] = frame["query_id"].dt.tz_localize("UTC")
+    return frame.astype({"query_id": dtype})
+
+
+def _values_at_edges(results, job, dtype):
+    """Values of the queries at the edges as a frame, once no query is split."""
+    result = Result.merge(results, job)
+    # A whole number is its own mark; of text only the hashes are known.
+    ids_of = (lambda i: result.marks[i][1].view(np.int64)) if dtype.kind in "iu" else None
+    return _values(result.measure_edges(job, ids_of), dtype)
+
+
+def _measured(ddf, job):
+    """Measure each partition, or with "shuffle" rows brought together by query; as tasks."""
+    if not isinstance(ddf, dd.DataFrame):
+        raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
+    refuse_unknown(job.columns, list(ddf.columns))
+    places = {f"partition {i}": part for i, part in enumerate(ddf[job.columns].to_delayed())}
+    n = len(places)
+    if job.partitioning == "shuffle":
+        parts.refuse_order_of_rows(job)
+    if job.partitioning != "shuffle" or n == 1:
+        return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
+    tables = [delayed(parts.clean)(part, job, place) for place, part in places.items()]
+    frames = [delayed(_packed)(table, n) for table in tables]
+    pieces = dd.from_delayed(frames, meta=_packed(None, n), verify_meta=False)
+    pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
+    return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
+
+
+def _packed(table, n):
+    """The rows of a clean table in pieces, as a frame of their numbers and bytes."""
+    numbers, pieces = packed(table, n)
+    return pd.DataFrame({"piece": numbers, "rows": pd.arrays.ArrowExtensionArray(pieces)})
+
+
+def _measured_pieces(frame, job):
+    return parts.measure_together(unpacked(buffers(pa.array(frame["rows"]))), job)

@@ -4,13 +4,10 @@ All engines share this. A part is the table on one of many workers, or one of ma
 name the part and count rows inside it.
 """
 
-from __future__ import annotations
-
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +19,8 @@ from skgraded.reports.evaluation import Evaluation, evaluation_of, values_by_que
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
-if TYPE_CHECKING:
-    import pandas
-
 PARTITIONINGS = ("shuffle", "clustered", "whole")
-check_partitioning: Callable[[Any], str] = one_of("partitioning", PARTITIONINGS)
+_check_partitioning = one_of("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
 TOGETHER = "the rows that were brought together"
 GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
@@ -44,6 +38,20 @@ partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
     right and what costs most. "clustered": the rows of a query follow each other, and may go on in
     the next part. "whole": no query is in two parts. The last two are verified.
 """
+RETURNS = """
+Returns
+-------
+Summary
+    Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many parts; of several
+    systems `Summaries`, which `compare` takes.
+"""
+RAISES = """
+Raises
+------
+ValueError, TypeError
+    On bad input; the message says in which partition, and at which row of it. With "clustered" and
+    "whole" also if a query is torn, and the message names it.
+"""
 
 
 @dataclass(frozen=True)
@@ -55,33 +63,27 @@ class Job:
     qid: str
     measures: tuple[Measure, ...]
     sample_weight: str | None
+    partitioning: str
     is_single: bool  # whether y_score is a name and not a list of names
 
     @property
-    def columns(self) -> list[str]:
+    def columns(self):
         """Names of all columns, each once."""
         names = [self.y_true, *self.y_score, self.qid, self.sample_weight]
         return list(dict.fromkeys(name for name in names if name is not None))
 
-    def summed(self, evaluations: dict[str, Evaluation]) -> Summary | Summaries:
+    def summed(self, evaluations):
         """The Summary of one system, or the Summaries of several."""
         if self.is_single:
             return Summary.of(evaluations[self.y_score[0]])
         return Summaries.of(evaluations)
 
-    def merged(self, parts: Iterable[Any]) -> Summary | Summaries:
+    def merged(self, parts):
         """What `summed` gives of all parts together."""
         return Summary.merge(parts) if self.is_single else Summaries.merge(parts)
 
 
-def check_job(
-    y_true: str,
-    y_score: Any,
-    qid: str,
-    measures: str | Measure | Iterable[str | Measure],
-    sample_weight: str | None = None,
-    shipped: bool = False,
-) -> Job:
+def check_job(y_true, y_score, qid, measures, sample_weight, partitioning, shipped=True):
     """Check what the caller asks for; `shipped` if it goes to other processes."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
@@ -90,26 +92,26 @@ def check_job(
         names.append(("sample_weight", sample_weight))
     for argument, name in names:
         if not isinstance(name, str):
-            raise TypeError(
-                f"{argument} must be the name of a column; got {type(name).__name__}."
-            )
+            raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
     if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
         raise ValueError(
             f"y_score must be the name of a column, or a list of two or more; got {y_score!r}."
         )
-    job = Job(y_true, scores, qid, tuple(as_measures(measures)), sample_weight, is_single)
+    measures = tuple(as_measures(measures))
+    partitioning = _check_partitioning(partitioning)
+    job = Job(y_true, scores, qid, measures, sample_weight, partitioning, is_single)
     if shipped:
         pickle.dumps(job)  # a measure with a lambda says so here
     return job
 
 
-def refuse_several(job: Job) -> None:
+def refuse_several(job):
     """Refuse a list of systems where values by query are asked for."""
     if not job.is_single:
         raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
 
 
-def refuse_order_of_rows(job: Job) -> None:
+def refuse_order_of_rows(job):
     """Refuse measures that depend on the order of rows, which engines do not keep."""
     for measure in job.measures:
         if getattr(measure, "ties", None) == "ordinal":
@@ -131,7 +133,7 @@ def errors_in(place):
 
 # A clean table ---------------------------------------------------------------------------------
 
-def clean(part: Any, job: Job, place: str) -> Any:
+def clean(part, job, place):
     """The checked columns of a part as an Arrow table with our own names; None without rows."""
     from skgraded._input import arrow
 
@@ -165,7 +167,7 @@ def _refuse_grades(grades, measures):
             raise
 
 
-def joined(tables: Iterable[Any]) -> Any:
+def joined(tables):
     """Concatenate clean tables, whose types may differ; None if all tables are None."""
     from skgraded._input import arrow
 
@@ -191,67 +193,35 @@ def _with_wide_grades(table):
     return table.set_column(position, GRADE, [grade_column(grades, GRADE)])
 
 
-def gathered(parts: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[tuple[list, list]]:
+def gathered(parts, n_rows):
     """Group places and tables until a group has `n_rows` rows; the last group may have fewer."""
-    places: list = []
-    tables: list = []
+    group: list = []
     n = 0
     for place, table in parts:
-        places.append(place)
-        tables.append(table)
+        group.append((place, table))
         n += table.num_rows
         if n >= n_rows:
-            yield places, tables
-            places, tables, n = [], [], 0
-    if tables:
-        yield places, tables
+            yield zip(*group, strict=True)
+            group, n = [], 0
+    if group:
+        yield zip(*group, strict=True)
 
 
 # Measuring ---------------------------------------------------------------------------------------
 
-def evaluate_table(
-    table: Any, job: Job, place: str, is_clustered: bool = False
-) -> dict[str, Evaluation]:
-    """Evaluate each system on a clean table of whole queries; clustered rows must be contiguous."""
-    from skgraded._input import arrow
-
-    if table is None or not table.num_rows:
-        return no_queries(job)
-    weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
-    has_weight = weights is None or weights.any()
-    with errors_in(place):
-        judgments = Judgments(
-            table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
-            sample_weight=weights if has_weight else None,
-        )
-        values = [
-            values_by_query(list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]))
-            for i in range(len(job.y_score))
-        ]
-    if is_clustered and judgments.order is not None:
-        codes = judgments.query_of_row
-        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
-        raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
-    if not has_weight:
-        no_weights = {"weights": np.zeros(judgments.n_queries)}
-        values = [of_system | no_weights for of_system in values]
-    evaluations = [evaluation_of(**of_system) for of_system in values]
-    return dict(zip(job.y_score, evaluations, strict=True))
-
-
-def no_queries(job: Job) -> dict[str, Evaluation]:
+def no_queries(job):
     """The Evaluation of each system on no query."""
     names = [measure.name for measure in job.measures]
     evaluation = Evaluation(
         np.empty(0, dtype=object),
-        {name: np.empty(0) for name in names},
-        {name: np.empty(0, dtype=bool) for name in names},
+        dict.fromkeys(names, np.empty(0)),
+        dict.fromkeys(names, np.empty(0, dtype=bool)),
         weights=None if job.sample_weight is None else np.empty(0),
     )
     return dict.fromkeys(job.y_score, evaluation)
 
 
-def split_error(query: Any, *places: str) -> ValueError:
+def split_error(query, *places):
     """A ValueError about a query whose rows are not contiguous; `query` is None if unknown."""
     places = tuple(dict.fromkeys(places))
     one_part = len(places) == 1 and places[0] != EDGES
@@ -264,7 +234,7 @@ def split_error(query: Any, *places: str) -> ValueError:
     )
 
 
-def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
+def without_edges(table, place, in_order):
     """Separate a table from its first and its last query: the other rows, and the edges.
 
     With `in_order` the rows of a query are contiguous. The edges are a copy: a slice would keep the
@@ -294,59 +264,70 @@ class Measured(NamedTuple):
     id_type: str | None  # None without rows
 
     @property
-    def query_ids(self) -> np.ndarray:
+    def query_ids(self):
         """Ids of the queries, which all systems share."""
         return next(iter(self.evaluations.values())).query_ids
 
     @property
-    def marks(self) -> np.ndarray:
+    def marks(self):
         """64 bits of each query."""
         from skgraded._input import arrow
 
         return arrow.marks(self.query_ids)
 
-    def take(self, queries: np.ndarray) -> Measured:
+    def take(self, queries):
         """Some of the queries, by position; without edges."""
         taken = {name: values.take(queries) for name, values in self.evaluations.items()}
         return Measured(taken, self.place, None, self.id_type)
 
 
-def measure_part(
-    part: Any, job: Job, place: str, partitioning: str, in_order: bool = True
-) -> Measured:
+def measure_part(part, job, place, in_order=True):
     """Measure the queries of a part; with "clustered" all but the first and the last query."""
     table, edges = clean(part, job, place), None
-    is_clustered = partitioning == "clustered"
-    id_type = id_type_of(table)
+    is_clustered = job.partitioning == "clustered"
     if is_clustered and table is not None:
         table, edges = without_edges(table, place, in_order)
-    evaluations = evaluate_table(table, job, place, in_order and is_clustered)
-    return Measured(evaluations, place, edges, id_type)
+    return measure_together(table, job, place, in_order and is_clustered, edges)
 
 
-def measure_together(
-    table: Any, job: Job, place: str | None = None, is_clustered: bool = False
-) -> Measured:
-    """Measure a clean table, which may be None; without a place, it has all rows of its queries."""
-    evaluations = evaluate_table(table, job, place or TOGETHER, is_clustered)
-    return Measured(evaluations, place, None, id_type_of(table))
+def measure_together(table, job, place=None, is_clustered=False, edges=None):
+    """Measure a clean table, which may be None; without a place, it has all rows of its queries.
+
+    If `is_clustered`, the rows of each query must be contiguous.
+    """
+    from skgraded._input import arrow
+
+    if table is None or not table.num_rows:
+        return Measured(no_queries(job), place, edges, id_type_of(table))
+    weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
+    has_weight = weights is None or weights.any()
+    with errors_in(place or TOGETHER):
+        judgments = Judgments(
+            table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
+            sample_weight=weights if has_weight else None,
+        )
+        values = [
+            values_by_query(list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]))
+            for i in range(len(job.y_score))
+        ]
+    if is_clustered and judgments.order is not None:
+        codes = judgments.query_of_row
+        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
+        raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
+    if not has_weight:
+        no_weights = {"weights": np.zeros(judgments.n_queries)}
+        values = [of_system | no_weights for of_system in values]
+    evaluations = [evaluation_of(**of_system) for of_system in values]
+    by_system = dict(zip(job.y_score, evaluations, strict=True))
+    return Measured(by_system, place, edges, id_type_of(table))
 
 
-def id_type_of(table: Any) -> str | None:
+def id_type_of(table):
     """The type of the ids of a clean table; None without a table."""
     return None if table is None else str(table.schema.field(QUERY).type)
 
 
-def frame_of(evaluations: Mapping[str, Evaluation], dtype: Any) -> pandas.DataFrame:
-    """Per-query values of one system as a frame, with ids of this pandas dtype."""
-    (evaluation,) = evaluations.values()
-    frame = evaluation.to_frame()
-    if getattr(dtype, "tz", None) is not None and frame["query_id"].dtype.kind == "M":
-        frame["query_id"] = frame["query_id"].dt.tz_localize("UTC")
-    return frame.astype({"query_id": dtype})
-
-
-def refuse_nothing(sums: Any, job: Job) -> Any:
+def refuse_nothing(sums, job):
     """Return the sums; raise a ValueError if there is no query, or none of any weight."""
     summary = sums if job.is_single else next(iter(sums.systems.values()))
     if not summary.n_queries:

@@ -7,19 +7,6 @@ from skgraded.large.parts import GRADE, QUERY, id_type_of, joined
 from skgraded.large.split_queries import refuse_other_types
 
 
-def pieces_of(marks, n):
-    """The order that sorts queries or rows into n pieces by their marks, and each piece's size."""
-    return order_by_hash(np.ascontiguousarray(marks), n)
-
-
-def cut(table, n):
-    """The rows of a clean table piece by piece, and the number of rows in each of n pieces."""
-    from skgraded._input import arrow
-
-    order, sizes = pieces_of(arrow.marks_of_rows(table[QUERY]), n)
-    return arrow.compute.take(table.combine_chunks(), order, boundscheck=False), sizes
-
-
 def packed(table, n):
     """The numbers of the pieces of a clean table that have rows, and an array of their bytes.
 
@@ -27,10 +14,13 @@ def packed(table, n):
     """
     from skgraded._input import arrow
 
+    if table is None:
+        return np.empty(0, dtype=np.int64), arrow.to_bytes([])
     position = table.column_names.index(GRADE)
     if table.schema.types[position] == arrow.pa.float64():
         table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))
-    table, sizes = cut(table, n)
+    order, sizes = order_by_hash(arrow.marks_of_rows(table[QUERY]), n)
+    table = arrow.compute.take(table.combine_chunks(), order, boundscheck=False)
     batch = table.combine_chunks().to_batches()[0]
     starts = np.cumsum(sizes) - sizes
     numbers = np.flatnonzero(sizes)
@@ -42,5 +32,5 @@ def unpacked(pieces):
     from skgraded._input import arrow
 
     tables = list(arrow.of_bytes(pieces))
-    refuse_other_types({str(id_type_of(table)) for table in tables})
+    refuse_other_types({id_type_of(table) for table in tables})
     return joined(tables)

@@ -1,28 +1,18 @@
 """Measures of Spark frames, on the executors where these are, and pyspark.ml's form of them."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from collections.abc import Iterable
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from skgraded._input.columns import whole_number
-from skgraded._input.docs import with_parameters
+from skgraded._input.docs import documented
 from skgraded._input.needs import needs
-from skgraded.large.parts import (
-    PARAMETERS,
-    check_job,
-    check_partitioning,
-    no_queries,
-    refuse_nothing,
-    refuse_order_of_rows,
-    refuse_several,
-)
+from skgraded.large import parts
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.summary import Summary
@@ -45,13 +35,11 @@ __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
 IN_BATCH = 4000  # rows; fewer than the 10,000 of Spark 3, which did not limit bytes either
 MOST_IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
-NAMES = [
-    "df", "y_true", "y_score", "qid", "measures", "sample_weight", "partitioning", "n_partitions",
-]
 
 
 # Measuring ---------------------------------------------------------------------------------------
 
+@documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
 def evaluate(
     df: DataFrame,
     y_true: str,
@@ -62,9 +50,22 @@ def evaluate(
     partitioning: str = "shuffle",
     n_partitions: int | None = None,
 ) -> Summary | Summaries:
-    """See below."""
-    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    together = _together(df, job, partitioning, n_partitions, keeps_number=False)
+    """Measure a Spark frame on the executors.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    n_partitions : int, optional
+        Partitions to shuffle to; by default ``spark.sql.shuffle.partitions``. Each is measured
+        whole, in the memory of one Python worker. Without a shuffle it changes nothing.
+
+    Notes
+    -----
+    With "clustered" and "whole" Spark brings the values of all queries together, not the rows of
+    the frame, and compares their ids there.
+    """
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    together = _together(df, job, n_partitions, keeps_number=False)
     rows = _mapped(together, partial(tasks.sums, job=job), tasks.SUMS)
     with _batches_by_rows(df.sparkSession):
         rows = rows.collect()
@@ -72,9 +73,10 @@ def evaluate(
     for error in results:
         if isinstance(error, Exception):
             raise error
-    return refuse_nothing(job.merged([job.summed(no_queries(job)), *results]), job)
+    return parts.refuse_nothing(job.merged([job.summed(parts.no_queries(job)), *results]), job)
 
 
+@documented(parts.PARAMETERS)
 def evaluate_per_query(
     df: DataFrame,
     y_true: str,
@@ -85,10 +87,25 @@ def evaluate_per_query(
     partitioning: str = "shuffle",
     n_partitions: int | None = None,
 ) -> DataFrame:
-    """See below."""
-    job = check_job(y_true, y_score, qid, measures, sample_weight, shipped=True)
-    refuse_several(job)
-    together = _together(df, job, partitioning, n_partitions, keeps_number=True)
+    """Measure a Spark frame query by query.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    n_partitions : int, optional
+        Partitions of the result; by default ``spark.sql.shuffle.partitions``. With "shuffle" those
+        to which rows are brought, as for `evaluate`.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        A row a query: the columns ``query_id``, those of the measures and, with `sample_weight`,
+        ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
+        job that asks for them, and ends in the message.
+    """
+    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    parts.refuse_several(job)
+    together = _together(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)
     schema = StructType([
         StructField("query_id", df.schema[qid].dataType, nullable=False),
@@ -103,29 +120,28 @@ def _arrow_type(spark, kind):
     return spark.range(0).select(F.lit(None).cast(kind).alias("id")).toArrow().schema.types[0]
 
 
-def _together(df, job, partitioning, n_partitions, keeps_number):
+def _together(df, job, n_partitions, keeps_number):
     """All that the partitions hand on, with whole queries in each partition.
 
     With "shuffle" these are rows. Otherwise they are values, and rows of the queries that may
     continue in other partitions: one run of the plan yields both, for another run may have other
     partitions.
     """
-    check_partitioning(partitioning)
     _check_frame(df)
     if df.isStreaming:
         raise ValueError("df is a stream, which has no end: give a frame of rows that are there.")
     refuse_unknown(job.columns, df.columns)
-    if partitioning != "whole":
-        refuse_order_of_rows(job)
+    if job.partitioning != "whole":
+        parts.refuse_order_of_rows(job)
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     n = whole_number(n_partitions, "n_partitions", 1)
-    is_shuffled = partitioning == "shuffle"
-    cut = tasks.cut if is_shuffled else partial(tasks.inside, partitioning=partitioning)
+    is_shuffled = job.partitioning == "shuffle"
+    task = tasks.cut if is_shuffled else tasks.inside
     keeps_number = keeps_number or is_shuffled
     labels = _labels(df.sparkSession, n) if keeps_number else np.arange(n)
     frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
-    pieces = _mapped(frame, partial(cut, job=job, labels=labels), tasks.PIECES)
+    pieces = _mapped(frame, partial(task, job=job, labels=labels), tasks.PIECES)
     # Without a number adaptive execution makes one partition of many.
     return pieces.repartition(*[n] * keeps_number, F.col("piece"))
 
@@ -219,9 +235,7 @@ class RankingEvaluator(
     ('mu_map', True)
     """
 
-    queryCol = Param(
-        Params._dummy(), "queryCol", "the query of each row", TypeConverters.toString
-    )
+    queryCol = Param(Params._dummy(), "queryCol", "the query of each row", TypeConverters.toString)
     metricName = Param(Params._dummy(), "metricName", "the text of a measure", _checked_text)
     _input_kwargs: dict[str, Any]
 
@@ -238,19 +252,19 @@ class RankingEvaluator(
         self._setDefault(queryCol="query", metricName="ndcg@10")
         self._set(**self._input_kwargs)
 
-    def setParams(self, **params: str) -> RankingEvaluator:
+    def setParams(self, **params: str) -> Self:
         """Set parameters by name."""
         return self._set(**params)
 
-    def setLabelCol(self, value: str) -> RankingEvaluator:
+    def setLabelCol(self, value: str) -> Self:
         """Set the column of grades."""
         return self._set(labelCol=value)
 
-    def setPredictionCol(self, value: str) -> RankingEvaluator:
+    def setPredictionCol(self, value: str) -> Self:
         """Set the column of scores."""
         return self._set(predictionCol=value)
 
-    def setQueryCol(self, value: str) -> RankingEvaluator:
+    def setQueryCol(self, value: str) -> Self:
         """Set the column of the query of each row."""
         return self._set(queryCol=value)
 
@@ -258,7 +272,7 @@ class RankingEvaluator(
         """Name the column of the query of each row."""
         return self.getOrDefault(self.queryCol)
 
-    def setMetricName(self, value: str) -> RankingEvaluator:
+    def setMetricName(self, value: str) -> Self:
         """Set the measure."""
         return self._set(metricName=value)
 
@@ -271,12 +285,10 @@ class RankingEvaluator(
         return True
 
     def _evaluate(self, dataset):
-        found = evaluate(
-            dataset, self.getLabelCol(), self.getPredictionCol(), self.getQueryCol(),
-            self.getMetricName(),
-        )
-        assert isinstance(found, Summary)
-        return next(iter(found.mean().values()))
+        columns = self.getLabelCol(), self.getPredictionCol(), self.getQueryCol()
+        summary = evaluate(dataset, *columns, self.getMetricName())
+        assert isinstance(summary, Summary)
+        return next(iter(summary.mean().values()))
 
 
 def with_folds(
@@ -311,54 +323,3 @@ def with_folds(
     numFolds = whole_number(numFolds, "numFolds", 2)
     hashed = F.xxhash64(F.col(_quoted(queryCol)), F.lit(seed))
     return df.withColumn(foldCol, F.pmod(hashed, F.lit(numFolds)).cast("int"))
-
-
-evaluate.__doc__ = with_parameters(
-    """Measure a Spark frame on the executors.
-
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    n_partitions : int, optional
-        Partitions to shuffle to; by default ``spark.sql.shuffle.partitions``. Each is measured
-        whole, in the memory of one Python worker. Without a shuffle it changes nothing.
-
-    Returns
-    -------
-    skgraded.Summary
-        Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many partitions; of
-        several systems `Summaries`, which `compare` takes.
-
-    Raises
-    ------
-    ValueError, TypeError
-        On bad input; the message says in which partition, and at which row of it. With
-        "clustered" and "whole" also if a query is torn, and the message names it.
-
-    Notes
-    -----
-    With "clustered" and "whole" Spark brings the values of all queries together, not the rows of
-    the frame, and compares their ids there.
-    """,
-    NAMES, PARAMETERS,
-)
-
-evaluate_per_query.__doc__ = with_parameters(
-    """Measure a Spark frame query by query.
-
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    n_partitions : int, optional
-        Partitions of the result; by default ``spark.sql.shuffle.partitions``. With "shuffle" those
-        to which rows are brought, as for `evaluate`.
-
-    Returns
-    -------
-    pyspark.sql.DataFrame
-        A row a query: the columns ``query_id``, those of the measures and, with `sample_weight`,
-        ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
-        job that asks for them, and ends in the message.
-    """,
-    NAMES, PARAMETERS,
-)

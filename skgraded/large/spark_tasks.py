@@ -4,8 +4,6 @@ They are not in `spark.py` because each worker process would then import pyspark
 seconds of processor time, nearly as long as the rest of its imports.
 """
 
-from __future__ import annotations
-
 import gc
 import pickle
 from functools import cache
@@ -15,15 +13,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from skgraded._input.arrow import buffers
-from skgraded.large.parts import (
-    EDGES,
-    clean,
-    gathered,
-    measure_part,
-    measure_together,
-    no_queries,
-)
-from skgraded.large.shuffle import packed, pieces_of, unpacked
+from skgraded._kernels.layout import order_by_hash
+from skgraded.large import parts
+from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import refuse_split
 
 # A row per piece: pickled values of some queries of a partition, rows as bytes, or an error.
@@ -31,7 +23,6 @@ PIECES = "piece int, measured binary, rows binary, error binary"
 SUMS = "sums binary"  # a row per partition: its pickled Summary, or an error
 ROWS = 2**18  # rows that are cut into pieces at once
 ROWS_PER_PIECE = 2**13  # on average, so that a batch of pieces stays below Arrow's limit of 2 GB
-IN_ORDER = False  # files come by size, and several of them may be one partition
 
 
 def run(function, batches):
@@ -57,37 +48,38 @@ def _part():
 def cut(batches, job, labels):
     """Rows as pieces whose numbers are the labels, or a row with the error about them."""
     part, first, is_good = _part(), 0, True
-    for _, together in gathered(enumerate(batches), min(ROWS, ROWS_PER_PIECE * len(labels))):
+    n_rows = min(ROWS, ROWS_PER_PIECE * len(labels))
+    for _, together in parts.gathered(enumerate(batches), n_rows):
         if not is_good:  # Spark wants all rows to be taken
             continue
         given = pa.Table.from_batches(together)
         place = f"partition {part}" + (f" from row {first}" if first else "")
         first += given.num_rows
         try:
-            table = clean(given, job, place)
+            table = parts.clean(given, job, place)
         except (ValueError, TypeError) as error:
             is_good = False
             yield _pieces([0], error=[pickle.dumps((part, error))])
         else:
-            if table is not None:
-                numbers, rows = packed(table, len(labels))
-                yield _pieces(labels[numbers], rows=rows.cast(pa.binary()))
+            numbers, rows = packed(table, len(labels))
+            yield _pieces(labels[numbers], rows=rows.cast(pa.binary()))
 
 
-def inside(batches, job, partitioning, labels):
+def inside(batches, job, labels):
     """What a partition hands on: values of its queries, and rows of those that may continue."""
     part, batches = _part(), list(batches)
     if not batches:
         return
     table = pa.Table.from_batches(batches)
     try:
-        measured = measure_part(table, job, f"partition {part}", partitioning, IN_ORDER)
+        # Files come by size, and several of them may be one partition.
+        measured = parts.measure_part(table, job, f"partition {part}", in_order=False)
     except (ValueError, TypeError) as error:
         yield _pieces([0], error=[pickle.dumps((part, error))])
         return
-    order, sizes = pieces_of(measured.marks, len(labels))
+    order, sizes = order_by_hash(measured.marks, len(labels))  # each query's piece
     numbers = np.flatnonzero(sizes)
-    taken = [order[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
+    taken = np.split(order, np.cumsum(sizes))
     values = [pickle.dumps(measured.take(taken[i])) for i in numbers]
     yield _pieces(labels[numbers], measured=pa.array(values, pa.binary()))
     if measured.edges is not None:
@@ -107,14 +99,14 @@ def _evaluations(batches, job):
     """Evaluations of the queries in the pieces of a partition, none of which may be split."""
     batches = list(batches)
     if not batches:
-        return [no_queries(job)]
+        return [parts.no_queries(job)]
     table = pa.Table.from_batches(batches)
     errors = dict(map(pickle.loads, table["error"].drop_null().to_pylist()))
     if errors:
         raise errors[min(errors)]
     measured = [pickle.loads(values) for values in table["measured"].drop_null().to_pylist()]
     rows = unpacked(buffers(table["rows"].drop_null()))
-    measured.append(measure_together(rows, job, EDGES if measured else None))
+    measured.append(parts.measure_together(rows, job, parts.EDGES if measured else None))
     refuse_split(
         [(of_part.place, of_part.marks) for of_part in measured], lambda i: measured[i].query_ids
     )

@@ -1,23 +1,12 @@
 """What the parts of a table contribute to the whole, and the check that no query is split."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from skgraded._input.words import plain_list
-from skgraded.large.parts import (
-    EDGES,
-    Job,
-    Measured,
-    joined,
-    measure_together,
-    refuse_nothing,
-    split_error,
-)
+from skgraded.large.parts import EDGES, joined, measure_together, refuse_nothing, split_error
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
@@ -29,31 +18,31 @@ class Result:
     sums: Summary | Summaries | None  # None where per-query values are kept
     marks: list[tuple[str, np.ndarray]]  # the name of each part, and 64 bits of each query
     edges: list[Any]  # clean tables with the rows of queries that other parts may continue
-    id_types: frozenset[str]
+    id_types: frozenset[str | None]  # None of a part without rows
 
     @classmethod
-    def of(cls, measured: Measured, job: Job, with_sums: bool = True) -> Result:
+    def of(cls, measured, job, with_sums=True):
         """The result of one part."""
         sums = job.summed(measured.evaluations) if with_sums else None
         marks = [] if measured.place is None else [(measured.place, measured.marks)]
-        return cls(sums, marks, [measured.edges], frozenset(filter(None, [measured.id_type])))
+        return cls(sums, marks, [measured.edges], frozenset([measured.id_type]))
 
     @classmethod
-    def merge(cls, results: Iterable[Result], job: Job) -> Result:
+    def merge(cls, results, job):
         """The result of all parts, in order."""
         merged = cls(None, [], [], frozenset())
         for result in results:
             merged.add(result, job)
         return merged
 
-    def add(self, other: Result, job: Job) -> None:
+    def add(self, other, job):
         """Merge the result of the parts that follow into this one."""
         self.sums = other.sums if self.sums is None else job.merged([self.sums, other.sums])
         self.marks += other.marks
         self.edges += other.edges
         self.id_types |= other.id_types
 
-    def measure_edges(self, job: Job, ids_of: Callable[[int], np.ndarray] | None) -> Measured:
+    def measure_edges(self, job, ids_of):
         """Measure the queries at the edges of all parts, once no query is split.
 
         `ids_of` returns the ids of a part from its number; see `refuse_split`.
@@ -67,15 +56,15 @@ class Result:
         )
         return edges
 
-    def finished(self, job: Job, ids_of: Callable[[int], np.ndarray]) -> Summary | Summaries:
+    def finished(self, job, ids_of):
         """The sums over all queries of all parts, once no query is split."""
         edges = self.measure_edges(job, ids_of)
         return refuse_nothing(job.merged([self.sums, job.summed(edges.evaluations)]), job)
 
 
-def refuse_other_types(id_types: Iterable[str]) -> None:
+def refuse_other_types(id_types):
     """Raise a TypeError if ids are of several types, in which the same id may look different."""
-    kinds = sorted(id_types)
+    kinds = sorted(id_types - {None})
     if len(kinds) > 1:
         raise TypeError(
             f"qid is of the types {' and '.join(kinds)} in different partitions. Give it the same "
@@ -83,9 +72,7 @@ def refuse_other_types(id_types: Iterable[str]) -> None:
         )
 
 
-def refuse_split(
-    parts: Sequence[tuple[str, np.ndarray]], ids_of: Callable[[int], np.ndarray] | None
-) -> None:
+def refuse_split(parts, ids_of):
     """Raise a ValueError that names a query in two parts, and these parts.
 
     `parts` are the name of each part and the marks of its queries. `ids_of` returns the ids of a
@@ -95,26 +82,20 @@ def refuse_split(
     marks.sort()
     for mark in marks[1:][marks[1:] == marks[:-1]]:
         sharing = [i for i, (_, of_part) in enumerate(parts) if (of_part == mark).any()]
-        if len(sharing) < 2:  # two ids in one part share their mark
-            continue
-        if ids_of is None:
-            raise split_error(None, *(parts[i][0] for i in sharing[:2]))
-        _refuse_shared({i: _with_mark(ids_of(i), mark) for i in sharing}, parts)
+        if len(sharing) > 1:  # and not two ids in one part that share their mark
+            _refuse_shared(mark, sharing, parts, ids_of)
 
 
-def _with_mark(ids, mark):
+def _refuse_shared(mark, sharing, parts, ids_of):
+    """Raise a ValueError about an id in two parts; different ids may share a mark."""
     from skgraded._input import arrow
 
-    return plain_list(ids[arrow.marks(ids) == mark])
-
-
-def _refuse_shared(ids_in, parts):
-    """Raise a ValueError about an id in two parts; different ids may share a mark."""
     part_of: dict = {}
-    for i, ids in ids_in.items():
-        for query in ids:
+    for i in sharing if ids_of else []:
+        ids = ids_of(i)
+        for query in plain_list(ids[arrow.marks(ids) == mark]):
             if query in part_of:
                 raise split_error(query, parts[part_of[query]][0], parts[i][0])
             part_of[query] = i
-    if len(part_of) < 2:  # parts that were read again hold other rows
-        raise split_error(next(iter(part_of), None), *(parts[i][0] for i in list(ids_in)[:2]))
+    if len(part_of) < 2:  # ids are lost, or parts that were read again hold other rows
+        raise split_error(next(iter(part_of), None), *(parts[i][0] for i in sharing[:2]))

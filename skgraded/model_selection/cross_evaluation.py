@@ -1,7 +1,5 @@
 """Cross-validation of rankers: per-query values of out-of-fold scores."""
 
-from __future__ import annotations
-
 import numbers
 import time
 import warnings
@@ -111,15 +109,13 @@ def cross_evaluate(
     if progress and find_spec("tqdm") is None:
         raise ImportError("progress=True needs tqdm: pip install tqdm, or use progress=False.")
     check_response_method(response_method)
-    X, judgments = judge(
-        "cross_evaluate", ranker, X, y, measures, qid=qid, group=group, sample_weight=sample_weight
-    )
+    X, judgments = judge("cross_evaluate", ranker, X, y, measures, qid, group, sample_weight)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     data = RankerOnRows(ranker, X, y, judgments, weights, response_method)
     folds = data.folds(cv)
-    task = _FoldTask(data, error_score, measures if return_train_score else [], return_estimator)
+    settings = error_score, measures if return_train_score else [], return_estimator
     runs = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(task.run)(fold, train, test) for fold, (train, test) in enumerate(folds)
+        delayed(_run_fold)(data, fold, *split, *settings) for fold, split in enumerate(folds)
     )
     if progress:
         runs = progress_bar(runs, total=len(folds), desc="folds")
@@ -165,38 +161,27 @@ class _FoldRun:
     error: str | None = None
 
 
-@dataclass(frozen=True)
-class _FoldTask:
-    """What is done for each fold."""
-
-    data: RankerOnRows
-    error_score: float | str
-    train_measures: list[Measure]
-    return_estimator: bool
-
-    def run(self, fold: int, train: np.ndarray, test: np.ndarray) -> _FoldRun:
-        """Fit on the training rows and score the test rows, with times; or say why it failed."""
-        names = [measure.name for measure in self.train_measures]
-        run = _FoldRun(fold, test, dict.fromkeys(names, np.nan))
-        try:
-            start = time.perf_counter()
-            fitted = self.data.fit(train)
-            fitted_at = time.perf_counter()
-            run.fit_time = fitted_at - start
-            scores = self.data.scores(fitted, test)
-            score_time = time.perf_counter() - fitted_at
-            run.scores = _checked(scores, test)
-            run.score_time = score_time
-            run.estimator = fitted if self.return_estimator else None
-            if self.train_measures:
-                scores = self.data.scores(fitted, train)
-                judgments = self.data.judgments_of(train)
-                run.train_scores = means_of(self.train_measures, judgments, scores)
-        except Exception as error:
-            if self.error_score == "raise":
-                raise
-            run.error = f"{type(error).__name__}: {error}"
-        return run
+def _run_fold(data, fold, train, test, error_score, train_measures, return_estimator):
+    """Fit on the training rows and score the test rows, with times; or say why it failed."""
+    run = _FoldRun(fold, test, {measure.name: np.nan for measure in train_measures})
+    try:
+        start = time.perf_counter()
+        fitted = data.fit(train)
+        fitted_at = time.perf_counter()
+        run.fit_time = fitted_at - start
+        scores = data.scores(fitted, test)
+        score_time = time.perf_counter() - fitted_at
+        run.scores = _checked(scores, test)
+        run.score_time = score_time
+        run.estimator = fitted if return_estimator else None
+        if train_measures:
+            scores = data.scores(fitted, train)
+            run.train_scores = means_of(train_measures, data.judgments_of(train), scores)
+    except Exception as error:
+        if error_score == "raise":
+            raise
+        run.error = f"{type(error).__name__}: {error}"
+    return run
 
 
 def _checked(predicted, test):
@@ -253,11 +238,10 @@ def _round_values(measures, data, runs, error_score):
             scores[run.test] = run.scores
     tested = np.flatnonzero(fold_of_row >= 0)
     values = values_by_query(measures, data.judgments_of(tested), scores[tested])
-    queries = query_of_row[tested]
-    first_rows = np.sort(np.unique(queries, return_index=True)[1])
+    positions, first_rows = np.unique(query_of_row[tested], return_index=True)
     fold = fold_of_row[tested[first_rows]]
     lost = np.isin(fold, [run.fold for run in runs if run.error is not None])
     if lost.any():
         for by_query in values["per_query"].values():
             by_query[lost] = error_score
-    return {**values, "fold": fold, "positions": queries[first_rows]}
+    return {**values, "fold": fold, "positions": positions}

@@ -1,34 +1,13 @@
 """Early stopping of a ranker: its settings, the queries held out, and when the training stops."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from skgraded._input.columns import number, whole_number
 from skgraded._input.words import plain, plain_list
-from skgraded.boosting.adapter import Adapter
 from skgraded.boosting.metric import has_value
-from skgraded.boosting.rows import WEIGHT, Queries, Rows
-from skgraded.judgments import Judgments
-from skgraded.measures import Measure, mean_scores
-
-
-@dataclass(frozen=True)
-class RowsToFit:
-    """Arguments of a fit that describe its rows; the names of those to stop on have a prefix."""
-
-    X: Any
-    y: Any
-    qid: Any
-    group: Any
-    sample_weight: Any
-    fit_params: dict[str, Any]
-    prefix: str = ""
+from skgraded.boosting.rows import WEIGHT
+from skgraded.measures import mean_scores
 
 
 class StoppingState:
@@ -37,17 +16,17 @@ class StoppingState:
     The training is over after `patience` rounds without a new best value of the first measure.
     """
 
-    def __init__(self, measures: list[Measure], judgments: Judgments, patience: int) -> None:
+    def __init__(self, measures, judgments, patience):
         self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
-        self.n_rounds: int = 0
-        self.last: float = np.nan  # of the first measure
-        self.best_round: int = 0  # counted from 1
-        self.best_score: float = -np.inf
+        self.n_rounds = 0
+        self.last = np.nan  # of the first measure
+        self.best_round = 0  # counted from 1
+        self.best_score = -np.inf
         self._measures = measures
         self._judgments = judgments
         self._patience = patience
 
-    def see(self, scores: ArrayLike) -> None:
+    def see(self, scores):
         """Measure the scores of the validation rows after another round."""
         means = mean_scores(self._measures, self._judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
@@ -58,17 +37,17 @@ class StoppingState:
             self.best_score, self.best_round = self.last, self.n_rounds
 
     @property
-    def over_at(self) -> int:
+    def over_at(self):
         """The round after which it is over if none is better before."""
         return self.best_round + self._patience
 
     @property
-    def is_over(self) -> bool:
+    def is_over(self):
         """Whether the last `patience` rounds brought no new best value."""
         return self.n_rounds >= self.over_at
 
 
-def hold_out(ranker: Any, rows: Rows, queries: Queries, by_query: bool) -> tuple[Rows, Rows]:
+def hold_out(ranker, rows, queries, by_query):
     """Part Rows into those to train, brought together if `by_query`, and those to stop on."""
     n_queries, fraction = len(queries.ids), ranker.validation_fraction
     if n_queries < 2:
@@ -94,12 +73,9 @@ def hold_out(ranker: Any, rows: Rows, queries: Queries, by_query: bool) -> tuple
 
 # Errors ------------------------------------------------------------------------------------------
 
-def check_settings(ranker: Any, adapter: Adapter, to_fit: RowsToFit, to_stop_on: RowsToFit) -> None:
+def check_settings(ranker, adapter, group, fit_params, **validation):
     """Refuse bad settings of the stopping, and rows to stop on that are of no use."""
-    named = {
-        f"eval_{name}": getattr(to_stop_on, name) for name in ("X", "y", "qid", "sample_weight")
-    }
-    present = [name for name, value in named.items() if value is not None]
+    present = [name for name, value in validation.items() if value is not None]
     if not ranker.early_stopping:
         if present:
             raise ValueError(
@@ -107,7 +83,7 @@ def check_settings(ranker: Any, adapter: Adapter, to_fit: RowsToFit, to_stop_on:
                 "leave it out."
             )
         return
-    adapter.check_stopping(to_fit.fit_params)
+    adapter.check_stopping(fit_params)
     number("validation_fraction", 0, 1, above=True, below=True)(ranker.validation_fraction)
     whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
     if not present:
@@ -119,19 +95,19 @@ def check_settings(ranker: Any, adapter: Adapter, to_fit: RowsToFit, to_stop_on:
             f"A validation set needs {', '.join(needed)}: {' and '.join(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} missing."
         )
-    if to_fit.group is not None:
+    if group is not None:
         raise ValueError(
             "With eval_X give the queries by qid, not by group: sizes do not show whether a query "
             "is on both sides."
         )
-    for name in adapter.first_scores_in(to_fit.fit_params):
+    for name in adapter.first_scores_in(fit_params):
         raise ValueError(
             f"{name} is there for the rows of X only: leave out eval_X, so that queries of X are "
             "held out."
         )
 
 
-def refuse_both_sides(ids: np.ndarray, eval_ids: np.ndarray) -> None:
+def refuse_both_sides(ids, eval_ids):
     """Refuse a query that is both in training and validation."""
     known = set(plain_list(ids))
     both = [query for query in plain_list(eval_ids) if query in known]
@@ -142,7 +118,7 @@ def refuse_both_sides(ids: np.ndarray, eval_ids: np.ndarray) -> None:
         )
 
 
-def check_parts(training: Rows, validation: Rows, measures: list[Measure]) -> Judgments:
+def check_parts(training, validation, measures):
     """Judgments of the validation rows, if there is something to train and to stop on."""
     for rows, which in ((training, "left to train on"), (validation, "held out to stop on")):
         if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():

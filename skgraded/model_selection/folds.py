@@ -1,14 +1,11 @@
 """Rows judged before any fit, folds of whole queries, and fits and scores on the rows of a fold."""
 
-from __future__ import annotations
-
 import numbers
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.utils import _safe_indexing
 
@@ -18,21 +15,10 @@ from skgraded._input.tables import as_table
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments
-from skgraded.measures import Measure
 from skgraded.model_selection.scorer import document_scores
 
 
-def judge(
-    caller: str,
-    estimator: Any,
-    X: Any,
-    y: ArrayLike,
-    measures: list[Measure],
-    *,
-    qid: Any = None,
-    group: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-) -> tuple[Any, Judgments]:
+def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None):
     """X as a table and its truth as Judgments, once the measures have refused what they refuse.
 
     If the queries are not given, the estimator's `qid` says where in X they are. `caller` is the
@@ -75,7 +61,7 @@ class RankerOnRows:
                     "QueryRanker, which brings the rows of each query together for it."
                 )
 
-    def fit(self, rows: np.ndarray) -> Any:
+    def fit(self, rows):
         """Fit a copy of the ranker on some rows, with the queries and weights that it requests."""
         with config_context(enable_metadata_routing=True):
             ranker = adapter_of(self.ranker).copy()
@@ -86,11 +72,11 @@ class RankerOnRows:
                 **{name: metadata[name] for name in requested},
             )
 
-    def scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
+    def scores(self, fitted, rows):
         """Score some rows with a fitted copy."""
         return document_scores(fitted, _safe_indexing(self.X, rows), self.response_method)
 
-    def judgments_of(self, rows: np.ndarray) -> Judgments:
+    def judgments_of(self, rows):
         """The grades, queries and weights of some rows."""
         return Judgments(_safe_indexing(self.y, rows), **self._metadata(rows))
 
@@ -100,7 +86,7 @@ class RankerOnRows:
             metadata["sample_weight"] = self.sample_weight[rows]
         return metadata
 
-    def folds(self, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    def folds(self, cv):
         """Train and test rows of each fold; an error if a query is split between them."""
         from sklearn.model_selection import GroupKFold, check_cv  # would double our import time
 
@@ -114,8 +100,7 @@ class RankerOnRows:
         except TypeError:
             groups = query_of_row
         with warnings.catch_warnings():
-            # A splitter without groups, such as PredefinedSplit, may keep queries whole all the
-            # same.
+            # A splitter without groups, such as PredefinedSplit, may still keep queries whole.
             warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
             folds = list(check_cv(cv).split(self.X, self.y, groups))
         for fold, (train, test) in enumerate(folds):

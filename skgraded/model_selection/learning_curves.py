@@ -134,7 +134,7 @@ def learning_curve(
 
     measures = as_measures(measures)
     check_response_method(response_method)
-    X, judgments = judge("learning_curve", estimator, X, y, measures, qid=qid, group=group)
+    X, judgments = judge("learning_curve", estimator, X, y, measures, qid, group)
     data = RankerOnRows(estimator, X, y, judgments, None, response_method)
     query_of_row, folds = judgments.query_of_row, data.folds(cv)
     training = [np.unique(query_of_row[train]) for train, _ in folds]
@@ -151,16 +151,14 @@ def learning_curve(
     )
     trained, tested = zip(*pairs, strict=True)
     shape = len(n_queries), len(folds)
-    train_scores, test_scores = (
-        {
-            measure.name: np.reshape([report.mean()[measure.name] for report in reports], shape)
-            for measure in measures
-        }
-        for reports in (trained, tested)
-    )
+
+    def scores(reports):
+        means = [report.mean() for report in reports]
+        return {name: np.reshape([by_name[name] for by_name in means], shape) for name in means[0]}
+
     n_rows = np.reshape([len(train) for train, _ in splits], shape)
     evaluations = [list(tested[i : i + len(folds)]) for i in range(0, len(tested), len(folds))]
-    return LearningCurve(n_queries, n_rows, train_scores, test_scores, evaluations)
+    return LearningCurve(n_queries, n_rows, scores(trained), scores(tested), evaluations)
 
 
 def _numbers(train_sizes, most):

@@ -1,7 +1,5 @@
 """QueryRanker: rankers and regressors in scikit-learn's model selection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from copy import copy
 from typing import Any, Self
@@ -22,7 +20,6 @@ from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping, split_queries
-from skgraded.model_selection.early_stopping import RowsToFit
 from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.split_queries import FittedQueries, features_of
 
@@ -149,8 +146,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     """
 
     estimator_: Any
-    fitted_queries_: FittedQueries | None
-    query_column_: QueryColumn | None
+    fitted_queries_: FittedQueries | None  # None if the fit was given sizes of groups
+    query_column_: QueryColumn | None  # None if the queries are no column of X
     n_iter_: int
     best_iteration_: int
     best_score_: float
@@ -200,7 +197,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         eval_qid: Any = None,
         eval_sample_weight: ArrayLike | None = None,
         **fit_params: Any,
-    ) -> QueryRanker:
+    ) -> Self:
         """Fit the ranker.
 
         Parameters
@@ -242,21 +239,24 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
-        to_fit = RowsToFit(X, y, qid, group, sample_weight, fit_params)
-        to_stop_on = RowsToFit(eval_X, eval_y, eval_qid, None, eval_sample_weight, {}, "eval_")
         adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
         adapter.check()
-        early_stopping.check_settings(self, adapter, to_fit, to_stop_on)
+        early_stopping.check_settings(
+            self, adapter, group, fit_params, eval_X=eval_X, eval_y=eval_y, eval_qid=eval_qid,
+            eval_sample_weight=eval_sample_weight,
+        )
         if self.memory is not None:
             fit_params = adapter.with_memory(fit_params, check_memory(self.memory))
 
         table = as_table(X)
         self.query_column_ = QueryColumn.of(table, self.qid)
-        rows, queries = self._read(adapter, table, to_fit)
+        rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
         self._remember_features(rows.X)
         validation = eval_ids = None
         if eval_X is not None:
-            stop_rows, stop_queries = self._read(adapter, as_table(eval_X), to_stop_on)
+            stop_rows, stop_queries = self._read(
+                adapter, as_table(eval_X), eval_y, eval_qid, None, eval_sample_weight, {}, "eval_"
+            )
             self._check_features(stop_rows.X, "eval_X")
             eval_ids = stop_queries.ids
             early_stopping.refuse_both_sides(queries.ids, eval_ids)
@@ -329,22 +329,22 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     # A fit: read, part, fit ----------------------------------------------------------------------
 
-    def _read(self, adapter, X, to_fit):
+    def _read(self, adapter, X, y, qid, group, sample_weight, fit_params, prefix=""):
         """Rows of a table without the column of the queries, all checked, and their queries."""
-        n, X_name, y_name = X.shape[0], f"{to_fit.prefix}X", f"{to_fit.prefix}y"
-        grades = check_grades(to_fit.y, y_name, n, X_name)
+        n, X_name, y_name = X.shape[0], f"{prefix}X", f"{prefix}y"
+        grades = check_grades(y, y_name, n, X_name)
         if adapter.wants_whole_grades:
             _refuse_fractions(grades, adapter, y_name)
-        by_row = adapter.check_by_row(to_fit.sample_weight, to_fit.fit_params, n, X_name)
-        qid = self._queries_of(X, to_fit.qid, to_fit.group, "fit")
-        verb = "score" if to_fit.prefix else "fit"
-        split_queries.warn_of_partial_queries(X, self.qid, verb, stacklevel=4)
-        if to_fit.group is None:
+        by_row = adapter.check_by_row(sample_weight, fit_params, n, X_name)
+        qid = self._queries_of(X, qid, group, "fit")
+        verb = "score" if prefix else "fit"
+        split_queries.warn_of_partial_queries(X, self.qid, verb)
+        if group is None:
             queries = Queries(*queries_of(qid, n, X_name))
         else:
-            sizes = group_sizes(to_fit.group, n, X_name)
+            sizes = group_sizes(group, n, X_name)
             queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
-        rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(to_fit.y))
+        rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
 
     def _part(self, adapter, rows, queries, validation, fit_params):
@@ -418,20 +418,21 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def _check_features(self, X, name="X"):
-        names = column_names(X)
-        known = list(getattr(self, "feature_names_in_", []))
         if X.shape[1] != self.n_features_in_:
             also = "" if self.query_column_ is None else " (besides the column of the queries)"
             raise ValueError(
                 f"{name} has {X.shape[1]} features, but QueryRanker is expecting "
                 f"{self.n_features_in_} features as input{also}."
             )
-        if names is not None and known and names != known:
-            i = next(i for i, pair in enumerate(zip(names, known, strict=True)) if len({*pair}) > 1)
-            raise ValueError(
-                "The feature names should match those that were passed during fit, in the same "
-                f"order: feature {i} is {names[i]!r}, in fit it was {known[i]!r}."
-            )
+        names, known = column_names(X), getattr(self, "feature_names_in_", None)
+        if names is None or known is None:
+            return
+        for i, (column, in_fit) in enumerate(zip(names, known, strict=True)):
+            if column != in_fit:
+                raise ValueError(
+                    "The feature names should match those that were passed during fit, in the same "
+                    f"order: feature {i} is {column!r}, in fit it was {in_fit!r}."
+                )
 
     # What scikit-learn asks ----------------------------------------------------------------------
 

@@ -1,9 +1,7 @@
 """Ranking measures as scikit-learn scorers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +22,7 @@ NO_QID = (
     "make_ranking_scorer(…, qid=series)."
 )
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
-RESPONSE_METHODS = ("predict", "decision_function", "predict_proba")
+RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
 
 
 def make_ranking_scorer(
@@ -32,7 +30,7 @@ def make_ranking_scorer(
     *,
     qid: Any = None,
     response_method: str | list[str] | None = None,
-) -> RankingScorer:
+) -> "RankingScorer":
     """Make a scorer of ranking measures for scikit-learn's model selection.
 
     Parameters
@@ -60,10 +58,11 @@ def make_ranking_scorer(
     -------
     RankingScorer
         A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
-        ``scoring=``, higher is better. It raises a ValueError when it gets no qid. It issues a
-        `TornQueryWarning` when it scores a `QueryRanker` on queries that it was fitted on, or when
-        X lacks rows that a Series `qid` has of a query. ``set_score_request(sample_weight=True)``
-        makes it request weights too.
+        ``scoring=``, higher is better. `sample_weight` and `qid` have shape (n,); a query's weight
+        is the mean over its rows. A call without `qid` raises a ValueError, unless the scorer finds
+        the queries in X. The scorer issues a `TornQueryWarning` when it scores a `QueryRanker` on
+        queries that it was fitted on, or when X lacks rows that a Series `qid` has of a query.
+        ``set_score_request(sample_weight=True)`` makes it request weights too.
 
     Raises
     ------
@@ -95,15 +94,13 @@ def make_ranking_scorer(
     >>> scorer.names
     ['ndcng10', 'mu_map']
     """
-    return RankingScorer(measure, qid=qid, response_method=response_method)
+    return RankingScorer(measure, qid, response_method)
 
 
 class RankingScorer:
     """A scorer of ranking measures; made by `make_ranking_scorer`, which describes it."""
 
-    def __init__(
-        self, measure: Scored, *, qid: Any = None, response_method: str | list[str] | None = None
-    ) -> None:
+    def __init__(self, measure, qid, response_method):
         check_source(qid)
         self._measures = _named(measure)
         self._is_single = isinstance(measure, (str, Measure))
@@ -113,11 +110,12 @@ class RankingScorer:
         self._shown = repr(shown)
         self._qid = qid
         self._response_method = check_response_method(response_method)
+        self._request = MetadataRequest(owner=repr(self))
         # None, scikit-learn's default: weights that are passed to a search but that nobody has
         # asked for are an error there, not silently left out.
-        self._requests: dict[str, Any] = {"sample_weight": None}
+        self._request.score.add_request(param="sample_weight", alias=None)
         if qid is None:
-            self._requests["qid"] = True
+            self._request.score.add_request(param="qid", alias=True)
 
     @property
     def names(self) -> list[str]:
@@ -133,24 +131,7 @@ class RankingScorer:
         sample_weight: ArrayLike | None = None,
         qid: Any = None,
     ) -> float | dict[str, float]:
-        """Score a fitted estimator.
-
-        Parameters
-        ----------
-        estimator : object
-            With the response method.
-        X, y_true
-            The documents, as the estimator takes them, and their grades.
-        sample_weight : array-like of shape (n,), optional
-            A query's weight is the mean over its rows.
-        qid : array-like of shape (n,), optional
-            The query of each row, unless the scorer finds it in X.
-
-        Returns
-        -------
-        float or dict of str to float
-            By name if the scorer was made of a list or a mapping.
-        """
+        """Score a fitted estimator: a float, or a dict by name from a list or a mapping."""
         if self._qid is not None and qid is not None:
             raise ValueError(
                 f"qid is given twice: to {self!r} when it was made, and now when it is called."
@@ -165,44 +146,24 @@ class RankingScorer:
         means = means_of(self._measures, judgments, scores)
         return next(iter(means.values())) if self._is_single else means
 
-    def set_score_request(
-        self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED
-    ) -> RankingScorer:
-        """Set what the scorer asks for under metadata routing.
+    def set_score_request(self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED) -> Self:
+        """Set what the scorer asks for under metadata routing, and return the scorer.
 
-        Parameters
-        ----------
-        sample_weight, qid : bool, None or str, optional
-            True: asked for; False: not wanted; None: an error if passed; str: asked for by this
-            name. Without a call, `qid` is True and `sample_weight` is None.
-
-        Returns
-        -------
-        RankingScorer
-            Itself.
+        True: asked for; False: not wanted; None: an error if passed; str: asked for by this name.
+        Without a call, `qid` is True and `sample_weight` is None.
         """
         if self._qid is not None and qid is not UNCHANGED:
             raise ValueError(f"{self!r} finds qid in X and cannot ask for it.")
-        requests = {"sample_weight": sample_weight, "qid": qid}
-        requests = {name: alias for name, alias in requests.items() if alias is not UNCHANGED}
-        self._request_of(requests)  # refuses a bad alias before anything changes
-        self._requests = self._requests | requests
+        request = deepcopy(self._request)  # which stays as it is if an alias is refused
+        for name, alias in (("sample_weight", sample_weight), ("qid", qid)):
+            if alias is not UNCHANGED:
+                request.score.add_request(param=name, alias=alias)
+        self._request = request
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Say what the scorer asks for under metadata routing.
-
-        Returns
-        -------
-        sklearn.utils.metadata_routing.MetadataRequest
-        """
-        return self._request_of(self._requests)
-
-    def _request_of(self, requests):
-        request = MetadataRequest(owner=repr(self))
-        for name, alias in requests.items():
-            request.score.add_request(param=name, alias=alias)
-        return request
+        """Say what the scorer asks for under metadata routing."""
+        return deepcopy(self._request)
 
     def _accept_sample_weight(self):
         return True  # scikit-learn calls it since 1.8, while metadata routing is off
@@ -240,16 +201,14 @@ def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
 
 # Scores of documents -----------------------------------------------------------------------------
 
-def check_response_method(response_method: str | list[str] | None) -> str | list[str] | None:
+def check_response_method(response_method):
     """The response method or a list of them, checked; None stays None."""
     if response_method is None:
         return None
     methods = [response_method] if isinstance(response_method, str) else list(response_method)
     for method in methods:
         if method not in RESPONSE_METHODS:
-            raise ValueError(
-                f"response_method must be of {list(RESPONSE_METHODS)}; got {method!r}."
-            )
+            raise ValueError(f"response_method must be of {RESPONSE_METHODS}; got {method!r}.")
     if not methods:
         raise ValueError("response_method is an empty list.")
     return response_method if isinstance(response_method, str) else methods

@@ -1,19 +1,13 @@
 """Warnings about queries of which a fit or a score sees only some rows."""
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from skgraded._input.query_source import QueryColumn, is_column
+from skgraded._input.query_source import is_column
 from skgraded._input.tables import as_table, hash_rows, mix_bits
 from skgraded._input.words import plain, plain_list
-from skgraded.boosting.rows import Queries
-from skgraded.judgments import Judgments
 
 
 class TornQueryWarning(UserWarning):
@@ -65,16 +59,14 @@ class FittedQueries:
     `stopped_on` are the ids of further queries, on which the fit was stopped.
     """
 
-    def __init__(
-        self, queries: Queries, grades: np.ndarray, table: Any, stopped_on: np.ndarray | None = None
-    ) -> None:
+    def __init__(self, queries, grades, table, stopped_on=None):
         self.ids, order, starts = queries
-        self.stopped_on: set[Any] = set() if stopped_on is None else set(plain_list(stopped_on))
-        self.sizes: np.ndarray = queries.sizes
-        self.grade_marks: np.ndarray = _marks(grades, order, starts)
-        self.row_marks: np.ndarray = _marks(grades, order, starts, table)
+        self.stopped_on = set() if stopped_on is None else set(plain_list(stopped_on))
+        self.sizes = queries.sizes
+        self.grade_marks = _marks(grades, order, starts)
+        self.row_marks = _marks(grades, order, starts, table)
 
-    def torn_in(self, judgments: Judgments, features: Callable[[], Any] | None = None) -> list[Any]:
+    def torn_in(self, judgments, features=None):
         """Ids of the judgments' queries that are known, unless all rows are the fitted ones.
 
         Rows are compared by their queries and grades and, if these are the same, by the table that
@@ -92,23 +84,14 @@ class FittedQueries:
 
     def _same_rows(self, judgments, at, features):
         rows = judgments.grades, judgments.order, judgments.starts
-        if not (
+        return (
             np.array_equal(self.sizes[at], judgments.sizes)
             and np.array_equal(self.grade_marks[at], _marks(*rows))
-        ):
-            return False
-        return features is None or np.array_equal(self.row_marks[at], _marks(*rows, features()))
+            and (features is None or np.array_equal(self.row_marks[at], _marks(*rows, features())))
+        )
 
 
-@runtime_checkable
-class RemembersQueries(Protocol):
-    """A fitted ranker that remembers the queries that it was fitted on, as `QueryRanker` does."""
-
-    fitted_queries_: FittedQueries | None  # None if the fit was given sizes of groups
-    query_column_: QueryColumn | None  # None if the queries are no column of X
-
-
-def features_of(ranker: RemembersQueries, table: Any) -> Any:
+def features_of(ranker, table):
     """The table without the column of the queries."""
     column = ranker.query_column_
     return table if column is None else column.take_out(table)
@@ -124,9 +107,7 @@ def _marks(grades, order, starts, table=None):
     return np.add.reduceat(marks, starts[:-1])
 
 
-def warn_of_split_queries(
-    estimator: Any, X: Any, judgments: Judgments, source: Any = None
-) -> None:
+def warn_of_split_queries(estimator, X, judgments, source=None):
     """Issue a TornQueryWarning if a score sees queries in part, or some that the fit has seen.
 
     The estimator is a ranker that remembers its queries, alone, as the last step of a pipeline or
@@ -144,12 +125,12 @@ def warn_of_split_queries(
         )
         warnings.warn(message, TornQueryWarning, stacklevel=3)
     else:
-        warn_of_partial_queries(X, source, "score", stacklevel=4)
+        warn_of_partial_queries(X, source, "score")
 
 
 def _known_queries(estimator, X, judgments):
     """What a ranker was fitted on, and the ids of queries of which it has seen other rows."""
-    while estimator is not None and not isinstance(estimator, RemembersQueries):
+    while estimator is not None and not hasattr(estimator, "fitted_queries_"):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
             continue
@@ -171,11 +152,11 @@ def _is_numbering(ids):
     return ids.min() in (0, 1) and ids.max() - ids.min() == len(ids) - 1
 
 
-def warn_of_partial_queries(X: Any, source: Any, verb: str, stacklevel: int = 3) -> None:
+def warn_of_partial_queries(X, source, verb):
     """Issue a TornQueryWarning if X has only some of the rows of a query, whose ids were looked up.
 
     Only of a Series as `source`, which holds the label of every row of X, is it known which rows a
-    query has. `verb` is "fit" or "score", `stacklevel` that of the caller's caller.
+    query has. `verb` is "fit" or "score"; the warning names the line three callers up.
     """
     if source is None or is_column(source):
         return
@@ -193,4 +174,4 @@ def warn_of_partial_queries(X: Any, source: Any, verb: str, stacklevel: int = 3)
             torn=len(torn), seen=np.count_nonzero(seen), verb=verb, example=plain(ids[torn[0]]),
             missing=(sizes - seen)[torn].sum(),
         )
-        warnings.warn(message, TornQueryWarning, stacklevel=stacklevel)
+        warnings.warn(message, TornQueryWarning, stacklevel=4)

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from skgraded._input import arrow
-from skgraded.large.parts import check_job, clean, evaluate_table, measure_part
+from skgraded.large.parts import check_job, clean, measure_part, measure_together
 from skgraded.large.shuffle import packed, unpacked
 
-JOB = check_job("grade", "score", "query", "ndcng")
+JOB = check_job("grade", "score", "query", "ndcng", None, "clustered")
 
 
 def part_of(n_queries, size):
@@ -27,7 +27,7 @@ def part_of(n_queries, size):
 @pytest.mark.parametrize("in_order", [True, False])
 def test_what_goes_on_is_no_more_than_the_first_and_the_last_query(in_order):
     part = part_of(100, 1000)
-    edges = measure_part(part, JOB, "part 0", "clustered", in_order).edges
+    edges = measure_part(part, JOB, "part 0", in_order).edges
     assert edges["query"].to_pylist() == [0] * 1000 + [99] * 1000
     assert edges["score 0"].to_pylist() == [*part["score"][:1000], *part["score"][-1000:]]
     assert len(pickle.dumps(edges)) < 2 * edges.nbytes  # and does not hold the rows between
@@ -40,7 +40,7 @@ def test_a_part_of_one_or_two_queries_is_all_edges_and_no_more(n_queries, text):
     if text:
         part = part.set_column(2, "query", part["query"].cast(pa.string()))
     part = part.slice(500, 100 * n_queries - 50)
-    measured = measure_part(part, JOB, "part 0", "clustered")
+    measured = measure_part(part, JOB, "part 0")
     assert len(measured.evaluations["score"].query_ids) == 0
     assert measured.edges["query"].to_pylist() == part["query"].to_pylist()
     assert len(pickle.dumps(measured.edges)) < 2 * measured.edges.nbytes
@@ -65,10 +65,10 @@ def test_rows_of_a_query_must_be_contiguous_where_parts_are_clustered(name, n_ch
     columns = {"grade": [1] * len(ids), "score": [1] * len(ids), "query": ids}
     part = clean(pa.table(columns), JOB, "part 0")
     # the last run of a chunk continues in the next chunk
-    evaluations = evaluate_table(part[1:3], JOB, "part 0", is_clustered=True)
-    assert evaluations["score"].query_ids[0] == IDS[name][0]
+    measured = measure_together(part[1:3], JOB, "part 0", is_clustered=True)
+    assert measured.evaluations["score"].query_ids[0] == IDS[name][0]
     with pytest.raises(ValueError, match="is torn: part 0 holds rows of it apart"):
-        evaluate_table(part, JOB, "part 0", is_clustered=True)
+        measure_together(part, JOB, "part 0", is_clustered=True)
 
 
 @pytest.mark.parametrize(("column", "value", "message"), [
@@ -83,7 +83,7 @@ def test_rows_of_a_query_must_be_contiguous_where_parts_are_clustered(name, n_ch
 def test_a_bad_value_is_named_with_its_part_and_row(column, value, message):
     part = part_of(10, 10).astype(float).assign(weight=1.0)
     part.loc[17, column] = value
-    job = check_job("grade", "score", "query", ["rr", "ndcng(max_grade=3)"], "weight")
+    job = check_job("grade", "score", "query", ["rr", "ndcng(max_grade=3)"], "weight", "whole")
     with pytest.raises(ValueError, match=f"In part 7, where rows count from 0: {message}"):
         clean(part, job, "part 7")
 
