@@ -14,6 +14,7 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import (
     Settings,
     cases_of,
+    check_choice,
     compared_rows,
     gaps_between,
 )
@@ -196,8 +197,8 @@ def compare(
         systems = list(evaluations)
     if baseline is not None:
         check_system("baseline", baseline, systems)
-    test = _one_of_or_none("test", test, TESTS)
-    correction = _one_of_or_none("correction", correction, CORRECTIONS)
+    check_choice("test", test, TESTS)
+    check_choice("correction", correction, CORRECTIONS)
     level, _, checked = check_settings(
         level, "t", FEWEST if n_resamples is None else n_resamples, rng
     )
@@ -229,18 +230,12 @@ def compare(
     work = len(cases) * (checked + (correction == "hsd") * settings.n_tukey)
     shown = progress and test in DRAWS
     with counting_bar(shown, work, desc="resamples", unit=" rows", unit_scale=True) as done:
-        rows = compared_rows(source, systems, cases, settings, done)
+        rows = compared_rows(source, systems, settings, done)
     return Comparison(
         systems=systems, measures=measures, rows=rows, baseline=baseline, test=test,
         correction=correction, level=level, n_resamples=checked,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
         query_values=values,
-        gaps=[] if by is None else gaps_between(source.groups(cases), systems, cases, settings),
+        gaps=[] if by is None else gaps_between(source.groups(), systems, cases, settings),
     )
-
-
-def _one_of_or_none(name, value, known):
-    if value is None or (isinstance(value, str) and value in known):
-        return value
-    raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")

@@ -319,23 +319,21 @@ class Summaries(Report):
 class SumSamples:
     """Exact sums as a source of samples."""
 
-    def __init__(self, summaries: Summaries) -> None:
-        self._summaries = summaries
+    def __init__(self, summaries: Summaries, cases: Sequence[Case]) -> None:
+        self.cases = cases
+        systems = list(summaries.systems)
+        self._differences = [
+            summaries.between(systems[case.baseline], systems[case.system])[case.measure]
+            for case in cases
+        ]
 
-    def _differences(self, case):
-        systems = list(self._summaries.systems)
-        pair = self._summaries.between(systems[case.baseline], systems[case.system])
-        return pair[case.measure]
-
-    def samples(self, cases: Sequence[Case]) -> list[PairedSample]:
+    def samples(self) -> list[PairedSample]:
         """Reduce the differences of each case to numbers."""
-        return [self._differences(case).sample() for case in cases]
+        return [differences.sample() for differences in self._differences]
 
-    def p_values(
-        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
-    ) -> np.ndarray:
+    def p_values(self, settings: Settings, done: Callable[[int], object]) -> np.ndarray:
         """Test each case with the paired t-test, the only one that sums allow."""
-        return np.array([self._differences(case).p_value() for case in cases])
+        return np.array([differences.p_value() for differences in self._differences])
 
 
 def _paired(evaluations):
@@ -367,7 +365,7 @@ def compare_sums(
     cases = cases_of(systems, measures, baseline)
     return Comparison(
         systems=systems, measures=measures, baseline=baseline, seed=None,
-        rows=compared_rows(SumSamples(summaries), systems, cases, settings),
+        rows=compared_rows(SumSamples(summaries, cases), systems, settings),
         test=settings.test, correction=settings.correction, level=settings.level,
         n_resamples=settings.n_resamples, n_queries=summaries.n_queries,
         is_weighted=summaries.has_unequal_weights,
