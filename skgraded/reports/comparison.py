@@ -24,8 +24,6 @@ from skgraded.writing.text import Bound, label, labels
 if TYPE_CHECKING:
     import pandas
 
-    from skgraded.writing.comparison_page import ComparisonPage
-
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Comparison(Report):
@@ -167,10 +165,7 @@ class Comparison(Report):
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the comparison, one row per pair of systems and measure (and segment).
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns as `compare` describes them.
+        `compare` describes the columns of the pandas.DataFrame.
         """
         return tables.frame(self.table)
 
@@ -270,16 +265,14 @@ class Comparison(Report):
 
     def _shown(self):
         columns = comparison_rows.columns_of(ComparisonRow, self.shown_rows())
-        shown = [name for name in self.table if name not in self._hidden_columns()]
-        return tables.frame({name: columns[name] for name in shown}, dtype=object)
+        hidden = self._hidden_columns()
+        shown = {name: columns[name] for name in self.table if name not in hidden}
+        return tables.frame(shown, dtype=object)
 
     def to_latex(self) -> str:
-        """Tabulate in LaTeX the columns of `to_markdown` that fit the width of a page.
+        """Return the columns of `to_markdown` that fit the width of a page as text in LaTeX.
 
-        Returns
-        -------
-        str
-            See `Evaluation.to_latex` for the packages that it needs.
+        See `Evaluation.to_latex` for the packages that it needs.
         """
         shown = self._shown()
         shown.insert(
@@ -292,21 +285,17 @@ class Comparison(Report):
         return tables.latex(shown[[name for name in names if name in shown]])
 
     def sentences(self) -> list[str]:
-        """Say in a plain sentence what each row shows, and then what differs between segments.
+        """List plain sentences: what each row shows, and then what differs between segments.
 
         Two systems are told apart where the adjusted p-value is at most 1 - level. Where they are
         not, and could not have been however the differences had turned out (five queries have no
         more than 2^5 sign flips), the sentence says so.
-
-        Returns
-        -------
-        list of str
         """
         return self._row_sentences() + self._gap_sentences()
 
     def _row_sentences(self):
         p_values = np.array([row.p_value for row in self.rows], dtype=float)
-        said = sentences.corrected(self.correction, np.count_nonzero(~np.isnan(p_values)))
+        said = sentences.corrected(self.correction, int((~np.isnan(p_values)).sum()))
         sizes: dict[Any, int] = {None: self.n_queries}
         for segment in self.segments or []:
             sizes[segment] = len(self._values().queries_of(segment))
@@ -381,7 +370,7 @@ class Comparison(Report):
             lead += f" {self.n_resamples:,} resamples{seed}."
         return lead
 
-    def _page(self, title: str | None = None) -> ComparisonPage:
+    def _page(self, title=None):
         from skgraded.writing.comparison_page import ComparisonPage, QueryTable
 
         queries, rows, board = None, self.shown_rows(), self.leaderboard()
@@ -498,23 +487,9 @@ class Comparison(Report):
     def noninferiority(self, margin: float | Mapping[Any, float]) -> MarginTests:
         """Test whether systems are not worse than the baseline by more than a margin.
 
-        The one-sided t-test of TOST that is of this side: whether the mean difference, of `system`
-        less `baseline`, is above -margin. It is shown where ``ci_low`` is above -margin.
-
-        Parameters
-        ----------
-        margin
-            As for `equivalence`.
-
-        Returns
-        -------
-        MarginTests
-            With the columns of `equivalence`.
-
-        Raises
-        ------
-        ValueError
-            As `equivalence` does.
+        This is one of the two one-sided t-tests of `equivalence`: whether the mean difference, of
+        `system` less `baseline`, is above -margin. It is shown where ``ci_low`` is above -margin.
+        `margin`, the columns and the errors are those of `equivalence`.
         """
         return margin_tests(self, margin, "noninferiority")
 

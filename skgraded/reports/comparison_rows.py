@@ -11,18 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.progress import unseen
-from skgraded.stats.corrections import (
-    adjust,
-    is_significant,
-    level_of_each,
-    widen_to_zero,
-    without_hsd,
-)
+from skgraded.stats import corrections
+from skgraded.stats.corrections import is_significant, widen_to_zero
 from skgraded.stats.intervals import METHODS, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
-from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
+from skgraded.stats.welch import welch_interval, welch_p_value
 from skgraded.writing import tables
 from skgraded.writing.json_text import (
     INTEGER,
@@ -190,8 +185,8 @@ def corrected_p_values(
     p_values: np.ndarray, correction: str | None, level: float
 ) -> tuple[list[float], float]:
     """Correct p-values for their number; also the level of each interval beside them."""
-    adjusted = adjust(p_values, correction)
-    return adjusted.tolist(), level_of_each(adjusted, level, correction)
+    adjusted = corrections.adjust(p_values, correction)
+    return adjusted.tolist(), corrections.level_of_each(adjusted, level, correction)
 
 
 def compared_rows(
@@ -243,19 +238,16 @@ def detectable(
     return float(detectable_effect(n, reach) * deviation / np.sqrt(TESTS[test].efficiency))
 
 
-def gaps_between(
-    groups: Sequence[GroupMean], systems: Sequence[str], cases: Sequence[Case], settings: Settings
-) -> list[SegmentGap]:
-    """Compare the differences of each pair of systems between segments.
-
-    `groups` are the mean differences of the cases.
-    """
+def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> list[SegmentGap]:
+    """Compare the differences of each pair of systems between the segments of `QuerySamples`."""
     test, correction, level, *_ = settings
+    cases = source.cases
     pairs = segment_pairs(cases)
+    groups = source.groups() if pairs else []
     p_values = np.array([
         np.nan if test is None else welch_p_value(groups[j], groups[i]) for i, j in pairs
     ])
-    adjusted, within = corrected_p_values(p_values, without_hsd(correction), level)
+    adjusted, within = corrected_p_values(p_values, corrections.without_hsd(correction), level)
     gaps = []
     for (i, j), p, p_adjusted in zip(pairs, p_values.tolist(), adjusted, strict=True):
         case, group, other = cases[j], groups[j], groups[i]
@@ -325,7 +317,7 @@ def _check_keys(name, found, expected):
 def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
     """The form of rows in JSON: columns, segments as their positions."""
     segment = list_of(NULL) if segments is None else _positions_form(segments)
-    forms = {column.name: FORMS.get(column.type, segment) for column in fields(row_type)}
+    forms = {column.name: FORMS.get(str(column.type), segment) for column in fields(row_type)}
 
     def read(written, name):
         columns = read_fields(forms, written, name)
@@ -359,4 +351,5 @@ CELL = Form(
     lambda cell: None if cell != cell else cell,
     lambda written, name: math.nan if written is None else PLAIN_NUMBER.read(written, name),
 )
-FORMS = {"str": list_of(TEXT), "int": list_of(INTEGER), "float": list_of(CELL)}  # by type of field
+# Of columns, by the type of the field.
+FORMS = {"str": list_of(TEXT), "int": list_of(INTEGER), "float": list_of(CELL)}

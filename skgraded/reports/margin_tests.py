@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -69,20 +68,12 @@ class MarginTests(Table):
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the tests, a row a pair of systems and measure.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns as `Comparison.equivalence` describes them.
+        `Comparison.equivalence` describes the columns of the pandas.DataFrame.
         """
         return tables.frame(self.table)
 
     def sentences(self) -> list[str]:
-        """Say in a plain sentence what each row shows.
-
-        Returns
-        -------
-        list of str
-        """
+        """List plain sentences: what each row shows."""
         said = corrected(self.correction, sum(row.p_value == row.p_value for row in self.rows))
         return [
             margin_sentence(
@@ -92,14 +83,7 @@ class MarginTests(Table):
         ]
 
     def to_latex(self) -> str:
-        r"""Write the columns up to `p_adjusted` in LaTeX.
-
-        It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
-
-        Returns
-        -------
-        str
-        """
+        """Return the columns up to `p_adjusted` as text in LaTeX; see `Evaluation.to_latex`."""
         return tables.latex(self.to_frame().loc[:, :"p_adjusted"])
 
     def __repr__(self) -> str:
@@ -145,16 +129,12 @@ def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
 def _margins(margin: float | Mapping[str | Measure, float], measures) -> dict[str, float]:
     """The margin of each measure, by name."""
     if not isinstance(margin, Mapping):
-        return dict.fromkeys(measures, _margin("margin", margin))
+        return dict.fromkeys(measures, number("margin", 0, above=True)(margin))
     found = {
-        evaluated_name(measure, measures): _margin(f"margin[{str(measure)!r}]", own)
+        evaluated_name(measure, measures): number(f"margin[{str(measure)!r}]", 0, above=True)(own)
         for measure, own in margin.items()
     }
     lacking = [measure for measure in measures if measure not in found]
     if lacking:
         raise ValueError(f"margin lacks {', '.join(lacking)}: give one for each measure.")
     return found
-
-
-def _margin(name, value):
-    return number(name, 0, math.inf, above=True)(value)

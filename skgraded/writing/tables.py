@@ -43,11 +43,11 @@ class Marked(NamedTuple):
     mark: str
 
 
-def frame(columns: Any, **settings: Any) -> pandas.DataFrame:
+def frame(data: Any, **settings: Any) -> pandas.DataFrame:
     """Make a frame of columns or rows; pandas is imported when it is needed."""
     import pandas as pd
 
-    return pd.DataFrame(columns, **settings)
+    return pd.DataFrame(data, **settings)
 
 
 def markdown(frame: pandas.DataFrame, digits: int = 4) -> str:
