@@ -178,16 +178,13 @@ class QuerySamples:
     def _sample(self, case, differences):
         queries, counts = case.queries, ~np.isnan(differences)
         weights = self._values.weights_of(queries)
-        means, undefined = [], counts.copy()
-        for system in (case.system, case.baseline):
-            values = self._values.per_query[case.measure][system][queries]
-            means.append(mean_over_queries(np.where(counts, values, np.nan), weights))
-            undefined &= self._undefined[case.measure][system][queries]
+        systems = [case.system, case.baseline]
+        values = self._values.per_query[case.measure][systems][:, queries]
+        means = tuple(mean_over_queries(np.where(counts, row, np.nan), weights) for row in values)
+        undefined = counts & self._undefined[case.measure][systems][:, queries].all(axis=0)
         if weights is not None:
             weights = weights[counts]
-        return PairedSample.of(
-            differences[counts], weights, (means[0], means[1]), int(np.count_nonzero(undefined))
-        )
+        return PairedSample.of(differences[counts], weights, means, int(undefined.sum()))
 
     def groups(self) -> list[GroupMean]:
         """Mean differences of the cases, to compare segments."""
