@@ -180,11 +180,15 @@ class QuerySamples:
         weights = self._values.weights_of(queries)
         systems = [case.system, case.baseline]
         values = self._values.per_query[case.measure][systems][:, queries]
-        means = tuple(mean_over_queries(np.where(counts, row, np.nan), weights) for row in values)
+        mean, baseline_mean = (
+            mean_over_queries(np.where(counts, row, np.nan), weights) for row in values
+        )
         undefined = counts & self._undefined[case.measure][systems][:, queries].all(axis=0)
         if weights is not None:
             weights = weights[counts]
-        return PairedSample.of(differences[counts], weights, means, int(undefined.sum()))
+        return PairedSample.of(
+            differences[counts], weights, (mean, baseline_mean), int(undefined.sum())
+        )
 
     def groups(self) -> list[GroupMean]:
         """Mean differences of the cases, to compare segments."""
