@@ -250,9 +250,8 @@ class Comparison(Report):
         return {"p_value": Bound(row.p_value), **adjusted}
 
     def _smallest_p(self, row):
-        return paired_tests.smallest_p(
-            str(self.test), row.n_queries, row.ties, self.n_resamples
-        )
+        test = str(self.test)
+        return paired_tests.smallest_p(test, row.n_queries, row.ties, self.n_resamples)
 
     def _hidden_columns(self):
         """Columns that say nothing about this comparison."""
@@ -323,13 +322,15 @@ class Comparison(Report):
         if self.test is None or row.ties == row.n_queries:
             return sentences.Findings()
         if row.is_significant:
-            contradict = paired_tests.TESTS[self.test].compares_ranks
-            contradict = contradict and paired_tests.ranks_contradict(
-                self._differences_of(row), row.difference
+            compares_ranks = paired_tests.TESTS[self.test].compares_ranks
+            return sentences.Findings(
+                ranks_contradict=compares_ranks and paired_tests.ranks_contradict(
+                    self._differences_of(row), row.difference
+                ),
+                assumes=paired_tests.assumption(
+                    self.test, row.n_queries - row.ties, self.level
+                ),
             )
-            n_differing = row.n_queries - row.ties
-            assumes = paired_tests.assumption(self.test, n_differing, self.level)
-            return sentences.Findings(contradict, assumes)
         unreachable = self._unreachable(i, p_values.copy(), *self._smallest_p(row))
         return sentences.Findings(unreachable=unreachable, is_fine=unreachable is None)
 
