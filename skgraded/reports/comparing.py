@@ -10,22 +10,9 @@ import numpy as np
 
 from skgraded._input.progress import counting_bar
 from skgraded._input.segments import few_segments_of
+from skgraded.reports import comparison_rows, pairing
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_rows import (
-    Settings,
-    cases_of,
-    compared_rows,
-    gaps_between,
-)
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.pairing import (
-    QuerySamples,
-    check_evaluations,
-    check_system,
-    pair_evaluations,
-    refuse_unequal,
-    warn_of_other_folds,
-)
 from skgraded.reports.system_summaries import Summaries, compare_sums
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings
@@ -89,9 +76,7 @@ def compare(
     Comparison
         Its frame has the columns
 
-        - ``segment``, with `by`,
-
-        - ``system``, ``measure``,
+        - ``segment`` (with `by`), ``system``, ``measure``,
         - ``mean``: of the system, over the queries that count,
         - ``difference``: that mean less ``baseline_mean``,
         - ``ci_low``, ``ci_high``: interval of the mean difference by Student's t, see Notes,
@@ -105,8 +90,7 @@ def compare(
           all d are 0, nan if they are all the same otherwise, or for one query,
         - ``min_detectable``: the smallest difference that the test would have shown with a power
           of 0.8, see Notes,
-        - ``baseline``, ``baseline_mean``,
-        - ``ci_method``: "t".
+        - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t".
 
     Raises
     ------
@@ -137,22 +121,22 @@ def compare(
       (Efron and Tibshirani 1993, section 16.4; Sakai 2006, with the 1 of Davison and Hinkley
       1997, eq. 4.11, so that p is never 0).
 
-    p is 1 if all differences are 0, or for a single query. Where n differences are all the same
-    there is no spread and no finite t: p by "t" and "bootstrap" is then 2^(1 - n), that of all sign
-    flips. Two equal differences show nothing. A p that no resample reached is written with "≤".
+    p is 1 if all differences are 0, or for a single query. If n differences are all the same, t is
+    not finite, and "t" and "bootstrap" give the p of all sign flips, 2^(1 - n): two equal
+    differences show nothing. A p that no resample reached is written with "≤".
 
-    Beside Holm's and Bonferroni's correction for m tests each interval has the level
-    1 - (1 - level) / m, so that all of them hold at once with `level`; beside the false discovery
-    rate, of which R tests reject, 1 - (1 - level) · R / m (Benjamini and Yekutieli 2005); without
-    a correction or a test, `level`. Where the test does not tell two systems apart the interval is
-    stretched to 0 if it would leave 0 out, unless all differences are the same.
+    Intervals have the level 1 - (1 - level) / m with Holm's or Bonferroni's correction for m tests,
+    so that all of them hold at once with `level`; 1 - (1 - level) · R / m with the false discovery
+    rate if R tests reject (Benjamini and Yekutieli 2005); `level` without a correction or a test.
+    If the test does not tell two systems apart, their interval is stretched to contain 0, unless
+    all differences are the same.
 
     The smallest difference that n queries show is δ · s, where s is the standard deviation of d and
-    δ √n the noncentrality at which a t-test of the level of the interval beside it rejects in 80 of
-    100 cases [9]_: sign flips and the bootstrap have the power of t where they have enough
-    queries, and Wilcoxon's test 3/π of its queries' worth for normal d. HSD takes the difference
-    that it asks for. It says nothing of the difference that was found, only how fine a comparison
-    on such queries is; nan where no outcome would be significant, without spread or a test.
+    δ √n the noncentrality at which a t-test of the interval's level rejects in 80 of 100 cases
+    [9]_. Sign flips and the bootstrap have the power of t with enough queries, Wilcoxon's test that
+    of 3/π of the queries for normal d; HSD takes the difference that it needs. It says nothing of
+    the observed difference, only how fine a comparison on such queries is; nan if no outcome would
+    be significant, without spread or a test.
 
     A mean of RR is a mean of 1, 1/2, 1/3, …, whose steps are not equal: whether such means may be
     compared is disputed (Fuhr 2017, Sakai 2020). The effect size depends on how much the queries
@@ -192,12 +176,12 @@ def compare(
     if isinstance(evaluations, Summaries):
         systems = list(evaluations.systems)
     else:
-        check_evaluations(evaluations)
+        pairing.check_evaluations(evaluations)
         systems = list(evaluations)
     if baseline is not None:
-        check_system("baseline", baseline, systems)
-    test = _one_of_or_none("test", test, TESTS)
-    correction = _one_of_or_none("correction", correction, CORRECTIONS)
+        pairing.check_system("baseline", baseline, systems)
+    comparison_rows.check_choice("test", test, TESTS)
+    comparison_rows.check_choice("correction", correction, CORRECTIONS)
     level, _, checked = check_settings(
         level, "t", FEWEST if n_resamples is None else n_resamples, rng
     )
@@ -206,41 +190,35 @@ def compare(
     if isinstance(evaluations, Summaries):
         if by is not None:
             raise ValueError("Summaries hold no values by query: by must be None.")
-        return compare_sums(evaluations, Settings(test, correction, level, FEWEST, 0), baseline)
-    paired = pair_evaluations(evaluations)
-    warn_of_other_folds(paired.folds)
+        settings = comparison_rows.Settings(test, correction, level, FEWEST, 0)
+        return compare_sums(evaluations, settings, baseline)
+    paired = pairing.pair_evaluations(evaluations)
+    pairing.warn_of_other_folds(paired.folds)
     values = paired.values
     segments = [] if by is None else few_segments_of(values.query_ids, by)
     if test is not None:
-        refuse_unequal(values.weights, values.query_ids)
+        pairing.refuse_unequal(values.weights, values.query_ids)
     if by is not None:
         segment = np.empty(len(values.query_ids), dtype=np.intp)
         for i, (_, positions) in enumerate(segments):
             segment[positions] = i
         values = replace(values, segments=[name for name, _ in segments], segment=segment)
     measures = list(values.per_query)
-    cases = cases_of(systems, measures, baseline, segments)
+    cases = comparison_rows.cases_of(systems, measures, baseline, segments)
     if n_resamples is None:
         checked = enough_resamples(len(cases), level, correction)
-    settings = Settings(
+    settings = comparison_rows.Settings(
         test, correction, level, checked, int(np.random.default_rng(rng).integers(2**63))
     )
-    source = QuerySamples(values, paired.undefined, cases)
+    source = pairing.QuerySamples(values, paired.undefined, cases)
     work = len(cases) * (checked + (correction == "hsd") * settings.n_tukey)
     shown = progress and test in DRAWS
     with counting_bar(shown, work, desc="resamples", unit=" rows", unit_scale=True) as done:
-        rows = compared_rows(source, systems, cases, settings, done)
+        rows = comparison_rows.compared_rows(source, systems, settings, done)
     return Comparison(
         systems=systems, measures=measures, rows=rows, baseline=baseline, test=test,
         correction=correction, level=level, n_resamples=checked,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
-        query_values=values,
-        gaps=[] if by is None else gaps_between(source.groups(cases), systems, cases, settings),
+        query_values=values, gaps=comparison_rows.gaps_between(source, systems, settings),
     )
-
-
-def _one_of_or_none(name, value, known):
-    if value is None or (isinstance(value, str) and value in known):
-        return value
-    raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")

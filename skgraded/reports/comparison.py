@@ -10,60 +10,19 @@ import numpy as np
 
 from skgraded._input.columns import number, whole_number
 from skgraded._input.words import counted
-from skgraded.reports.comparison_rows import (
-    COLUMNS,
-    GAP_COLUMNS,
-    ComparisonRow,
-    SegmentGap,
-    ShownRow,
-    check_rows,
-    columns_of,
-    pair_matrices,
-    pairs_of,
-    rows_form,
-)
+from skgraded.reports import comparison_rows
+from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap, ShownRow
 from skgraded.reports.leaderboard import Leaderboard, leaderboard_of
 from skgraded.reports.margin_tests import MarginTests, margin_tests
-from skgraded.reports.pairing import (
-    QUERY_VALUES,
-    QueryValues,
-    refuse_unequal,
-)
+from skgraded.reports.pairing import QUERY_VALUES, QueryValues
 from skgraded.reports.report import Report
-from skgraded.stats.corrections import CORRECTIONS, adjust, is_significant, without_hsd
-from skgraded.stats.paired_tests import (
-    DRAWS,
-    TESTS,
-    assumption,
-    is_bound,
-    ranks_contradict,
-    smallest_p,
-)
-from skgraded.writing import tables
-from skgraded.writing.json_text import (
-    INTEGER,
-    PLAIN_NUMBER,
-    TEXT,
-    TRUE_OR_FALSE,
-    list_of,
-    maybe,
-    read_fields,
-    write_fields,
-)
-from skgraded.writing.sentences import (
-    Findings,
-    Unreachable,
-    corrected,
-    gap_sentence,
-    procedure,
-    sentence,
-)
+from skgraded.stats import corrections, paired_tests
+from skgraded.writing import json_text, sentences, tables
+from skgraded.writing.json_text import INTEGER, TEXT, list_of, maybe
 from skgraded.writing.text import Bound, label, labels
 
 if TYPE_CHECKING:
     import pandas
-
-    from skgraded.writing.comparison_page import ComparisonPage
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -110,7 +69,30 @@ class Comparison(Report):
     gaps: list[SegmentGap] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        check_comparison(self)
+        systems, measures, values = self.systems, self.measures, self.query_values
+        for name, names in (("systems", systems), ("measures", measures)):
+            if len(set(names)) < len(names):
+                raise ValueError(f"{name} has one of {names} more than once.")
+        if len(systems) < 2 or not measures:
+            raise ValueError(f"systems are {systems} and measures {measures}: too few to compare.")
+        number("level", 0, 1, above=True, below=True)(self.level)
+        whole_number(self.n_resamples, "n_resamples", 1)
+        whole_number(self.n_queries, "n_queries", 0)
+        if self.seed is not None:
+            whole_number(self.seed, "seed", 0)
+        comparison_rows.check_choice("test", self.test, paired_tests.TESTS)
+        comparison_rows.check_choice("correction", self.correction, corrections.CORRECTIONS)
+        comparison_rows.check_choice("baseline", self.baseline, systems)
+        if values is None and self.test not in ("t", None):
+            raise ValueError(f"test is {self.test!r}, but query_values is None.")
+        if values is not None and (
+            values.systems != systems or list(values.per_query) != measures
+            or len(values.query_ids) != self.n_queries
+        ):
+            raise ValueError(f"query_values has other systems, measures or queries than {self}.")
+        segments = [(segment, None) for segment in self.segments or []]
+        cases = comparison_rows.cases_of(systems, measures, self.baseline, segments)
+        comparison_rows.check_rows(self.rows, self.gaps, systems, cases, self.n_queries)
 
     def _values(self) -> QueryValues:
         if self.query_values is None:
@@ -140,8 +122,10 @@ class Comparison(Report):
     @property
     def table(self) -> dict[str, list[Any]]:
         """The columns of `to_frame`."""
-        names = COLUMNS if self.segments is not None else COLUMNS[1:]
-        return columns_of(self.rows, names)
+        columns = comparison_rows.columns_of(ComparisonRow, self.rows)
+        if self.segments is None:
+            del columns["segment"]
+        return columns
 
     def differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
@@ -181,14 +165,9 @@ class Comparison(Report):
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the comparison, one row per pair of systems and measure (and segment).
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns as `compare` describes them.
+        `compare` describes the columns of the pandas.DataFrame.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.table)
+        return tables.frame(self.table)
 
     def between_segments(self) -> pandas.DataFrame:
         """Tabulate how the differences of two systems differ between segments.
@@ -205,9 +184,7 @@ class Comparison(Report):
             2^(1 - n) where the n differences of a segment are all the same, whatever the other's;
             nan where a segment has fewer than two queries. Empty without `by`.
         """
-        import pandas as pd
-
-        return pd.DataFrame(columns_of(self.gaps, GAP_COLUMNS))
+        return tables.frame(comparison_rows.columns_of(SegmentGap, self.gaps))
 
     def leaderboard(self) -> Leaderboard:
         """Show systems × measures: means, the best of each, and what is told apart.
@@ -263,17 +240,18 @@ class Comparison(Report):
         ]
 
     def _significant(self, p):
-        return None if self.test is None else is_significant(p, self.level)
+        return None if self.test is None else corrections.is_significant(p, self.level)
 
     def _bounds(self, row):
         """P-values that are only upper bounds, marked."""
-        if self.test is None or not is_bound(row.p_value, *self._smallest_p(row)):
+        if self.test is None or not paired_tests.is_bound(row.p_value, *self._smallest_p(row)):
             return {}
         adjusted = {} if self.correction == "hsd" else {"p_adjusted": Bound(row.p_adjusted)}
         return {"p_value": Bound(row.p_value), **adjusted}
 
     def _smallest_p(self, row):
-        return smallest_p(str(self.test), row.n_queries, row.ties, self.n_resamples)
+        test = str(self.test)
+        return paired_tests.smallest_p(test, row.n_queries, row.ties, self.n_resamples)
 
     def _hidden_columns(self):
         """Columns that say nothing about this comparison."""
@@ -285,18 +263,15 @@ class Comparison(Report):
         return hidden
 
     def _shown(self):
-        import pandas as pd
-
-        columns = columns_of(self.shown_rows(), list(self.table))
-        return pd.DataFrame(columns, dtype=object).drop(columns=self._hidden_columns())
+        columns = comparison_rows.columns_of(ComparisonRow, self.shown_rows())
+        hidden = self._hidden_columns()
+        shown = {name: columns[name] for name in self.table if name not in hidden}
+        return tables.frame(shown, dtype=object)
 
     def to_latex(self) -> str:
-        """Tabulate in LaTeX the columns of `to_markdown` that fit the width of a page.
+        """Return the columns of `to_markdown` that fit the width of a page as text in LaTeX.
 
-        Returns
-        -------
-        str
-            See `Evaluation.to_latex` for the packages that it needs.
+        See `Evaluation.to_latex` for the packages that it needs.
         """
         shown = self._shown()
         shown.insert(
@@ -309,36 +284,33 @@ class Comparison(Report):
         return tables.latex(shown[[name for name in names if name in shown]])
 
     def sentences(self) -> list[str]:
-        """Say in a plain sentence what each row shows, and then what differs between segments.
+        """List plain sentences: what each row shows, and then what differs between segments.
 
         Two systems are told apart where the adjusted p-value is at most 1 - level. Where they are
         not, and could not have been however the differences had turned out (five queries have no
         more than 2^5 sign flips), the sentence says so.
-
-        Returns
-        -------
-        list of str
         """
         return self._row_sentences() + self._gap_sentences()
 
     def _row_sentences(self):
         p_values = np.array([row.p_value for row in self.rows], dtype=float)
-        said = corrected(self.correction, int(np.count_nonzero(~np.isnan(p_values))))
-        sizes = {None: self.n_queries}
-        if self.query_values is not None and self.query_values.segment is not None:
-            counts = np.bincount(self.query_values.segment, minlength=len(self.segments or []))
-            sizes |= dict(zip(self.segments or [], counts.tolist(), strict=True))
+        said = sentences.corrected(self.correction, int((~np.isnan(p_values)).sum()))
+        sizes: dict[Any, int] = {None: self.n_queries}
+        for segment in self.segments or []:
+            sizes[segment] = len(self._values().queries_of(segment))
         return [
-            sentence(row, self._findings(i, row, p_values), sizes[row.segment], self.level, said)
+            sentences.sentence(
+                row, self._findings(i, row, p_values), sizes[row.segment], self.level, said
+            )
             for i, row in enumerate(self.shown_rows())
         ]
 
     def _gap_sentences(self):
         n_tests = sum(gap.p_value == gap.p_value for gap in self.gaps)
-        said = corrected(without_hsd(self.correction), n_tests)
+        said = sentences.corrected(corrections.without_hsd(self.correction), n_tests)
         texts = self._segment_texts()
         return [
-            gap_sentence(
+            sentences.gap_sentence(
                 gap, texts[gap.segment], texts[gap.other_segment],
                 self._significant(gap.p_adjusted), self.level, said,
             )
@@ -348,24 +320,27 @@ class Comparison(Report):
     def _findings(self, i, row, p_values):
         """What the test tells about row i besides its p-value."""
         if self.test is None or row.ties == row.n_queries:
-            return Findings()
+            return sentences.Findings()
         if row.is_significant:
-            return Findings(
-                ranks_contradict=TESTS[self.test].compares_ranks and ranks_contradict(
+            compares_ranks = paired_tests.TESTS[self.test].compares_ranks
+            return sentences.Findings(
+                ranks_contradict=compares_ranks and paired_tests.ranks_contradict(
                     self._differences_of(row), row.difference
                 ),
-                assumes=assumption(self.test, row.n_queries - row.ties, self.level),
+                assumes=paired_tests.assumption(
+                    self.test, row.n_queries - row.ties, self.level
+                ),
             )
         unreachable = self._unreachable(i, p_values.copy(), *self._smallest_p(row))
-        return Findings(unreachable=unreachable, is_fine=unreachable is None)
+        return sentences.Findings(unreachable=unreachable, is_fine=unreachable is None)
 
     def _unreachable(self, i, p_values, p, by_resamples):
         """The smallest p of row i, if even that would not be significant."""
         p_values[i] = p
-        adjusted = adjust(p_values, self.correction)[i]
-        if is_significant(adjusted, self.level):
+        adjusted = corrections.adjust(p_values, self.correction)[i]
+        if self._significant(adjusted):
             return None
-        return Unreachable(p, adjusted, self.n_resamples if by_resamples else None)
+        return sentences.Unreachable(p, adjusted, self.n_resamples if by_resamples else None)
 
     def __repr__(self) -> str:
         if self.segments is not None:
@@ -390,13 +365,13 @@ class Comparison(Report):
         against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
         weighted = ", weighted" if self.is_weighted else ""
         lead = f"{against}. {self._n_shown()}{weighted}; "
-        lead += f"{procedure(self.test, self.correction, len(self.rows))}."
-        if self.test in DRAWS:
+        lead += f"{sentences.procedure(self.test, self.correction, len(self.rows))}."
+        if self.test in paired_tests.DRAWS:
             seed = "" if self.seed is None else f", seed {self.seed}"
             lead += f" {self.n_resamples:,} resamples{seed}."
         return lead
 
-    def _page(self, title: str | None = None) -> ComparisonPage:
+    def _page(self, title=None):
         from skgraded.writing.comparison_page import ComparisonPage, QueryTable
 
         queries, rows, board = None, self.shown_rows(), self.leaderboard()
@@ -450,7 +425,7 @@ class Comparison(Report):
         found = {}
         for (measure, segment), heading in self.headings().items():
             own = [row for row in rows if row.heading == heading]
-            found[heading] = pair_matrices(own, systems)
+            found[heading] = comparison_rows.pair_matrices(own, systems)
             if self.query_values is not None:
                 self.query_values.fill_pairs(found[heading][0], order, measure, segment)
         return found
@@ -508,92 +483,37 @@ class Comparison(Report):
         >>> found.sentences()[0].split(":")[0]
         'rounded is equivalent to exact by NDCNG@10 within ±0.01'
         """
-        return self._against_margins(margin, "equivalence")
+        return margin_tests(self, margin, "equivalence")
 
     def noninferiority(self, margin: float | Mapping[Any, float]) -> MarginTests:
         """Test whether systems are not worse than the baseline by more than a margin.
 
-        The one-sided t-test of TOST that is of this side: whether the mean difference, of `system`
-        less `baseline`, is above -margin. It is shown where ``ci_low`` is above -margin.
-
-        Parameters
-        ----------
-        margin
-            As for `equivalence`.
-
-        Returns
-        -------
-        MarginTests
-            With the columns of `equivalence`.
-
-        Raises
-        ------
-        ValueError
-            As `equivalence` does.
+        This is one of the two one-sided t-tests of `equivalence`: whether the mean difference, of
+        `system` less `baseline`, is above -margin. It is shown where ``ci_low`` is above -margin.
+        `margin`, the columns and the errors are those of `equivalence`.
         """
-        return self._against_margins(margin, "noninferiority")
-
-    def _against_margins(self, margin, question):
-        if self.segments is not None:
-            raise ValueError("Margins are tested over all queries: compare without by.")
-        refuse_unequal(self.weights, self.query_ids)
-        samples = [self._differences_of(row) for row in self.rows]
-        return margin_tests(self, samples, margin, question)
+        return margin_tests(self, margin, "noninferiority")
 
     def _to_json(self):
-        return write_fields(_forms(self.segments), self)
+        return json_text.write_fields(_forms(self.segments) | OF_QUERIES, self)
 
     @classmethod
     def _of_json(cls, report):
-        values = read_fields({"query_values": maybe(QUERY_VALUES)}, report)["query_values"]
-        forms = _forms(None if values is None else values.segments)
-        del forms["query_values"]  # read once, for it may be large
-        return read_fields(forms, report) | {"query_values": values}
+        of_queries = json_text.read_fields(OF_QUERIES, report)
+        segments = getattr(of_queries["query_values"], "segments", None)
+        return json_text.read_fields(_forms(segments), report) | of_queries
+
+
+OF_QUERIES = {"query_values": maybe(QUERY_VALUES)}
 
 
 def _forms(segments):
-    return PLAIN | {
-        "rows": rows_form(ComparisonRow, segments), "gaps": rows_form(SegmentGap, segments),
-        "query_values": maybe(QUERY_VALUES),
+    """The forms of all fields but the values of queries, in which rows may name segments."""
+    return {
+        "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),
+        "test": maybe(TEXT), "correction": maybe(TEXT), "level": json_text.PLAIN_NUMBER,
+        "n_resamples": INTEGER, "seed": maybe(INTEGER), "n_queries": INTEGER,
+        "is_weighted": json_text.TRUE_OR_FALSE,
+        "rows": comparison_rows.rows_form(ComparisonRow, segments),
+        "gaps": comparison_rows.rows_form(SegmentGap, segments),
     }
-
-
-PLAIN = {
-    "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),
-    "test": maybe(TEXT), "correction": maybe(TEXT), "level": PLAIN_NUMBER, "n_resamples": INTEGER,
-    "seed": maybe(INTEGER), "n_queries": INTEGER, "is_weighted": TRUE_OR_FALSE,
-}
-
-
-# Invariants --------------------------------------------------------------------------------------
-
-def check_comparison(comparison: Comparison) -> None:
-    """Refuse parts that do not belong together; the ValueError says which."""
-    systems, measures = comparison.systems, comparison.measures
-    for name, names in (("systems", systems), ("measures", measures)):
-        if len(set(names)) < len(names):
-            raise ValueError(f"{name} has one of {names} more than once.")
-    if len(systems) < 2 or not measures:
-        raise ValueError(f"systems are {systems} and measures {measures}: too few to compare.")
-    number("level", 0, 1, above=True, below=True)(comparison.level)
-    whole_number(comparison.n_resamples, "n_resamples", 1)
-    whole_number(comparison.n_queries, "n_queries", 0)
-    if comparison.seed is not None:
-        whole_number(comparison.seed, "seed", 0)
-    for name, known in (("test", TESTS), ("correction", CORRECTIONS), ("baseline", systems)):
-        value = getattr(comparison, name)
-        if value is not None and value not in known:
-            raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
-    values = comparison.query_values
-    if values is None and comparison.test not in ("t", None):
-        raise ValueError(f"test is {comparison.test!r}, but query_values is None.")
-    if values is not None and (
-        values.systems != systems or list(values.per_query) != measures
-        or len(values.query_ids) != comparison.n_queries
-    ):
-        raise ValueError(f"query_values has other systems, measures or queries than {comparison}.")
-    keys = [
-        (systems[baseline], systems[system], measure)
-        for baseline, system in pairs_of(systems, comparison.baseline) for measure in measures
-    ]
-    check_rows(comparison.rows, comparison.gaps, keys, comparison.segments, comparison.n_queries)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.progress import unseen
-from skgraded.stats.corrections import (
-    adjust,
-    is_significant,
-    level_of_each,
-    widen_to_zero,
-    without_hsd,
-)
+from skgraded.stats import corrections
+from skgraded.stats.corrections import is_significant, widen_to_zero
 from skgraded.stats.intervals import METHODS, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
-from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
+from skgraded.stats.welch import welch_interval, welch_p_value
 from skgraded.writing import tables
 from skgraded.writing.json_text import (
     INTEGER,
@@ -33,10 +28,6 @@ from skgraded.writing.json_text import (
     list_of,
     read_fields,
 )
-
-Sample = TypeVar("Sample")
-Row = TypeVar("Row")
-
 
 # What is compared, and how -----------------------------------------------------------------------
 
@@ -91,6 +82,18 @@ def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
     for i, case in enumerate(cases):
         groups.setdefault(tuple(getattr(case, name) for name in names), []).append(i)
     return list(groups.values())
+
+
+def segment_pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
+    """Positions of two cases that differ in the segment only, the earlier segment first."""
+    by_pair = grouped(cases, "measure", "system", "baseline")
+    return [both for positions in by_pair for both in combinations(positions, 2)]
+
+
+def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
+    """Refuse a value that is neither None nor known."""
+    if value is not None and value not in list(known):
+        raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
 
 
 # Rows --------------------------------------------------------------------------------------------
@@ -150,6 +153,9 @@ class SegmentGap:
         _check_numbers(self)
 
 
+COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
+
+
 def _check_numbers(row):
     for name, cell in vars(row).items():
         if name not in ("segment", "other_segment") and cell in (math.inf, -math.inf):
@@ -173,62 +179,43 @@ class ShownRow(ComparisonRow):
     is_significant: bool | None = None  # None without a test
 
 
-COLUMNS = [column.name for column in fields(ComparisonRow)]
-GAP_COLUMNS = [column.name for column in fields(SegmentGap)]
-
-
 # The pipeline ------------------------------------------------------------------------------------
 
-def build_rows(
-    samples: Sequence[Sample],
-    p_values: np.ndarray,
-    correction: str | None,
-    level: float,
-    row_of: Callable[[int, Sample, float, float, float], Row],
-    adjusted: np.ndarray | None = None,
-) -> list[Row]:
-    """Correct p-values over all samples, choose the level of the intervals, and make the rows.
-
-    `row_of` receives the position of the sample, the sample, p, corrected p and that level;
-    `adjusted` are p-values that are already corrected.
-    """
-    adjusted = adjust(p_values, correction) if adjusted is None else adjusted
-    within = level_of_each(adjusted, level, correction)
-    return [
-        row_of(i, sample, float(p_values[i]), float(adjusted[i]), within)
-        for i, sample in enumerate(samples)
-    ]
+def corrected_p_values(
+    p_values: np.ndarray, correction: str | None, level: float
+) -> tuple[list[float], float]:
+    """Correct p-values for their number; also the level of each interval beside them."""
+    adjusted = corrections.adjust(p_values, correction)
+    return adjusted.tolist(), corrections.level_of_each(adjusted, level, correction)
 
 
 def compared_rows(
-    source: Any, systems: Sequence[str], cases: Sequence[Case], settings: Settings,
+    source: Any, systems: Sequence[str], settings: Settings,
     done: Callable[[int], object] = unseen,
 ) -> list[ComparisonRow]:
-    """Compare the systems of each case; `source` has the samples (`QuerySamples`, `SumSamples`)."""
+    """Compare the systems of each case of a source of samples: `QuerySamples` or `SumSamples`."""
     test, correction, level, n_resamples, _ = settings
-    samples = source.samples(cases)
-    p_values, adjusted = np.full(len(cases), np.nan), None
-    critical: Any = [None] * len(cases)
+    n = len(source.cases)
+    p_values, critical = np.full(n, np.nan), [None] * n
     if test is not None:
-        p_values = source.p_values(cases, settings, done)
+        p_values = source.p_values(settings, done)
+    by_correction = p_values
     if correction == "hsd":
-        adjusted, critical = source.tukey(cases, settings, done)
-
-    def row_of(i, sample, p, p_adjusted, within):
-        case = cases[i]
-        interval = sample.differences.interval(within)
-        low, high = widen_to_zero(interval, p_adjusted, level)
-        return ComparisonRow(
+        by_correction, critical = source.tukey(settings, done)
+    adjusted, within = corrected_p_values(by_correction, correction, level)
+    rows = []
+    for i, (case, sample) in enumerate(zip(source.cases, source.samples(), strict=True)):
+        low, high = widen_to_zero(sample.differences.interval(within), adjusted[i], level)
+        rows.append(ComparisonRow(
             segment=case.segment, system=systems[case.system], measure=case.measure,
             mean=sample.mean, difference=sample.mean - sample.baseline_mean,
-            ci_low=low, ci_high=high, p_value=p, p_adjusted=p_adjusted,
+            ci_low=low, ci_high=high, p_value=float(p_values[i]), p_adjusted=adjusted[i],
             n_queries=sample.n_queries, wins=sample.wins, ties=sample.ties, losses=sample.losses,
             n_undefined=sample.n_undefined, effect_size=sample.effect_size,
             min_detectable=detectable(test, sample, within, n_resamples, critical[i]),
             baseline=systems[case.baseline], baseline_mean=sample.baseline_mean,
-        )
-
-    return build_rows(samples, p_values, correction, level, row_of, adjusted)
+        ))
+    return rows
 
 
 def detectable(
@@ -251,38 +238,35 @@ def detectable(
     return float(detectable_effect(n, reach) * deviation / np.sqrt(TESTS[test].efficiency))
 
 
-def gaps_between(
-    groups: Sequence[GroupMean], systems: Sequence[str], cases: Sequence[Case], settings: Settings
-) -> list[SegmentGap]:
-    """Compare the differences of each pair of systems between segments.
-
-    `groups` are the mean differences of the cases, which list the segments of a pair in turn.
-    """
-    by_pair = grouped(cases, "measure", "system", "baseline")
-    found = [(j, i) for own in by_pair for i, j in combinations(own, 2)]
+def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> list[SegmentGap]:
+    """Compare the differences of each pair of systems between the segments of `QuerySamples`."""
+    test, correction, level, *_ = settings
+    cases = source.cases
+    pairs = segment_pairs(cases)
+    groups = source.groups() if pairs else []
     p_values = np.array([
-        np.nan if settings.test is None else welch_p_value(groups[i], groups[j]) for i, j in found
+        np.nan if test is None else welch_p_value(groups[j], groups[i]) for i, j in pairs
     ])
-    level = settings.level
-
-    def row_of(_, pair, p, p_adjusted, within):
-        i, j = pair
-        case, group, other = cases[i], groups[i], groups[j]
+    adjusted, within = corrected_p_values(p_values, corrections.without_hsd(correction), level)
+    gaps = []
+    for (i, j), p, p_adjusted in zip(pairs, p_values.tolist(), adjusted, strict=True):
+        case, group, other = cases[j], groups[j], groups[i]
         low, high = widen_to_zero(welch_interval(group, other, within), p_adjusted, level)
-        return SegmentGap(
-            systems[case.system], case.measure, case.segment, cases[j].segment, group.mean,
+        gaps.append(SegmentGap(
+            systems[case.system], case.measure, case.segment, cases[i].segment, group.mean,
             other.mean, group.mean - other.mean, low, high, p, p_adjusted, group.n, other.n,
             systems[case.baseline],
-        )
-
-    return build_rows(found, p_values, without_hsd(settings.correction), level, row_of)
+        ))
+    return gaps
 
 
 # Rows as columns, matrices and JSON --------------------------------------------------------------
 
-def columns_of(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
-    """Fields of rows as columns."""
-    return {name: [getattr(row, name) for row in rows] for name in names}
+def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """Fields of a type of rows as columns."""
+    return {
+        column.name: [getattr(row, column.name) for row in rows] for column in fields(row_type)
+    }
 
 
 def pair_matrices(rows: Sequence[ShownRow], systems: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -299,18 +283,21 @@ def pair_matrices(rows: Sequence[ShownRow], systems: list[str]) -> tuple[np.ndar
 
 
 def check_rows(
-    rows: Sequence[ComparisonRow], gaps: Sequence[SegmentGap], keys: Sequence[tuple[str, str, str]],
-    segments: Sequence[Any] | None, n_queries: int,
+    rows: Sequence[ComparisonRow], gaps: Sequence[SegmentGap], systems: Sequence[str],
+    cases: Sequence[Case], n_queries: int,
 ) -> None:
-    """Refuse rows that do not compare each (baseline, system, measure) within each segment."""
+    """Refuse rows other than those of the cases, and gaps other than those of their segments."""
+    keys = [
+        (systems[case.baseline], systems[case.system], case.measure, case.segment)
+        for case in cases
+    ]
     _check_keys(
-        "rows", [(row.baseline, row.system, row.measure, row.segment) for row in rows],
-        [(*key, segment) for key in keys for segment in segments or [None]],
+        "rows", [(row.baseline, row.system, row.measure, row.segment) for row in rows], keys
     )
     _check_keys(
         "gaps",
         [(gap.baseline, gap.system, gap.measure, gap.other_segment, gap.segment) for gap in gaps],
-        [(*key, *pair) for key in keys for pair in combinations(segments or [], 2)],
+        [(*keys[i], keys[j][-1]) for i, j in segment_pairs(cases)],
     )
     counts: list[tuple[Any, ...]] = [(row, row.n_queries, row.n_undefined) for row in rows]
     counts += [(gap, gap.n_queries, gap.other_n_queries) for gap in gaps]
@@ -327,50 +314,42 @@ def _check_keys(name, found, expected):
             raise ValueError(f"{name}[{i}] compares {key}, but must compare {wanted}.")
 
 
-TEXTS = ("system", "measure", "baseline", "ci_method")
-OF_SEGMENTS = ("segment", "other_segment")  # in JSON they are positions
-COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
-
-
 def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
     """The form of rows in JSON: columns, segments as their positions."""
-    names = [column.name for column in fields(row_type)]
-    own = set(OF_SEGMENTS) & set(names)
-    forms = {
-        name: list_of(TEXT if name in TEXTS else INTEGER if name in COUNTS else CELL)
-        for name in names
-    } | dict.fromkeys(own, list_of(NULL if segments is None else INTEGER))
-    places = {segment: i for i, segment in enumerate(segments or [])}
-
-    def write(rows):
-        columns = columns_of(rows, names)
-        if segments is not None:
-            columns |= {name: [places[cell] for cell in columns[name]] for name in own}
-        return {name: form.write(columns[name]) for name, form in forms.items()}
+    segment = list_of(NULL) if segments is None else _positions_form(segments)
+    forms = {column.name: FORMS.get(str(column.type), segment) for column in fields(row_type)}
 
     def read(written, name):
         columns = read_fields(forms, written, name)
         lengths = {len(cells) for cells in columns.values()}
         if len(lengths) > 1:
             raise ValueError(f"The columns of {name} have different lengths: {sorted(lengths)}.")
-        for column in own:
-            columns[column] = [_segment_at(i, segments, f"{name}[{column!r}]")
-                               for i in columns[column]]
         return [row_type(**row) for row in tables.rows_of(columns)]
+
+    def write(rows):
+        columns = columns_of(row_type, rows)
+        return {name: form.write(columns[name]) for name, form in forms.items()}
 
     return Form(write, read)
 
 
-def _segment_at(i, segments, name):
-    if segments is None:
-        return None
-    if not 0 <= i < len(segments):
-        raise ValueError(f"{name} has {i}, but it must be from 0 to {len(segments) - 1}.")
-    return segments[i]
+def _positions_form(values):
+    """The form of a list of some of the values: their positions."""
+    places = {value: i for i, value in enumerate(values)}
+
+    def read(written, name):
+        positions = list_of(INTEGER).read(written, name)
+        for i in positions:
+            if not 0 <= i < len(values):
+                raise ValueError(f"{name} has {i}, but it must be from 0 to {len(values) - 1}.")
+        return [values[i] for i in positions]
+
+    return Form(lambda cells: [places[cell] for cell in cells], read)
 
 
-def _read_cell(written, name):
-    return math.nan if written is None else PLAIN_NUMBER.read(written, name)
-
-
-CELL = Form(lambda cell: None if cell != cell else cell, _read_cell)
+CELL = Form(
+    lambda cell: None if cell != cell else cell,
+    lambda written, name: math.nan if written is None else PLAIN_NUMBER.read(written, name),
+)
+# Of columns, by the type of the field.
+FORMS = {"str": list_of(TEXT), "int": list_of(INTEGER), "float": list_of(CELL)}

@@ -9,13 +9,12 @@ import numpy as np
 
 from skgraded.measures import mean_over_queries
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.report import Axis, by_measure
+from skgraded.reports.report import Axis, by_measure, concatenated
+from skgraded.writing import tables
 from skgraded.writing.json_text import FLOATS, INTEGERS, TEXT, by_name, list_of, maybe, record
 
 if TYPE_CHECKING:
     import pandas
-
-    from skgraded.writing.evaluation_page import EvaluationPage
 
 
 class Tests(NamedTuple):
@@ -119,8 +118,6 @@ class CrossEvaluation(Evaluation):
             Columns ``fold``, ``n_queries``, the mean of each measure, ``train_NAME`` with
             `return_train_score`, ``fit_time``, ``score_time`` and, if a fold failed, ``error``.
         """
-        import pandas as pd
-
         means = fold_means(self)
         columns = {
             "fold": range(len(means)),
@@ -132,7 +129,7 @@ class CrossEvaluation(Evaluation):
         }
         if any(self.errors):
             columns["error"] = [error or "" for error in self.errors]
-        return pd.DataFrame(columns)
+        return tables.frame(columns)
 
     def spread(self) -> dict[str, np.ndarray]:
         """How far the values of each query's tests differ in repeated cross-validation.
@@ -161,12 +158,7 @@ class CrossEvaluation(Evaluation):
         return {name: _deviations(of_tests, query, n) for name, of_tests in values.items()}
 
     def all_tests(self) -> Tests:
-        """Every test of a query, as `tests` has them.
-
-        Returns
-        -------
-        Tests
-        """
+        """Every test of a query, as `tests` has them."""
         if self.tests is not None:
             return self.tests
         return Tests(np.arange(len(self.query_ids)), self.fold, self.per_query)
@@ -177,7 +169,7 @@ class CrossEvaluation(Evaluation):
         frame.insert(1, "fold", self.fold)
         return frame
 
-    def _page(self, title: str | None = None, by: Any = None) -> EvaluationPage:
+    def _page(self, title=None, by=None):
         title = "Cross-evaluation" if title is None else title
         return replace(super()._page(title, by), folds=self.by_fold(), fold=self.fold)
 
@@ -203,24 +195,20 @@ def pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
     Each part holds that of a round, and the positions of its queries among all.
     """
-    positions = np.concatenate([part["positions"] for part in parts])
-    tested, first, query = np.unique(positions, return_index=True, return_inverse=True)
-    whole = {
-        name: np.concatenate([part[name] for part in parts]) for name in ("query_ids", "fold")
-    }
+    names = ["positions", "query_ids", "fold"] + ["weights"] * (parts[0]["weights"] is not None)
+    whole = concatenated([{name: part[name] for name in names} for part in parts])
     values, undefined = (
-        {name: np.concatenate([part[kind][name] for part in parts]) for name in parts[0][kind]}
-        for kind in ("per_query", "undefined")
+        concatenated([part[kind] for part in parts]) for kind in ("per_query", "undefined")
     )
-    weights = None
-    if parts[0]["weights"] is not None:
-        weights = np.concatenate([part["weights"] for part in parts])[first]
+    tested, first, query = np.unique(
+        whole["positions"], return_index=True, return_inverse=True
+    )
     return {
         "query_ids": whole["query_ids"][first],
         "fold": whole["fold"][first],
         "per_query": {name: _means(one, query, len(tested)) for name, one in values.items()},
         "undefined": {name: flags[first] for name, flags in undefined.items()},
-        "weights": weights,
+        "weights": whole["weights"][first] if "weights" in whole else None,
         "tests": Tests(query, whole["fold"], values),
     }
 

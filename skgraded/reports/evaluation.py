@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from skgraded.reports.report import (
     Report,
     as_query_ids,
     by_measure,
+    concatenated,
     summary_rows,
     written_page,
 )
@@ -32,8 +33,6 @@ from skgraded.writing.json_text import FLAGS, FLOATS, IDS, by_name, maybe
 
 if TYPE_CHECKING:
     import pandas
-
-    from skgraded.writing.evaluation_page import EvaluationPage
 
 LEVEL = 0.95  # of the intervals of pages and notebooks
 N_WORST = 5  # queries that a notebook shows
@@ -188,10 +187,20 @@ class Evaluation(Report):
         Evaluation(2 queries: RR=0.7500)
         """
         parts = list(parts)
+        if not parts:
+            raise ValueError("concat got no part: give at least one Evaluation.")
         for i, part in enumerate(parts):
             if not isinstance(part, Evaluation):
                 raise TypeError(f"concat takes Evaluations; part {i} is a {type(part).__name__}.")
-        return Evaluation(**joined(parts))
+            _refuse_unlike(i, part, parts[0])
+        _refuse_overlap(parts)
+        weights = [part.weights for part in parts if part.weights is not None]
+        return Evaluation(
+            _joined_ids([part.query_ids for part in parts]),
+            concatenated([part.per_query for part in parts]),
+            concatenated([part.undefined for part in parts]),
+            weights=np.concatenate(weights) if weights else None,
+        )
 
     # Looking closer ------------------------------------------------------------------------------
 
@@ -214,18 +223,7 @@ class Evaluation(Report):
         return self._sorted_rows(n, measure, best_first=False)
 
     def best(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Rows of the frame with the highest values, the highest first.
-
-        Parameters
-        ----------
-        n, measure
-            As for `worst`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As of `worst`.
-        """
+        """Rows of the frame with the highest values, the highest first; all else as for `worst`."""
         return self._sorted_rows(n, measure, best_first=True)
 
     def _sorted_rows(self, n, measure, best_first):
@@ -281,26 +279,22 @@ class Evaluation(Report):
         0    head   1.0          1
         1    tail   0.5          2
         """
-        import pandas as pd
-
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
         if by is None:
-            return pd.DataFrame(self._summary_rows(level, settings))
-        rows = [
+            return tables.frame(self._summary_rows(level, settings))
+        return tables.frame([
             {"segment": segment, **row}
             for segment, positions in segments_of(self.query_ids, by)
             for row in self.take(positions)._summary_rows(level, settings)
-        ]
-        return pd.DataFrame(rows)
+        ])
 
     def _summary_rows(self, level, settings):
-        counts = np.array(True) if self.weights is None else self.weights > 0
+        counts = True if self.weights is None else self.weights > 0
         n_queries = {
-            name: int(np.sum(counts & ~np.isnan(values)))
+            name: int(np.count_nonzero(counts & ~np.isnan(values)))
             for name, values in self.per_query.items()
         }
-        intervals = self.confidence_interval(level, **settings)
-        return summary_rows(self.mean(), intervals, n_queries, self.n_undefined)
+        return summary_rows(self, self.confidence_interval(level, **settings), n_queries)
 
     def take(self, positions: np.ndarray) -> Evaluation:
         """Return the Evaluation of some of the queries.
@@ -309,10 +303,6 @@ class Evaluation(Report):
         ----------
         positions : ndarray of int or bool
             The positions of the queries in `query_ids`, each at most once.
-
-        Returns
-        -------
-        Evaluation
         """
         return Evaluation(
             self.query_ids[positions],
@@ -326,44 +316,27 @@ class Evaluation(Report):
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the values, a row a query.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``query_id``, those of the measures and, if queries are weighted, ``weight``.
+        The pandas.DataFrame has the columns ``query_id``, those of the measures and, if queries are
+        weighted, ``weight``.
         """
-        import pandas as pd
-
         weight = {} if self.weights is None else {"weight": self.weights}
-        return pd.DataFrame({"query_id": self.query_ids, **self.per_query, **weight})
+        return tables.frame({"query_id": self.query_ids, **self.per_query, **weight})
 
     def to_markdown(self, per_query: bool = False) -> str:
-        """Write a table in Markdown, with 4 decimals.
+        """Return a table as text in Markdown, with 4 decimals.
 
         Parameters
         ----------
         per_query : bool, default=False
             Whether it is that of `to_frame`, a row a query, and not that of `summary`.
-
-        Returns
-        -------
-        str
         """
         return tables.markdown(self._table(per_query))
 
     def to_latex(self, per_query: bool = False) -> str:
-        r"""Write a table in LaTeX, with 4 decimals.
+        r"""Return a table as text in LaTeX, with 4 decimals; `per_query` as for `to_markdown`.
 
         A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
         longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
-
-        Parameters
-        ----------
-        per_query
-            As for `to_markdown`.
-
-        Returns
-        -------
-        str
         """
         return tables.latex(self._table(per_query))
 
@@ -382,16 +355,11 @@ class Evaluation(Report):
         Parameters
         ----------
         path : str or Path, optional
-            The file to write.
+            The file to write; None: the page is returned.
         title : str, optional
             Of the page, such as the name of the run; by default what kind of report it is.
         by : array-like of shape (n_queries,), mapping or pandas Series, optional
             The segment of each query, as for `summary`, for a table of segments.
-
-        Returns
-        -------
-        str or None
-            The page if there is no path.
 
         Raises
         ------
@@ -402,19 +370,15 @@ class Evaluation(Report):
         """
         return written_page(self._page(title, by).html(), path)
 
-    def _page(self, title: str | None = None, by: Any = None) -> EvaluationPage:
+    def _page(self, title=None, by=None):
         from skgraded.writing.evaluation_page import EvaluationPage
 
         return EvaluationPage(
-            title="Evaluation" if title is None else title,
+            title="Evaluation" if title is None else title, level=LEVEL,
             summary=self.summary(LEVEL),
             segments=None if by is None else self.summary(LEVEL, by),
-            level=LEVEL,
-            n_queries=len(self.query_ids),
-            is_weighted=self.weights is not None,
-            query_ids=self.query_ids,
-            per_query=self.per_query,
-            undefined=self.undefined,
+            n_queries=len(self.query_ids), is_weighted=self.weights is not None,
+            query_ids=self.query_ids, per_query=self.per_query, undefined=self.undefined,
             weights=self.weights,
             lowest=self._ranked(next(iter(self.per_query)), best_first=False)[:N_WORST],
         )
@@ -514,38 +478,18 @@ def values_by_query(
 
 # Putting together --------------------------------------------------------------------------------
 
-def joined(parts: Sequence[Any]) -> dict[str, Any]:
-    """What an Evaluation of all the parts' queries holds, by the names of its parameters."""
-    if not parts:
-        raise ValueError("concat got no part: give at least one Evaluation.")
-    for i, part in enumerate(parts):
-        _refuse_other_measures(i, part, parts[0])
-        if (part.weights is None) != (parts[0].weights is None):
-            raise ValueError(
-                f"Part {i} of concat has {'no ' * (part.weights is None)}weights, unlike part 0: "
-                "evaluate all parts with sample_weight or none."
-            )
-    _refuse_overlap(parts)
-    names, weighted = parts[0].per_query, parts[0].weights is not None
-    return {
-        "query_ids": _joined_ids([part.query_ids for part in parts]),
-        "per_query": {
-            name: np.concatenate([part.per_query[name] for part in parts]) for name in names
-        },
-        "undefined": {
-            name: np.concatenate([part.undefined[name] for part in parts]) for name in names
-        },
-        "weights": np.concatenate([part.weights for part in parts]) if weighted else None,
-    }
-
-
-def _refuse_other_measures(i, part, first):
+def _refuse_unlike(i, part, first):
     differing = part.per_query.keys() ^ first.per_query.keys()
     if differing:
         raise ValueError(
             f"Parts of concat must have the same measures: {', '.join(sorted(differing))} is in "
             f"only one of part 0 ({', '.join(first.per_query)}) and part {i} "
             f"({', '.join(part.per_query)})."
+        )
+    if (part.weights is None) != (first.weights is None):
+        raise ValueError(
+            f"Part {i} of concat has {'no ' * (part.weights is None)}weights, unlike part 0: "
+            "evaluate all parts with sample_weight or none."
         )
 
 

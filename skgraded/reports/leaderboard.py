@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count, groupby, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
@@ -44,24 +45,16 @@ class Leaderboard(Table):
     note: str
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the means, a row a system.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``system`` and those of the measures, floats.
-        """
-        import pandas as pd
-
-        means = zip(*([cell.value for cell in row] for row in self.cells), strict=True)
-        by_measure = dict(zip(self.measures, map(list, means), strict=True))
-        return pd.DataFrame({"system": self.systems, **by_measure})
+        """Tabulate the means, a row a system: ``system`` and a column of floats per measure."""
+        rows = zip(self.systems, self.cells, strict=True)
+        return tables.frame(
+            [[name, *(cell.value for cell in row)] for name, row in rows],
+            columns=["system", *self.measures],
+        )
 
     def _shown(self):
-        import pandas as pd
-
         rows = zip(self.names(), self.cells, strict=True)
-        return pd.DataFrame(
+        return tables.frame(
             [[name, *row] for name, row in rows], columns=["system", *self.measures], dtype=object
         )
 
@@ -83,38 +76,37 @@ def leaderboard_of(
 ) -> Leaderboard:
     """Make the leaderboard of the shown rows of a comparison, with a column per heading."""
     means: dict = {}
-    better: dict = {(system, heading): [] for system in systems for heading in headings}
-    worse: dict = {key: [] for key in better}
+    wins = set()
     for row in rows:
         means.setdefault((row.system, row.heading), row.mean)
         means.setdefault((row.baseline, row.heading), row.baseline_mean)
         if row.is_significant:
             pair = (row.system, row.baseline)
-            winner, loser = pair if row.difference > 0 else pair[::-1]
-            better[winner, row.heading].append(loser)
-            worse[loser, row.heading].append(winner)
+            wins.add((row.heading, *(pair if row.difference > 0 else pair[::-1])))
     order = sorted(systems, key=lambda name: -_number(means[name, headings[0]]))
-    letters = {} if baseline else dict(zip(order, _letters(len(order)), strict=True))
-    best = {
-        heading: max(_number(means[name, heading]) for name in order) for heading in headings
-    }
+    letters = dict(zip(order, _letters(), strict=False)) if baseline is None else {}
 
-    def mark(name, heading):
-        if baseline:
-            return BETTER * bool(better[name, heading]) + WORSE * bool(worse[name, heading])
-        is_beaten = [other in better[name, heading] for other in order]
-        return ("" if len(order) <= 26 else ",").join(_runs(is_beaten, list(letters.values())))
+    def mark(heading, name):
+        if name == baseline:
+            return ""
+        if baseline is not None:
+            is_worse = (heading, baseline, name) in wins
+            return BETTER * ((heading, name, baseline) in wins) + WORSE * is_worse
+        shown: list[str] = []
+        for is_beaten, group in groupby(order, lambda other: (heading, name, other) in wins):
+            run = [letters[other] for other in group]
+            if is_beaten:  # four or more in a row as the first and the last of them
+                shown += [f"{run[0]}–{run[-1]}"] if len(run) > 3 else run
+        return ("" if len(order) <= 26 else ",").join(shown)
 
-    cells = [
-        [
-            Marked(
-                means[name, heading], means[name, heading] >= best[heading] - 1e-12,
-                "" if name == baseline else mark(name, heading),
-            )
-            for heading in headings
-        ]
-        for name in order
-    ]
+    columns = []
+    for heading in headings:
+        best = max(_number(means[name, heading]) for name in order) - 1e-12
+        columns.append([
+            Marked(means[name, heading], means[name, heading] >= best, mark(heading, name))
+            for name in order
+        ])
+    cells = [list(row) for row in zip(*columns, strict=True)]
     return Leaderboard(order, headings, cells, letters, _note(rows, baseline))
 
 
@@ -122,24 +114,10 @@ def _number(mean):
     return mean if mean == mean else float("-inf")
 
 
-def _letters(n):
-    """Name n things: a, b, …, z, aa, ab and so on."""
-    return [
-        (ascii_lowercase[i // 26 - 1] if i >= 26 else "") + ascii_lowercase[i % 26]
-        for i in range(n)
-    ]
-
-
-def _runs(found, letters):
-    """The letters of what is found; four or more in a row as the first and the last of them."""
-    shown: list[str] = []
-    i = 0
-    while i < len(found):
-        n = next((n for n, one in enumerate(found[i:]) if not one), len(found) - i)
-        run = letters[i : i + n]
-        shown += [f"{run[0]}–{run[-1]}"] if n > 3 else run
-        i += n + 1
-    return shown
+def _letters():
+    """Generate a, b, …, z, aa, ab and so on."""
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
 def _note(rows, baseline):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skgraded._input.columns import number
 from skgraded.measures import Measure
-from skgraded.reports.comparison_rows import build_rows
+from skgraded.reports.comparison_rows import columns_of, corrected_p_values
 from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.pairing import refuse_unequal
 from skgraded.reports.report import Table
 from skgraded.stats.corrections import is_significant, without_hsd
 from skgraded.stats.intervals import mean_interval
@@ -42,9 +42,6 @@ class MarginRow:
     baseline_mean: float
 
 
-COLUMNS = [column.name for column in fields(MarginRow)]
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class MarginTests(Table):
     """Tests of differences against margins, made by `Comparison.equivalence` and `.noninferiority`.
@@ -66,27 +63,17 @@ class MarginTests(Table):
     @property
     def table(self) -> dict[str, list[Any]]:
         """The columns of `to_frame`."""
-        return {name: [getattr(row, name) for row in self.rows] for name in COLUMNS}
+        return columns_of(MarginRow, self.rows)
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the tests, a row a pair of systems and measure.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns as `Comparison.equivalence` describes them.
+        `Comparison.equivalence` describes the columns of the pandas.DataFrame.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.table)
+        return tables.frame(self.table)
 
     def sentences(self) -> list[str]:
-        """Say in a plain sentence what each row shows.
-
-        Returns
-        -------
-        list of str
-        """
+        """List plain sentences: what each row shows."""
         said = corrected(self.correction, sum(row.p_value == row.p_value for row in self.rows))
         return [
             margin_sentence(
@@ -96,15 +83,8 @@ class MarginTests(Table):
         ]
 
     def to_latex(self) -> str:
-        r"""Write the columns up to `p_adjusted` in LaTeX.
-
-        It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
-
-        Returns
-        -------
-        str
-        """
-        return tables.latex(self.to_frame()[COLUMNS[:8]])
+        """Return the columns up to `p_adjusted` as text in LaTeX; see `Evaluation.to_latex`."""
+        return tables.latex(self.to_frame().loc[:, :"p_adjusted"])
 
     def __repr__(self) -> str:
         rows = "; ".join(
@@ -115,10 +95,11 @@ class MarginTests(Table):
         return f"{self.question}({rows})"
 
 
-def margin_tests(
-    comparison: Any, samples: Sequence[np.ndarray], margin: Any, question: str
-) -> MarginTests:
+def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
     """Test the differences of the rows of a Comparison against margins."""
+    if comparison.segments is not None:
+        raise ValueError("Margins are tested over all queries: compare without by.")
+    refuse_unequal(comparison.weights, comparison.query_ids)
     margins = _margins(margin, comparison.measures)
     level, correction = comparison.level, without_hsd(comparison.correction)
     if level <= 0.5:
@@ -126,37 +107,34 @@ def margin_tests(
             f"The comparison's level is {level}, but intervals of 1 - 2 (1 - level) need one above "
             "0.5: compare with level=0.95."
         )
-    rows = comparison.rows
+    samples = [
+        comparison.differences(row.system, row.baseline, row.measure) for row in comparison.rows
+    ]
     p_values = np.array([
         margin_p_value(sample, margins[row.measure], question)
-        for sample, row in zip(samples, rows, strict=True)
+        for sample, row in zip(samples, comparison.rows, strict=True)
     ])
-
-    def row_of(i, sample, p, p_adjusted, within):
-        row = rows[i]
-        low, high = mean_interval(sample, None, 2 * within - 1, "t")
-        return MarginRow(
-            row.system, row.measure, margins[row.measure], row.difference, low, high, p, p_adjusted,
-            row.n_queries, row.n_undefined, row.baseline, row.mean, row.baseline_mean,
-        )
-
-    built = build_rows(samples, p_values, correction, level, row_of)
-    return MarginTests(question, correction, level, built)
+    adjusted, within = corrected_p_values(p_values, correction, level)
+    rows = []
+    for i, row in enumerate(comparison.rows):
+        low, high = mean_interval(samples[i], None, 2 * within - 1, "t")
+        rows.append(MarginRow(
+            row.system, row.measure, margins[row.measure], row.difference, low, high,
+            float(p_values[i]), adjusted[i], row.n_queries, row.n_undefined, row.baseline,
+            row.mean, row.baseline_mean,
+        ))
+    return MarginTests(question, correction, level, rows)
 
 
 def _margins(margin: float | Mapping[str | Measure, float], measures) -> dict[str, float]:
     """The margin of each measure, by name."""
     if not isinstance(margin, Mapping):
-        return dict.fromkeys(measures, _margin("margin", margin))
+        return dict.fromkeys(measures, number("margin", 0, above=True)(margin))
     found = {
-        evaluated_name(measure, measures): _margin(f"margin[{str(measure)!r}]", own)
+        evaluated_name(measure, measures): number(f"margin[{str(measure)!r}]", 0, above=True)(own)
         for measure, own in margin.items()
     }
     lacking = [measure for measure in measures if measure not in found]
     if lacking:
         raise ValueError(f"margin lacks {', '.join(lacking)}: give one for each measure.")
     return found
-
-
-def _margin(name, value):
-    return number(name, 0, math.inf, above=True)(value)

@@ -11,7 +11,7 @@ import numpy as np
 
 from skgraded._input.words import counted, did_you_mean, object_array, plain_list
 from skgraded.measures import mean_over_queries
-from skgraded.reports.comparison_rows import Case, Settings, grouped
+from skgraded.reports.comparison_rows import Case, Settings, check_choice, grouped
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
@@ -112,16 +112,19 @@ class QueryValues:
     ) -> np.ndarray:
         """Differences of two systems, by position; nan for queries that do not count."""
         values = self.per_query[measure]
-        weights = None if self.weights is None else self.weights[queries]
-        return differences_by_query(values[system][queries], values[baseline][queries], weights)
+        first, second = values[baseline][queries], values[system][queries]
+        return differences_by_query(second, first, self.weights_of(queries))
+
+    def weights_of(self, queries: Any) -> np.ndarray | None:
+        """Weights of the queries at these positions, if there are any."""
+        return None if self.weights is None else self.weights[queries]
 
     def queries_of(self, segment: Any) -> Any:
         """Positions of the queries of a segment; all of them if it is None."""
+        segments = self.segments or []
+        check_choice("segment", segment, segments)
         if segment is None:
             return slice(None)
-        segments = self.segments or []
-        if segment not in segments:
-            raise ValueError(f"segment must be one of {segments} or None; got {segment!r}.")
         return np.flatnonzero(self.segment == segments.index(segment))
 
     def fill_pairs(
@@ -129,10 +132,10 @@ class QueryValues:
     ) -> None:
         """Replace nan in a matrix of pairs with the mean over the queries that both count for."""
         queries = self.queries_of(segment)
-        weights = None if self.weights is None else self.weights[queries]
         values = self.per_query[measure][order][:, queries]
         for i, j in np.argwhere(np.isnan(differences) & np.tri(len(order), dtype=bool)):
-            differences[i, j] = mean_over_queries(values[i] - values[j], weights)
+            gaps = values[i] - values[j]
+            differences[i, j] = mean_over_queries(gaps, self.weights_of(queries))
             differences[j, i] = -differences[i, j]
 
 
@@ -160,6 +163,7 @@ class QuerySamples:
     def __init__(
         self, values: QueryValues, undefined: dict[str, np.ndarray], cases: Sequence[Case]
     ) -> None:
+        self.cases = cases
         self._values = values
         self._undefined = undefined
         self._differences = [
@@ -167,40 +171,36 @@ class QuerySamples:
             for case in cases
         ]
 
-    def samples(self, cases: Sequence[Case]) -> list[PairedSample]:
+    def samples(self) -> list[PairedSample]:
         """Reduce the differences of each case to numbers."""
-        return [self._sample(*both) for both in zip(cases, self._differences, strict=True)]
+        return [self._sample(*both) for both in zip(self.cases, self._differences, strict=True)]
 
     def _sample(self, case, differences):
-        counts = ~np.isnan(differences)
-        weights, queries = self._values.weights, case.queries
-        if weights is not None:
-            weights = weights[queries]
-        means, undefined = [], counts.copy()
-        for system in (case.system, case.baseline):
-            values = self._values.per_query[case.measure][system][queries]
-            means.append(mean_over_queries(np.where(counts, values, np.nan), weights))
-            undefined &= self._undefined[case.measure][system][queries]
+        queries, counts = case.queries, ~np.isnan(differences)
+        weights = self._values.weights_of(queries)
+        systems = [case.system, case.baseline]
+        values = self._values.per_query[case.measure][systems][:, queries]
+        mean, baseline_mean = (
+            mean_over_queries(np.where(counts, row, np.nan), weights) for row in values
+        )
+        undefined = counts & self._undefined[case.measure][systems][:, queries].all(axis=0)
         if weights is not None:
             weights = weights[counts]
         return PairedSample.of(
-            differences[counts], weights, (means[0], means[1]), int(np.count_nonzero(undefined))
+            differences[counts], weights, (mean, baseline_mean), int(undefined.sum())
         )
 
-    def groups(self, cases: Sequence[Case]) -> list[GroupMean]:
+    def groups(self) -> list[GroupMean]:
         """Mean differences of the cases, to compare segments."""
-        weights = self._values.weights
         return [
-            GroupMean.of(differences, None if weights is None else weights[case.queries])
-            for case, differences in zip(cases, self._differences, strict=True)
+            GroupMean.of(differences, self._values.weights_of(case.queries))
+            for case, differences in zip(self.cases, self._differences, strict=True)
         ]
 
-    def p_values(
-        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
-    ) -> np.ndarray:
+    def p_values(self, settings: Settings, done: Callable[[int], object]) -> np.ndarray:
         """Test each case; the cases of a segment share their resamples."""
-        p = np.full(len(cases), np.nan)
-        for rows in grouped(cases, "segment"):
+        p = np.empty(len(self.cases))
+        for rows in grouped(self.cases, "segment"):
             p[rows] = p_values(
                 str(settings.test), np.array([self._differences[i] for i in rows]),
                 settings.n_resamples, settings.seed, done,
@@ -208,23 +208,23 @@ class QuerySamples:
         return p
 
     def tukey(
-        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
+        self, settings: Settings, done: Callable[[int], object]
     ) -> tuple[np.ndarray, np.ndarray]:
         """P-values of randomized Tukey HSD, times the number of measures and segments."""
-        families = grouped(cases, "measure", "segment")
-        adjusted, critical = np.empty((2, len(cases)))
-        weights = self._values.weights
+        families = grouped(self.cases, "measure", "segment")
+        adjusted, critical = np.empty((2, len(self.cases)))
         for rows in families:
-            first = cases[rows[0]]  # any numbers do: all have this measure and segment
-            counting = self._values.per_query[first.measure]
+            cases = [self.cases[i] for i in rows]  # all with this measure and these queries
+            measure, queries = cases[0].measure, cases[0].queries
+            values, weights = self._values.per_query[measure], self._values.weights
             if weights is not None:
-                counting = np.where(weights > 0, counting, np.nan)
+                values = np.where(weights > 0, values, np.nan)
             adjusted[rows], critical[rows] = by_hsd(
-                counting[:, first.queries], [(cases[i].system, cases[i].baseline) for i in rows],
+                values[:, queries], [(case.system, case.baseline) for case in cases],
                 settings.n_tukey, np.random.default_rng(settings.seed),
                 (1 - settings.level) / len(families), done,
             )
-        return np.minimum(adjusted * len(families), 1.0), critical
+        return adjusted * len(families), critical
 
 
 class Paired(NamedTuple):
@@ -278,15 +278,11 @@ def positions_of(evaluations):
     """Where each system has the queries of the first, by its name."""
     (first_name, first), *_ = evaluations.items()
     ids = plain_list(first.query_ids)
-    positions = {}
+    positions, of_first = {}, dict.fromkeys(ids)
     for name, evaluation in evaluations.items():
-        own = plain_list(evaluation.query_ids)
-        position_of = {query: i for i, query in enumerate(own)}
-        if len(position_of) < len(own):
-            query = next(query for i, query in enumerate(own) if position_of[query] != i)
-            raise ValueError(f"{name!r} has query {query!r} more than once.")
-        _refuse_lack(name, position_of, first_name, ids)
-        _refuse_lack(first_name, set(ids), name, own)
+        position_of = {query: i for i, query in enumerate(plain_list(evaluation.query_ids))}
+        _refuse_lack(name, position_of, first_name, of_first)
+        _refuse_lack(first_name, of_first, name, position_of)
         positions[name] = np.array([position_of[query] for query in ids], dtype=np.intp)
     return positions
 
@@ -303,30 +299,30 @@ def _refuse_lack(name, known, other_name, queries):
 
 def common_measures(evaluations):
     """Names of the measures, which all systems have."""
-    (first_name, first), *others = evaluations.items()
-    for name, evaluation in others:
-        pairs = ((name, evaluation, first_name, first), (first_name, first, name, evaluation))
-        for one_name, one, other_name, other in pairs:
-            for measure in other.per_query:
-                if measure not in one.per_query:
-                    raise ValueError(
-                        f"{one_name!r} lacks the measure {measure} of {other_name!r}; it has "
-                        f"{', '.join(one.per_query)}. Evaluate all systems by the same measures."
-                    )
-    return list(first.per_query)
+    measures = {name: list(evaluation.per_query) for name, evaluation in evaluations.items()}
+    first, *others = measures
+    for system in others:
+        for name, other in ((system, first), (first, system)):
+            lacking = [measure for measure in measures[other] if measure not in measures[name]]
+            if lacking:
+                raise ValueError(
+                    f"{name!r} lacks the measure {lacking[0]} of {other!r}; it has "
+                    f"{', '.join(measures[name])}. Evaluate all systems by the same measures."
+                )
+    return measures[first]
 
 
 def _common_weights(evaluations, query_ids, positions):
     """Weights in the order of `query_ids`, the same for all systems; None if none has any."""
     if all(evaluation.weights is None for evaluation in evaluations.values()):
         return None
-    first_name, common = None, None
-    for name, evaluation in evaluations.items():
-        weights = np.ones(len(query_ids))
-        if evaluation.weights is not None:
-            weights = np.asarray(evaluation.weights, dtype=float)[positions[name]]
-        if common is None:
-            first_name, common = name, weights
+    by_system = {
+        name: np.ones(len(query_ids)) if evaluation.weights is None
+        else evaluation.weights[positions[name]]
+        for name, evaluation in evaluations.items()
+    }
+    first_name, common = next(iter(by_system.items()))
+    for name, weights in by_system.items():
         differing = np.flatnonzero(weights != common)
         if len(differing):
             i = differing[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -46,24 +46,22 @@ class ConfidenceIntervals(dict[str, ConfidenceInterval]):
 
 
 def summary_rows(
-    means: Mapping[str, float],
-    intervals: ConfidenceIntervals,
-    n_queries: Mapping[str, int],
-    n_undefined: Mapping[str, int],
+    report: Any, intervals: ConfidenceIntervals, n_queries: Mapping[str, int]
 ) -> list[dict[str, Any]]:
-    """Rows of the table that summarizes an evaluation, one per measure."""
+    """Rows of the table that summarizes an Evaluation or a Summary, one per measure."""
     return [
         {
-            "measure": name,
-            "mean": mean,
-            "ci_low": intervals[name].low,
-            "ci_high": intervals[name].high,
-            "method": intervals.method,
-            "n_queries": n_queries[name],
-            "n_undefined": n_undefined[name],
+            "measure": name, "mean": mean, "ci_low": intervals[name].low,
+            "ci_high": intervals[name].high, "method": intervals.method,
+            "n_queries": n_queries[name], "n_undefined": report.n_undefined[name],
         }
-        for name, mean in means.items()
+        for name, mean in report.mean().items()
     ]
+
+
+def concatenated(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Concatenate the arrays of each name."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 class Checked:
@@ -89,23 +87,14 @@ class Table:
         return self.to_frame()
 
     def to_markdown(self) -> str:
-        """Write the table in Markdown, with 4 decimals.
-
-        Returns
-        -------
-        str
-        """
+        """Return the table as text in Markdown, with 4 decimals."""
         return tables.markdown(self._shown())
 
     def to_latex(self) -> str:
-        r"""Write the table in LaTeX.
+        r"""Return the table as text in LaTeX.
 
         A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
         longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
-
-        Returns
-        -------
-        str
         """
         return tables.latex(self._shown())
 
@@ -133,27 +122,17 @@ class Report(Checked, Table):
         Parameters
         ----------
         path : str or Path, optional
-            The file to write.
-
-        Returns
-        -------
-        str or None
-            The text if there is no path.
+            The file to write; None: the text is returned.
         """
         return tables.csv(self.to_frame(), path)
 
     def to_json(self, path: str | Path | None = None) -> str | None:
-        """Write all of it as JSON, from which `from_json` makes the same again.
+        """Write all of it as JSON, from which `from_json` makes the same again; nan as null.
 
         Parameters
         ----------
         path : str or Path, optional
-            The file to write.
-
-        Returns
-        -------
-        str or None
-            The text if there is no path. Values that are nan are null in it.
+            The file to write; None: the text is returned.
 
         Raises
         ------
@@ -202,22 +181,15 @@ class Report(Checked, Table):
                     ) from None
         raise ValueError(f"This is the JSON of kind {report['kind']!r}, not of {cls.__name__}.")
 
-    def to_html(
-        self, path: str | Path | None = None, *, title: str | None = None
-    ) -> str | None:
+    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write it as one page of HTML that needs nothing else.
 
         Parameters
         ----------
         path : str or Path, optional
-            The file to write.
+            The file to write; None: the page is returned.
         title : str, optional
             Of the page, such as the name of the run; by default what kind of report it is.
-
-        Returns
-        -------
-        str or None
-            The page if there is no path.
 
         Raises
         ------

@@ -76,29 +76,24 @@ def standardize(
         mark += " systems"
     systems = {f"{name}{mark}": one for name, one in reference.items()} | dict(evaluations)
     measures, positions = common_measures(systems), positions_of(systems)
+    systems = {name: one.take(positions[name]) for name, one in systems.items()}
     standard = _by_empirical if method == "empirical" else _by_normal
     of_reference = {
-        measure: np.array([
-            one.per_query[measure][positions[f"{name}{mark}"]]
-            for name, one in reference.items()
-        ])
+        measure: np.array([systems[f"{name}{mark}"].per_query[measure] for name in reference])
         for measure in measures
     }
-    return {
-        name: _standardized(one, positions[name], of_reference, standard)
-        for name, one in evaluations.items()
-    }
+    return {name: _standardized(systems[name], of_reference, standard) for name in evaluations}
 
 
-def _standardized(evaluation, order, of_reference, standard):
-    """An Evaluation in the order of the reference systems."""
+def _standardized(evaluation, of_reference, standard):
     values, undefined = {}, {}
     for measure, reference in of_reference.items():
-        own, flags = evaluation.per_query[measure][order], evaluation.undefined[measure][order]
-        found = np.where(flags | np.isnan(own), np.nan, standard(own, reference))
-        values[f"std-{measure}"], undefined[f"std-{measure}"] = found, flags
-    weights = None if evaluation.weights is None else evaluation.weights[order]
-    return Evaluation(evaluation.query_ids[order], values, undefined, weights=weights)
+        own, flags = evaluation.per_query[measure], evaluation.undefined[measure]
+        values[f"std-{measure}"] = np.where(
+            flags | np.isnan(own), np.nan, standard(own, reference)
+        )
+        undefined[f"std-{measure}"] = flags
+    return Evaluation(evaluation.query_ids, values, undefined, weights=evaluation.weights)
 
 
 def _by_empirical(values, reference):

@@ -21,6 +21,7 @@ from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation, evaluated_na
 from skgraded.reports.report import Checked, ConfidenceIntervals, Report, summary_rows
 from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import check_settings
+from skgraded.writing import tables
 from skgraded.writing.charts import MAX_BARS
 from skgraded.writing.json_text import (
     FRACTION,
@@ -37,8 +38,6 @@ from skgraded.writing.json_text import (
 
 if TYPE_CHECKING:
     import pandas
-
-    from skgraded.writing.evaluation_page import EvaluationPage
 
 STEPS = 1000  # of the unit: values are counted by the nearest of them, from -1 to 1
 N_KEPT = 100  # queries with the lowest values that are kept of each measure
@@ -81,12 +80,9 @@ class Tally(Checked):
         counting = ~np.isnan(values)
         if weights is not None:
             counting &= weights > 0
-            weights = np.asarray(weights, dtype=float)[counting]
+            weights = weights[counting]
         values = values[counting]
-        nearest = values.clip(-1, 1)
-        nearest *= STEPS
-        nearest = np.rint(nearest, out=nearest).astype(np.intp)
-        nearest += STEPS
+        nearest = np.rint(values.clip(-1, 1) * STEPS).astype(np.intp) + STEPS
         return cls(
             Moments.of(values, weights), int(evaluation.undefined[name].sum()),
             np.bincount(nearest, minlength=2 * STEPS + 1),
@@ -214,8 +210,45 @@ TALLY = record(
 
 # All measures ------------------------------------------------------------------------------------
 
+class Mergeable(Report):
+    """A report that can be put together of reports of parts of the queries."""
+
+    @classmethod
+    def merge(cls, parts: Iterable[Self]) -> Self:
+        """Put together reports of this class on disjoint queries.
+
+        Parameters
+        ----------
+        parts : iterable of Summary, or of Summaries
+            Of the same systems by the same measures, in any order. That no query is in two of them
+            is the caller's promise: a Summary does not hold their ids.
+
+        Returns
+        -------
+        Summary or Summaries
+            The same, to the last bit, as of all queries at once.
+
+        Raises
+        ------
+        ValueError
+            If a part has other systems or measures than the first.
+        """
+        whole = None
+        for i, part in enumerate(parts):
+            if not isinstance(part, cls):
+                raise TypeError(f"merge takes Summaries; part {i} is a {type(part).__name__}.")
+            whole = part if whole is None else whole._merged_with(part, i)
+        if whole is None:
+            raise ValueError(f"merge got no part: give at least one {cls.__name__}.")
+        return whole
+
+    def _merged_with(self, other: Self, i: int) -> Self:
+        """Put this report and part i together."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, repr=False)
-class Summary(Report):
+class Summary(Mergeable):
     """What is kept of the values of any number of queries, in a size that does not grow with them.
 
     Made by `evaluate_batches`, by ``skgraded.dask.evaluate`` and ``skgraded.spark.evaluate``, or
@@ -267,45 +300,12 @@ class Summary(Report):
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Summary:
-        """Summarize an Evaluation.
-
-        Parameters
-        ----------
-        evaluation : Evaluation
-
-        Returns
-        -------
-        Summary
-        """
+        """Summarize an Evaluation."""
         if not isinstance(evaluation, Evaluation):
-            raise TypeError(
-                f"Summary.of takes an Evaluation, made by evaluate; got "
-                f"{type(evaluation).__name__}."
-            )
+            name = type(evaluation).__name__
+            raise TypeError(f"Summary.of takes an Evaluation, made by evaluate; got {name}.")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
         return cls(len(evaluation.query_ids), tallies)
-
-    @staticmethod
-    def merge(parts: Iterable[Summary]) -> Summary:
-        """Put together Summaries of disjoint queries.
-
-        Parameters
-        ----------
-        parts : iterable of Summary
-            By the same measures, in any order. That no query is in two of them is the caller's
-            promise: a Summary does not hold their ids.
-
-        Returns
-        -------
-        Summary
-            The same, to the last bit, as of all queries at once.
-
-        Raises
-        ------
-        ValueError
-            If a part has other measures than the first.
-        """
-        return merged(Summary, parts)
 
     def _merged_with(self, other, i):
         if list(self.tallies) != list(other.tallies):
@@ -326,17 +326,9 @@ class Summary(Report):
         return {name: tally.moments.mean for name, tally in self.tallies.items()}
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceIntervals:
-        """Confidence interval of the mean of each measure, by t.
+        """Confidence interval of the mean of each measure, by t; `level` is between 0 and 1.
 
-        Parameters
-        ----------
-        level : float, default=0.95
-            Between 0 and 1.
-
-        Returns
-        -------
-        ConfidenceIntervals
-            What ``Evaluation.confidence_interval(level, method="t")`` gives of the same queries.
+        It is what ``Evaluation.confidence_interval(level, method="t")`` gives of the same queries.
         """
         level, *_ = check_settings(level, "t", 100, None)
         intervals = {name: tally.moments.interval(level) for name, tally in self.tallies.items()}
@@ -382,14 +374,12 @@ class Summary(Report):
         ValueError
             If n is above 100.
         """
-        import pandas as pd
-
         n = whole_number(n, "n", 1)
         if n > N_KEPT:
             raise ValueError(f"n is {n}, but a Summary keeps the {N_KEPT} lowest queries.")
         worst = self.tallies[evaluated_name(measure, list(self.tallies))].worst[:n]
         ids, columns = self._columns(dict(worst))
-        return pd.DataFrame({"query_id": ids.tolist(), **columns})
+        return tables.frame({"query_id": ids.tolist(), **columns})
 
     def _columns(self, kept):
         """Ids, and values by all measures, of some of the queries that are kept."""
@@ -399,27 +389,18 @@ class Summary(Report):
     # Output --------------------------------------------------------------------------------------
 
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Tabulate means and intervals, a row a measure.
+        """Tabulate means and intervals, a row a measure; `level` is that of the intervals.
 
-        Parameters
-        ----------
-        level : float, default=0.95
-            Of the intervals.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``measure``, ``mean``, ``ci_low``, ``ci_high``, ``method``, ``n_queries``
-            (those in the mean), ``n_undefined``: those of `Evaluation.summary`.
+        The pandas.DataFrame has the columns of `Evaluation.summary`: ``measure``, ``mean``,
+        ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (those in the mean), ``n_undefined``.
         """
-        import pandas as pd
+        return tables.frame(self._summary_rows(level))
 
-        return pd.DataFrame(summary_rows(
-            self.mean(), self.confidence_interval(level),
-            {name: tally.moments.n for name, tally in self.tallies.items()}, self.n_undefined,
-        ))
+    def _summary_rows(self, level=LEVEL):
+        n_queries = {name: tally.moments.n for name, tally in self.tallies.items()}
+        return summary_rows(self, self.confidence_interval(level), n_queries)
 
-    def _page(self, title: str | None = None) -> EvaluationPage:
+    def _page(self, title=None):
         from skgraded.writing.evaluation_page import EvaluationPage
 
         first = next(iter(self.tallies.values()))
@@ -427,16 +408,13 @@ class Summary(Report):
         ids, columns = self._columns(kept)
         spread = np.linspace(0, 1, MAX_BARS)
         return EvaluationPage(
-            title="Summary" if title is None else title,
-            summary=self.to_frame(),
-            level=LEVEL,
-            n_queries=self.n_queries,
+            title="Summary" if title is None else title, level=LEVEL,
+            summary=self.to_frame(), n_queries=self.n_queries,
             is_weighted=any(
                 tally.moments.lightest < tally.moments.heaviest for tally in self.tallies.values()
             ),
             profiles={name: tally.quantiles(spread) for name, tally in self.tallies.items()},
-            query_ids=ids,
-            per_query=columns,
+            query_ids=ids, per_query=columns,
             undefined=dict.fromkeys(columns, np.zeros(len(ids), dtype=bool)),
             lowest=np.arange(len(dict(first.worst[:N_WORST]))),
         )
@@ -444,15 +422,3 @@ class Summary(Report):
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
         return f"Summary({self.n_queries} queries: {means})"
-
-
-def merged(cls: Any, parts: Iterable[Any]) -> Any:
-    """All parts together, which must be of the class."""
-    found = None
-    for i, part in enumerate(parts):
-        if not isinstance(part, cls):
-            raise TypeError(f"merge takes Summaries; part {i} is a {type(part).__name__}.")
-        found = part if found is None else found._merged_with(part, i)
-    if found is None:
-        raise ValueError(f"merge got no part: give at least one {cls.__name__}.")
-    return found

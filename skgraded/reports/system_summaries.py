@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -15,17 +15,15 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import Case, Settings, cases_of, compared_rows
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import check_evaluations, pair_evaluations
-from skgraded.reports.report import Report
-from skgraded.reports.summary import MOMENTS, Summary, merged
+from skgraded.reports.summary import MOMENTS, Mergeable, Summary
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, TIE_DECIMALS, p_of_identical, p_of_t
+from skgraded.writing import tables
 from skgraded.writing.json_text import FRACTION, INTEGER, TEXT, Form, by_name, list_of, record
 
 if TYPE_CHECKING:
     import pandas
-
-    from skgraded.writing.comparison_page import ComparisonPage
 
 
 # One pair of systems by one measure --------------------------------------------------------------
@@ -125,8 +123,8 @@ PAIRS = Form(
 
 # All systems -------------------------------------------------------------------------------------
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Summaries(Report):
+@dataclass(frozen=True, repr=False)
+class Summaries(Mergeable):
     """Summaries of several systems on the same queries, and of the differences of each pair.
 
     Made where a `Summary` is, if `y_score` names several columns, or by `Summaries.of`. What
@@ -180,16 +178,7 @@ class Summaries(Report):
 
     @classmethod
     def of(cls, evaluations: Mapping[str, Evaluation]) -> Summaries:
-        """Summarize systems that were evaluated on the same queries.
-
-        Parameters
-        ----------
-        evaluations : mapping of str to Evaluation
-
-        Returns
-        -------
-        Summaries
-        """
+        """Summarize Evaluations by name: systems that were evaluated on the same queries."""
         check_evaluations(evaluations)
         per_query, weights = _paired(evaluations)
         names = list(evaluations)
@@ -201,21 +190,6 @@ class Summaries(Report):
             for i, j in combinations(range(len(names)), 2)
         }
         return cls({name: Summary.of(one) for name, one in evaluations.items()}, differences)
-
-    @staticmethod
-    def merge(parts: Iterable[Summaries]) -> Summaries:
-        """Put together Summaries of disjoint queries, as `Summary.merge` does.
-
-        Parameters
-        ----------
-        parts : iterable of Summaries
-            Of the same systems by the same measures.
-
-        Returns
-        -------
-        Summaries
-        """
-        return merged(Summaries, parts)
 
     def _merged_with(self, other, i):
         if list(self.systems) != list(other.systems):
@@ -231,16 +205,6 @@ class Summaries(Report):
             for pair, by_measure in self.differences.items()
         })
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Summaries):
-            return NotImplemented
-        return (
-            list(self.systems) == list(other.systems) and self.systems == other.systems
-            and self.differences == other.differences
-        )
-
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]
-
     @property
     def n_queries(self) -> int:
         """All queries, also those without a value or weight."""
@@ -251,40 +215,8 @@ class Summaries(Report):
         """Names of the measures."""
         return list(next(iter(self.systems.values())).tallies)
 
-    @property
-    def has_unequal_weights(self) -> bool:
-        """Whether two queries above weight 0 have different weights."""
-        return self._unequal_weights() is not None
-
-    def refuse_unequal_weights(self) -> None:
-        """Raise a ValueError if queries have different weights, which the tests do not take."""
-        moments = self._unequal_weights()
-        if moments is not None:
-            raise ValueError(
-                "The tests take all queries alike, but their weights go from "
-                f"{moments.lightest:g} to {moments.heaviest:g}. Use test=None, which gives "
-                "weighted means and intervals, or evaluate without sample_weight."
-            )
-
-    def _unequal_weights(self):
-        all_moments = (
-            differences.moments for by_measure in self.differences.values()
-            for differences in by_measure.values()
-        )
-        return next((one for one in all_moments if one.n and one.lightest < one.heaviest), None)
-
     def between(self, baseline: str, system: str) -> dict[str, Differences]:
-        """What is kept of the differences of two systems, by measure.
-
-        Parameters
-        ----------
-        baseline, system : str
-            Names of systems; the differences are those of `system` less `baseline`.
-
-        Returns
-        -------
-        dict of str to Differences
-        """
+        """Differences by measure name: `system` less `baseline`, which are names of systems."""
         if (baseline, system) in self.differences:
             return self.differences[baseline, system]
         return {name: -one for name, one in self.differences[system, baseline].items()}
@@ -292,20 +224,14 @@ class Summaries(Report):
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate means and intervals, a row a system and measure.
 
-        Returns
-        -------
-        pandas.DataFrame
-            The column ``system`` and those of `Summary.to_frame`.
+        The pandas.DataFrame has the column ``system`` and those of `Summary.to_frame`.
         """
-        import pandas as pd
+        return tables.frame([
+            {"system": name, **row}
+            for name, summary in self.systems.items() for row in summary._summary_rows()
+        ])
 
-        frames = {name: one.to_frame() for name, one in self.systems.items()}
-        return pd.concat(
-            [frame.assign(system=name)[["system", *frame]] for name, frame in frames.items()],
-            ignore_index=True,
-        )
-
-    def _page(self, title: str | None = None) -> ComparisonPage:
+    def _page(self, title=None):
         return compare_sums(self, Settings(None, None, LEVEL, FEWEST, 0))._page(title)
 
     def __repr__(self) -> str:
@@ -319,23 +245,21 @@ class Summaries(Report):
 class SumSamples:
     """Exact sums as a source of samples."""
 
-    def __init__(self, summaries: Summaries) -> None:
-        self._summaries = summaries
+    def __init__(self, summaries: Summaries, cases: Sequence[Case]) -> None:
+        self.cases = cases
+        systems = list(summaries.systems)
+        self._differences = [
+            summaries.between(systems[case.baseline], systems[case.system])[case.measure]
+            for case in cases
+        ]
 
-    def _differences(self, case):
-        systems = list(self._summaries.systems)
-        pair = self._summaries.between(systems[case.baseline], systems[case.system])
-        return pair[case.measure]
-
-    def samples(self, cases: Sequence[Case]) -> list[PairedSample]:
+    def samples(self) -> list[PairedSample]:
         """Reduce the differences of each case to numbers."""
-        return [self._differences(case).sample() for case in cases]
+        return [differences.sample() for differences in self._differences]
 
-    def p_values(
-        self, cases: Sequence[Case], settings: Settings, done: Callable[[int], object]
-    ) -> np.ndarray:
+    def p_values(self, settings: Settings, done: Callable[[int], object]) -> np.ndarray:
         """Test each case with the paired t-test, the only one that sums allow."""
-        return np.array([self._differences(case).p_value() for case in cases])
+        return np.array([differences.p_value() for differences in self._differences])
 
 
 def _paired(evaluations):
@@ -361,14 +285,23 @@ def compare_sums(
             f"test is {settings.test!r}, but Summaries hold sums and no values by query: use "
             "test='t', or None."
         )
-    if settings.test is not None:
-        summaries.refuse_unequal_weights()
+    all_moments = (
+        differences.moments for by_measure in summaries.differences.values()
+        for differences in by_measure.values()
+    )
+    unequal = next((one for one in all_moments if one.n and one.lightest < one.heaviest), None)
+    if settings.test is not None and unequal is not None:
+        raise ValueError(
+            "The tests take all queries alike, but their weights go from "
+            f"{unequal.lightest:g} to {unequal.heaviest:g}. Use test=None, which gives "
+            "weighted means and intervals, or evaluate without sample_weight."
+        )
     systems, measures = list(summaries.systems), summaries.measures
     cases = cases_of(systems, measures, baseline)
     return Comparison(
         systems=systems, measures=measures, baseline=baseline, seed=None,
-        rows=compared_rows(SumSamples(summaries), systems, cases, settings),
+        rows=compared_rows(SumSamples(summaries, cases), systems, settings),
         test=settings.test, correction=settings.correction, level=settings.level,
         n_resamples=settings.n_resamples, n_queries=summaries.n_queries,
-        is_weighted=summaries.has_unequal_weights,
+        is_weighted=unequal is not None,
     )

@@ -43,6 +43,13 @@ class Marked(NamedTuple):
     mark: str
 
 
+def frame(data: Any, **settings: Any) -> pandas.DataFrame:
+    """Make a frame of columns or rows; pandas is imported when it is needed."""
+    import pandas as pd
+
+    return pd.DataFrame(data, **settings)
+
+
 def markdown(frame: pandas.DataFrame, digits: int = 4) -> str:
     """Write a frame as a Markdown table, without its index, with so many decimals of floats."""
     aligned = ["right" if is_number else "left" for is_number in are_numbers(frame)]
