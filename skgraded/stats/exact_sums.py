@@ -7,13 +7,14 @@ here are fractions whose denominators are powers of 2.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import add
 
 import numpy as np
 
 from skgraded._kernels.exact import whole_dot, whole_sum
-from skgraded.stats.intervals import ROUNDING, ConfidenceInterval, t_reach
+from skgraded.stats.intervals import ROUNDING, t_interval
 
 
 @dataclass(frozen=True)
@@ -44,35 +45,25 @@ class Moments:
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Moments of values without nan; None: all weights are 1."""
-        lowest, highest = _ends(values)
         if weights is None:
-            lightest, heaviest = (1.0, 1.0) if len(values) else (math.inf, -math.inf)
-            n, first, second = Fraction(len(values)), exact_sum(values), exact_dot(values, values)
-            sums: tuple[Fraction, ...] = n, first, n, first, second, second
-        else:
-            lightest, heaviest = _ends(weights)
-            u = weights * values
-            sums = (
-                exact_sum(weights), exact_sum(u), exact_dot(weights, weights),
-                exact_dot(weights, u), exact_dot(u, u), exact_dot(u, values),
-            )
-        return cls(len(values), lowest, highest, lightest, heaviest, *sums)
+            weights = np.ones(len(values))
+        u = weights * values
+        return cls(
+            len(values), *_ends(values), *_ends(weights),
+            exact_sum(weights), exact_sum(u), exact_dot(weights, weights),
+            exact_dot(weights, u), exact_dot(u, u), exact_dot(u, values),
+        )
 
     def __add__(self, other: Moments) -> Moments:
-        added = {
-            field.name: getattr(self, field.name) + getattr(other, field.name)
-            for field in fields(self)
-        }
-        for name, extreme in _EXTREMES.items():
-            added[name] = extreme(getattr(self, name), getattr(other, name))
-        return Moments(**added)
+        return Moments(**{
+            name: _EXTREMES.get(name, add)(getattr(self, name), getattr(other, name))
+            for name in vars(self)
+        })
 
     def __neg__(self) -> Moments:
         """Moments of the values with the other sign."""
-        return Moments(
-            self.n, -self.highest, -self.lowest, self.lightest, self.heaviest,
-            self.w, -self.wv, self.ww, -self.wwv, self.wwvv, self.wvv,
-        )
+        ends = {"lowest": -self.highest, "highest": -self.lowest}
+        return replace(self, **ends, wv=-self.wv, wwv=-self.wwv)
 
     @property
     def mean(self) -> float:
@@ -87,6 +78,7 @@ class Moments:
         largest = max(abs(self.lowest), abs(self.highest))
         return self.highest - self.lowest <= ROUNDING * largest
 
+    @property
     def standard_error(self) -> float:
         """The root of n / (n - 1) Σ (w (v - m))² / (Σ w)², for two values or more."""
         m = self.wv / self.w
@@ -98,14 +90,7 @@ class Moments:
         m = self.wv / self.w
         return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
 
-    def interval(self, level: float) -> ConfidenceInterval:
-        """Student's interval of the mean, as `mean_interval` has it."""
-        if self.n < 2:
-            return ConfidenceInterval(math.nan, math.nan)
-        if self.are_identical:
-            return ConfidenceInterval(self.lowest, self.highest)
-        reach = t_reach(self.n, level) * self.standard_error()
-        return ConfidenceInterval(self.mean - reach, self.mean + reach)
+    interval = t_interval
 
 
 _EXTREMES = {"lowest": min, "highest": max, "lightest": min, "heaviest": max}

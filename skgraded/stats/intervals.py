@@ -1,7 +1,5 @@
 """Confidence intervals of means over queries."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +37,16 @@ def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple
     return level, method, whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
 
 
+def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
+    """Student's interval: the value itself if all are identical, nan for fewer than two."""
+    if estimate.n < 2:
+        return ConfidenceInterval(np.nan, np.nan)
+    if estimate.are_identical:
+        return ConfidenceInterval(estimate.lowest, estimate.highest)
+    reach = t_reach(estimate.n, level) * estimate.standard_error
+    return ConfidenceInterval(float(estimate.mean - reach), float(estimate.mean + reach))
+
+
 class MeanEstimate(NamedTuple):
     """A weighted mean with what Student's interval needs; nan for fewer than two values."""
 
@@ -48,15 +56,7 @@ class MeanEstimate(NamedTuple):
     lowest: float
     highest: float
     are_identical: bool
-
-    def interval(self, level: float) -> ConfidenceInterval:
-        """Student's interval: the value itself if all are identical, nan for fewer than two."""
-        if self.n < 2:
-            return ConfidenceInterval(np.nan, np.nan)
-        if self.are_identical:
-            return ConfidenceInterval(self.lowest, self.highest)
-        reach = t_reach(self.n, level) * self.standard_error
-        return ConfidenceInterval(float(self.mean - reach), float(self.mean + reach))
+    interval = t_interval
 
 
 def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimate:
@@ -74,24 +74,16 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
     return MeanEstimate(n, mean, error, *ends, False)
 
 
-def mean_interval(
-    values: np.ndarray,
-    weights: np.ndarray | None,
-    level: float,
-    method: str,
-    n_resamples: int = 9999,
-    rng: int | np.random.Generator | None = None,
-) -> ConfidenceInterval:
+def mean_interval(values, weights, level: float, method: str, n_resamples=9999, rng=None):
     """Interval of the mean Σ w v / Σ w over the queries that values v are a sample of.
 
     See `Evaluation.confidence_interval`. Values that are nan and queries with weight 0 are left
     out. The value itself if all are identical; nan if fewer than two are left.
     """
-    if method == "t":
-        return estimate_mean(values, weights).interval(level)
+    estimate = estimate_mean(values, weights)
+    if method == "t" or estimate.n < 2 or estimate.are_identical:
+        return estimate.interval(level)
     values, weights = _counting(values, weights)
-    if len(values) < 2 or _are_identical(values):
-        return estimate_mean(values, weights).interval(level)
     with np.errstate(divide="ignore", invalid="ignore"):  # weights that underflow: nan
         return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skgraded.stats.intervals import ConfidenceInterval
-from skgraded.stats.paired_tests import TIE_DECIMALS, p_of_identical
+from skgraded.stats.paired_tests import TIE_DECIMALS, has_spread, p_of_identical
 
 
 class GroupMean(NamedTuple):
@@ -29,7 +29,7 @@ class GroupMean(NamedTuple):
             return cls(0, np.nan, np.nan)
         shares = w / w.sum()
         mean = float(shares @ values)
-        if n < 2 or np.ptp(np.round(values, TIE_DECIMALS)) == 0:
+        if n < 2 or not has_spread(values):
             return cls(n, mean, 0.0)
         return cls(n, mean, float(n / (n - 1) * np.sum((shares * (values - mean)) ** 2)))
 
