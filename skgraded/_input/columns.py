@@ -2,10 +2,8 @@
 
 import math
 import numbers
-from collections.abc import Callable, Collection
 from fractions import Fraction
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
@@ -156,18 +154,16 @@ def grade_column(y, name, n=None, expected="X"):
 
 def refuse_bad_grades(grades, name, allow_nan):
     """Raise a ValueError that names the first row whose grade is no finite number ≥ 0."""
-    if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # speed only
-        return  # as nearly always, without an array; a NaN is neither
-    good = (grades >= 0) & (grades < np.inf)
-    good |= np.isnan(grades) & allow_nan
-    if not good.all():
-        row = int(np.argmin(good))
-        if np.isfinite(grades[row]):
-            raise ValueError(
-                f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
-                "irrelevant level from all grades, so that irrelevant documents have grade 0."
-            )
+    good = (grades >= 0) & (grades < np.inf) | np.isnan(grades) & allow_nan
+    if good.all():
+        return
+    row = int(np.argmin(good))
+    if not np.isfinite(grades[row]):
         raise ValueError(f"{name} must be finite: row {row} is {grades[row]}.")
+    raise ValueError(
+        f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the irrelevant level "
+        "from all grades, so that irrelevant documents have grade 0."
+    )
 
 
 def check_weights(sample_weight, n, expected):
@@ -197,7 +193,7 @@ def whole_number(value, name, minimum):
     return int(value)
 
 
-def one_of(name: str, known: Collection[str], or_callable: bool = False) -> Callable[[Any], Any]:
+def one_of(name, known, or_callable=False):
     """Make a check of one of the known words, or of a callable where that is allowed."""
     def check(value):
         if or_callable and callable(value):
@@ -210,14 +206,7 @@ def one_of(name: str, known: Collection[str], or_callable: bool = False) -> Call
     return check
 
 
-def number(
-    name: str,
-    low: float,
-    high: float = math.inf,
-    above: bool = False,
-    below: bool = False,
-    optional: bool = False,
-) -> Callable[[Any], Any]:
+def number(name, low, high=math.inf, above=False, below=False, optional=False):
     """Make a check of a finite number from `low` (or `above` it) to `high` (or `below` it)."""
     def check(value):
         if value is None and optional:
@@ -275,8 +264,8 @@ def _exact(value):
 def refuse_nan_scores(scores, name="y_score"):
     """Raise a ValueError that names the first row whose score is NaN."""
     if np.isnan(scores.max(initial=-np.inf)):
-        missing = np.isnan(scores)
+        row = int(np.argmax(np.isnan(scores)))
         raise ValueError(
-            f"{name} must not be NaN: row {int(np.argmax(missing))} is nan. Give documents that "
-            "were not retrieved the score -inf."
+            f"{name} must not be NaN: row {row} is nan. Give documents that were not retrieved the "
+            "score -inf."
         )

@@ -1,7 +1,5 @@
 """The argument `by`: the segment of each query."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
