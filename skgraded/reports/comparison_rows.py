@@ -18,7 +18,7 @@ from skgraded.stats.corrections import (
     widen_to_zero,
     without_hsd,
 )
-from skgraded.stats.intervals import METHODS, t_reach
+from skgraded.stats.intervals import METHODS, t_interval, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
@@ -216,7 +216,7 @@ def compared_rows(
 
     def row_of(i, sample, p, p_adjusted, within):
         case = cases[i]
-        interval = sample.differences.interval(within)
+        interval = t_interval(sample.differences, within)
         low, high = widen_to_zero(interval, p_adjusted, level)
         return ComparisonRow(
             segment=case.segment, system=systems[case.system], measure=case.measure,

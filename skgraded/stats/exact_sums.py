@@ -14,7 +14,7 @@ from operator import add
 import numpy as np
 
 from skgraded._kernels.exact import whole_dot, whole_sum
-from skgraded.stats.intervals import ROUNDING, t_interval
+from skgraded.stats.intervals import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,19 @@ class Moments:
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Moments of values without nan; None: all weights are 1."""
-        if weights is None:
-            weights = np.ones(len(values))
-        u = weights * values
-        return cls(
-            len(values), *_ends(values), *_ends(weights),
-            exact_sum(weights), exact_sum(u), exact_dot(weights, weights),
-            exact_dot(weights, u), exact_dot(u, u), exact_dot(u, values),
-        )
+        lowest, highest = _ends(values)
+        if weights is None:  # speed only
+            lightest, heaviest = (1.0, 1.0) if len(values) else (math.inf, -math.inf)
+            n, first, second = Fraction(len(values)), exact_sum(values), exact_dot(values, values)
+            sums: tuple[Fraction, ...] = n, first, n, first, second, second
+        else:
+            lightest, heaviest = _ends(weights)
+            u = weights * values
+            sums = (
+                exact_sum(weights), exact_sum(u), exact_dot(weights, weights),
+                exact_dot(weights, u), exact_dot(u, u), exact_dot(u, values),
+            )
+        return cls(len(values), lowest, highest, lightest, heaviest, *sums)
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(**{
@@ -62,8 +67,9 @@ class Moments:
 
     def __neg__(self) -> Moments:
         """Moments of the values with the other sign."""
-        ends = {"lowest": -self.highest, "highest": -self.lowest}
-        return replace(self, **ends, wv=-self.wv, wwv=-self.wwv)
+        return replace(
+            self, lowest=-self.highest, highest=-self.lowest, wv=-self.wv, wwv=-self.wwv
+        )
 
     @property
     def mean(self) -> float:
@@ -89,8 +95,6 @@ class Moments:
         """The root of n / (n - 1) Σ w (v - m)² / Σ w, for two values or more."""
         m = self.wv / self.w
         return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
-
-    interval = t_interval
 
 
 _EXTREMES = {"lowest": min, "highest": max, "lightest": min, "heaviest": max}

@@ -56,7 +56,6 @@ class MeanEstimate(NamedTuple):
     lowest: float
     highest: float
     are_identical: bool
-    interval = t_interval
 
 
 def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimate:
@@ -82,7 +81,7 @@ def mean_interval(values, weights, level: float, method: str, n_resamples=9999, 
     """
     estimate = estimate_mean(values, weights)
     if method == "t" or estimate.n < 2 or estimate.are_identical:
-        return estimate.interval(level)
+        return t_interval(estimate, level)
     values, weights = _counting(values, weights)
     with np.errstate(divide="ignore", invalid="ignore"):  # weights that underflow: nan
         return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
