@@ -80,10 +80,7 @@ def numbers(column):
 
 
 def scores(column, name):
-    """A column of scores without NaN, whose type depends only on the type that it had.
-
-    Floats, except for 64-bit integers and decimals, which floats may round.
-    """
+    """A column of scores without NaN: floats, unless 64-bit integers or decimals, by their type."""
     values = numbers(column)
     refuse_nan_scores(number_column(values, name), name)
     if values.dtype.kind == "O":
@@ -157,13 +154,9 @@ def _run(column, step):
 
 
 def marks(ids):
-    """64 bits of each id, the same in any process: of whole numbers themselves.
-
-    Of text a hash, so that two ids with the same mark are nearly always, but not always, the same.
-    Of dates and times the microsecond, whatever their unit.
-    """
+    """64 bits of each id, the same in any process; of text a hash, which two texts may share."""
     kind = ids.dtype.kind
-    if kind in "mM":
+    if kind in "mM":  # whatever their unit
         return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)
     if kind in "iub":
         return ids.astype(np.int64, copy=False).view(np.uint64)

@@ -1,4 +1,7 @@
-"""Checks of user input: each returns clean arrays or raises one clear error."""
+"""Checks of user input: each returns clean arrays or raises one clear error.
+
+`name` is the argument that the error names, and `expected` the argument that has `n` rows.
+"""
 
 import math
 import numbers
@@ -77,10 +80,7 @@ def unmasked(values):
 
 
 def column(values, name, n=None, expected="y_true"):
-    """A column of numbers of any kind, NaN too, as contiguous float64; itself if it is so already.
-
-    `name` is the argument's, for errors, and `expected` that of the one that has `n` rows.
-    """
+    """A column of numbers of any kind, NaN too, as contiguous float64; itself if it is already."""
     return _as_given_and_float(values, name, n, expected)[1]
 
 
@@ -122,10 +122,7 @@ def grade_type(values):
 
 
 def as_decimals(floats):
-    """The shortest decimals, as float64, that round to these floats of fewer than 64 bits.
-
-    A grade of 0.7 is below 0.7 as a float of 32 bits, and is to be 0.7 again.
-    """
+    """The shortest decimals, as float64, that round to these floats of fewer bits: 0.7 is 0.7."""
     if (floats == np.rint(floats)).all() and floats.max() < OWN_DECIMALS:
         return floats.astype(np.float64)
     distinct, inverse = np.unique(floats, return_inverse=True)
@@ -235,10 +232,7 @@ def check_scores(y_score, n, name="y_score", expected="y_true"):
 
 
 def score_column(y_score, n, name="y_score", expected="y_true"):
-    """A column of scores as float64 in the same order, NaN too.
-
-    Numbers that float64 would round, such as whole ones above 2^53, become their ranks.
-    """
+    """A column of scores as float64, NaN too; ranks if float64 would round, as above 2^53."""
     array, scores = _as_given_and_float(y_score, name, n, expected)
     kind = array.dtype.kind
     if kind in "bf" and array.dtype.type is not np.longdouble:

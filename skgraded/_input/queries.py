@@ -2,14 +2,7 @@
 
 import numpy as np
 
-from skgraded._input.columns import (
-    column,
-    is_finite_number,
-    is_missing,
-    refuse_other_length,
-    refuse_unordered,
-    unmasked,
-)
+from skgraded._input import columns
 from skgraded._input.words import object_array
 from skgraded._kernels.layout import heads_of_runs, number_by_appearance, order_by_code
 
@@ -19,9 +12,8 @@ WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32
 def query_codes(qid, n=None, expected="y_true", name="qid"):
     """Number the queries in order of first appearance: the number of each row, and the ids.
 
-    Ids, of queries or of documents, are any hashable, in any row order; they come back as objects
-    unless they are numbers or dates. `name` is the argument's, for errors, and `expected` that of
-    the one that has `n` rows.
+    Ids, of queries or of documents, are any hashable; they come back as objects unless they are
+    numbers or dates.
     """
     ids, categories = _checked_ids(qid, n, expected, name)
     codes, queries, *_ = _number(ids, name)
@@ -58,7 +50,7 @@ def _checked_ids(qid, n, expected, name):
             f"to {n}: sizes of queries go in group=, or become ids by "
             "np.repeat(np.arange(len(sizes)), sizes)."
         )
-    refuse_other_length(ids, name, n, expected)
+    columns.refuse_other_length(ids, name, n, expected)
     if len(ids) == 0:
         raise ValueError(f"{name} is empty: there is no id.")
     if categories is not None:
@@ -75,7 +67,7 @@ def _named(queries, categories):
 
 def group_sizes(group, n, expected="y_true"):
     """Check sizes of consecutive queries, which must add up to n rows."""
-    sizes = column(group, "group")
+    sizes = columns.column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
     if bad.any():
         i = int(np.argmax(bad))
@@ -149,10 +141,7 @@ def refuse_missing(missing, value_of, name):
 
 
 def _coded(qid):
-    """Codes, -1 where one is missing, and categories of a column that has them; else None.
-
-    Columns of categories have them, and texts of Arrow, polars and pandas.
-    """
+    """Codes (-1: missing) and categories of a column of categories or of texts; else None."""
     dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
     if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
         codes, categories = qid.factorize()
@@ -181,25 +170,22 @@ def _coded(qid):
 
 
 def _ids(qid, name):
-    """The ids as an array of numbers or dates, or else as a sequence of Python's own values.
-
-    Tuples stay ids so, and 1 is not "1".
-    """
-    refuse_unordered(qid, name)
+    """The ids as an array of numbers or dates, else as Python's values, so that 1 is not "1"."""
+    columns.refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         raise TypeError(f"{name} must be an array with the id of each row; got {qid!r}.")
     if len(getattr(qid, "shape", (None,))) != 1:
         raise ValueError(f"{name} must be 1-D; got an array of shape {qid.shape}. Pass one column.")
     dtype = getattr(qid, "dtype", None)
     if isinstance(dtype, np.dtype):
-        array = np.asarray(unmasked(qid))
+        array = np.asarray(columns.unmasked(qid))
         return array if array.dtype.kind in "buifmMO" else array.tolist()
     # Of pandas' and polars' own types only whole numbers without gaps keep their values in NumPy.
     if str(dtype).lower() in WHOLE_NUMBERS:
         array = np.asarray(qid)
         if array.dtype.kind in "iu":
             return array
-        if array.dtype.kind == "O" and not any(map(is_missing, array)):  # of pandas 2
+        if array.dtype.kind == "O" and not any(map(columns.is_missing, array)):  # of pandas 2
             return array.astype(str(dtype).lower())
     return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # else pyarrow's own scalars
 
@@ -208,7 +194,7 @@ def _are_sizes(ids, n):
     """Whether ids are fewer than n and could be sizes: whole numbers ≥ 1 that add up to n."""
     return (
         len(ids) < n
-        and all(is_finite_number(one) and one >= 1 and one == int(one) for one in ids)
+        and all(columns.is_finite_number(one) and one >= 1 and one == int(one) for one in ids)
         and sum(map(int, ids)) == n
     )
 
@@ -225,7 +211,7 @@ def _hash_codes(values, name):
                 "ids."
             ) from None
         if code is None:
-            if is_missing(query):
+            if columns.is_missing(query):
                 raise ValueError(
                     f"{name} is missing in row {row} ({query!r}): give every row its id."
                 )

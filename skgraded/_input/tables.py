@@ -67,10 +67,7 @@ def stack_rows(table, other):
 
 
 def hash_rows(table):
-    """A hash of each row's values, (n,) of uint64; the same for rows that are the same.
-
-    Of arrays and frames at most HASHED_COLUMNS count, which is enough to tell rows apart.
-    """
+    """A hash of each row's values, (n,) of uint64, from at most HASHED_COLUMNS unless sparse."""
     n_columns = table.shape[1]
     some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
     if is_pandas_frame(table):

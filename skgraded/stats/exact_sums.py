@@ -14,7 +14,6 @@ from operator import add
 import numpy as np
 
 from skgraded._kernels.exact import whole_dot, whole_sum
-from skgraded.stats.intervals import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -77,12 +76,6 @@ class Moments:
         if not self.n:
             return math.nan
         return min(max(float(self.wv / self.w), self.lowest), self.highest)
-
-    @property
-    def are_identical(self) -> bool:
-        """Whether all values are the same up to rounding."""
-        largest = max(abs(self.lowest), abs(self.highest))
-        return self.highest - self.lowest <= ROUNDING * largest
 
     @property
     def standard_error(self) -> float:

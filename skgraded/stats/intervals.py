@@ -37,11 +37,17 @@ def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple
     return level, method, whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
 
 
+def are_identical(estimate: Any) -> bool:
+    """Whether all values of a MeanEstimate or Moments are the same up to rounding."""
+    largest = max(abs(estimate.lowest), abs(estimate.highest))
+    return estimate.highest - estimate.lowest <= ROUNDING * largest
+
+
 def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
     """Student's interval: the value itself if all are identical, nan for fewer than two."""
     if estimate.n < 2:
         return ConfidenceInterval(np.nan, np.nan)
-    if estimate.are_identical:
+    if are_identical(estimate):
         return ConfidenceInterval(estimate.lowest, estimate.highest)
     reach = t_reach(estimate.n, level) * estimate.standard_error
     return ConfidenceInterval(float(estimate.mean - reach), float(estimate.mean + reach))
@@ -55,7 +61,6 @@ class MeanEstimate(NamedTuple):
     standard_error: float
     lowest: float
     highest: float
-    are_identical: bool
 
 
 def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimate:
@@ -63,14 +68,11 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
     values, weights = _counting(values, weights)
     n = len(values)
     if n < 2:
-        return MeanEstimate(n, np.nan, np.nan, np.nan, np.nan, False)
-    ends = float(values.min()), float(values.max())
-    if _are_identical(values):
-        return MeanEstimate(n, ends[0], 0.0, *ends, True)
+        return MeanEstimate(n, np.nan, np.nan, np.nan, np.nan)
     mean = np.average(values, weights=weights)
     shares = 1 / n if weights is None else weights / weights.sum()
     error = np.sqrt(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
-    return MeanEstimate(n, mean, error, *ends, False)
+    return MeanEstimate(n, mean, error, float(values.min()), float(values.max()))
 
 
 def mean_interval(values, weights, level: float, method: str, n_resamples=9999, rng=None):
@@ -80,7 +82,7 @@ def mean_interval(values, weights, level: float, method: str, n_resamples=9999, 
     out. The value itself if all are identical; nan if fewer than two are left.
     """
     estimate = estimate_mean(values, weights)
-    if method == "t" or estimate.n < 2 or estimate.are_identical:
+    if method == "t" or estimate.n < 2 or are_identical(estimate):
         return t_interval(estimate, level)
     values, weights = _counting(values, weights)
     with np.errstate(divide="ignore", invalid="ignore"):  # weights that underflow: nan
@@ -99,10 +101,6 @@ def _counting(values, weights):
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
     is_equal = len(weights) < 2 or np.ptp(weights) == 0
     return values[kept], None if is_equal else weights
-
-
-def _are_identical(values):
-    return np.ptp(values) <= ROUNDING * np.abs(values).max()
 
 
 def t_reach(n: int, level: float) -> float:

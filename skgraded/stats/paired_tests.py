@@ -73,10 +73,8 @@ def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
 
 
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
-    """How many resamples let even the strictest of so many tests tell systems apart.
-
-    The smallest p is a tenth of what the first step of the correction asks for; at least 9,999.
-    """
+    """How many resamples let the strictest of the tests show a difference; at least 9,999."""
+    # The smallest p is then a tenth of the p that the first step of the correction requires.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
