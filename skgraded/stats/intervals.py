@@ -95,12 +95,11 @@ def _counting(values, weights):
     if weights is None:
         return values[kept], None
     kept &= weights > 0
-    weights = weights[kept]
-    if len(weights) > 1:
-        # Division by a power of 2 rounds nothing, and then no sum overflows.
-        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
-    is_equal = len(weights) < 2 or np.ptp(weights) == 0
-    return values[kept], None if is_equal else weights
+    values, weights = values[kept], weights[kept]
+    if len(weights) < 2 or np.ptp(weights) == 0:
+        return values, None
+    # Division by a power of 2 rounds nothing, and then no sum overflows.
+    return values, np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
 def t_reach(n: int, level: float) -> float:
