@@ -49,9 +49,9 @@ def _of_pandas(series):
     if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"):
         return pa.Array.from_pandas(series)
     values = series.to_numpy()
-    if values.dtype.itemsize > 8:  # a long double
-        return pa.array(values.astype(np.float64))
-    return pa.array(values.astype(values.dtype.newbyteorder("="), copy=False))
+    is_long_double = values.dtype.itemsize > 8
+    dtype = np.float64 if is_long_double else values.dtype.newbyteorder("=")
+    return pa.array(values.astype(dtype, copy=False))
 
 
 def refuse_unknown(names, known, place=""):

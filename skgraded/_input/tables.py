@@ -44,9 +44,11 @@ def take_column(table, position):
 
 def drop_column(table, position):
     """Leave one column out of a table, whose other columns keep their types."""
+    if is_polars_frame(table):
+        return table.drop(table.columns[position])
     if isinstance(table, np.ndarray):
         return np.delete(table, position, axis=1)
-    keep = np.delete(np.arange(table.shape[1]), position).tolist()
+    keep = np.delete(np.arange(table.shape[1]), position)
     return table.iloc[:, keep] if is_pandas_frame(table) else table[:, keep]
 
 

@@ -76,11 +76,7 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
 
 
 def mean_interval(values, weights, level: float, method: str, n_resamples=9999, rng=None):
-    """Interval of the mean Σ w v / Σ w over the queries that values v are a sample of.
-
-    See `Evaluation.confidence_interval`. Values that are nan and queries with weight 0 are left
-    out. The value itself if all are identical; nan if fewer than two are left.
-    """
+    """Interval of the mean Σ w v / Σ w as `Evaluation.confidence_interval` describes it."""
     estimate = estimate_mean(values, weights)
     if method == "t" or estimate.n < 2 or are_identical(estimate):
         return t_interval(estimate, level)

@@ -63,10 +63,7 @@ def _power(effect, n, level):
 
 
 def detectable_effect(n: int, reach: float) -> float:
-    """The smallest effect size that a test of n queries shows with POWER; nan for fewer than two.
-
-    The test rejects where a t of n - 1 degrees of freedom is above `reach`.
-    """
+    """Smallest effect size that a t-test of n queries, which rejects above `reach`, detects."""
     from scipy.special import nctdtrinc
 
     if n < 2 or not np.isfinite(reach):
