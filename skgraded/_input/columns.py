@@ -12,8 +12,6 @@ import numpy as np
 
 from skgraded._input.words import object_array
 
-OWN_DECIMALS = 2**11  # speed only: whole floats below it are the decimals that they stand for
-
 
 def is_missing(value):
     """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that holds one."""
@@ -123,7 +121,7 @@ def grade_type(values):
 
 def as_decimals(floats):
     """The shortest decimals, as float64, that round to these floats of fewer bits: 0.7 is 0.7."""
-    if (floats == np.rint(floats)).all() and floats.max() < OWN_DECIMALS:
+    if (floats == np.rint(floats)).all() and floats.max() < 2**11:  # speed only
         return floats.astype(np.float64)
     distinct, inverse = np.unique(floats, return_inverse=True)
     return distinct.astype("S").astype(np.float64)[inverse]

@@ -88,10 +88,7 @@ def find_column(table, key):
 
 
 def take_queries(table, position, source):
-    """The column of the queries, refused if it was named by position and holds fractions.
-
-    Where a tool has dropped or moved columns, the position may be that of a feature.
-    """
+    """The column of the queries; an error if a position leads to fractions, as in a feature."""
     queries = take_column(table, position)
     if not isinstance(source, str):
         values = np.asarray(queries)

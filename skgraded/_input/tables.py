@@ -78,9 +78,8 @@ def hash_rows(table):
         return sys.modules["pandas"].util.hash_pandas_object(part, index=False).to_numpy()
     if is_polars_frame(table):
         return table[:, some.tolist()].hash_rows().to_numpy()
-    numbers = np.arange(n_columns, dtype=np.uint64)
-    factors = mix_bits(numbers + np.uint64(1))  # any numbers do
-    factors |= np.uint64(1)  # odd, so that no bit is lost
+    # Any numbers do; odd, so that no bit is lost.
+    factors = mix_bits(np.arange(1, n_columns + 1, dtype=np.uint64)) | np.uint64(1)
     if is_sparse(table):
         bits = mix_bits(_bits(table.data)) * factors[table.indices]
         upto = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(bits, dtype=np.uint64)))

@@ -11,9 +11,9 @@ from skgraded.stats.intervals import ConfidenceInterval
 class Correction(NamedTuple):
     """A correction of p-values for their number, with its words."""
 
-    words: str  # in a sentence
-    title: str  # after the words of a test
+    words: str
     adjusted: Callable  # p-values → corrected, which may be above 1
+    title: str | None = None  # after the words of a test; None: the words
 
 
 def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
@@ -65,14 +65,12 @@ def _fdr_bh(p):
 
 
 CORRECTIONS = {
-    "holm": Correction("Holm's correction", "Holm's correction", _holm),
-    "bonferroni": Correction(
-        "Bonferroni's correction", "Bonferroni's correction", lambda p: p * len(p)
-    ),
+    "holm": Correction("Holm's correction", _holm),
+    "bonferroni": Correction("Bonferroni's correction", lambda p: p * len(p)),
     "fdr_bh": Correction(
-        "Benjamini and Hochberg's correction", "false discovery rate (Benjamini-Hochberg)", _fdr_bh
+        "Benjamini and Hochberg's correction", _fdr_bh, "false discovery rate (Benjamini-Hochberg)"
     ),
-    "hsd": Correction("randomized Tukey HSD", "randomized Tukey HSD", lambda p: p),
+    "hsd": Correction("randomized Tukey HSD", lambda p: p),
 }
 
 

@@ -49,14 +49,11 @@ def p_values(test: str, rows: np.ndarray, n_resamples: int, seed, done=unseen) -
 
 
 def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[float, bool]:
-    """Smallest p-value if such differences had other signs (with t and bootstrap also other sizes).
-
-    Also whether the number of resamples bounds it.
-    """
+    """Smallest p-value the test could give, and whether the number of resamples bounds it."""
     n_differing = n_queries - ties
     if n_queries < 2 or not n_differing:
         return 1.0, False
-    if test == "t":
+    if test == "t":  # with other sizes of the differences
         return 0.0, False
     if test == "wilcoxon":
         return p_values(test, np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
@@ -172,10 +169,7 @@ def _t(differences):
 
 
 def margin_p_value(differences: np.ndarray, margin: float, question: str) -> float:
-    """P-value of "the mean is at least the margin away from 0": the larger of two one-sided tests.
-
-    For the question "noninferiority": of "the mean is at most -margin".
-    """
+    """P-value of "the mean is at most -margin"; for "equivalence", also of "is at least margin"."""
     below = _p_above(differences, -margin)
     return below if question == "noninferiority" else max(below, _p_above(-differences, -margin))
 
