@@ -80,7 +80,7 @@ def numbers(column):
 
 
 def scores(column, name):
-    """A column of scores without NaN: floats, unless 64-bit integers or decimals, by their type."""
+    """A column of scores without NaN, as floats unless it has 64-bit integers or decimals."""
     values = numbers(column)
     refuse_nan_scores(number_column(values, name), name)
     if values.dtype.kind == "O":
@@ -154,7 +154,7 @@ def _run(column, step):
 
 
 def marks(ids):
-    """64 bits of each id, the same in any process; of text a hash, which two texts may share."""
+    """64 bits of each id, the same in any process; for text a hash, which two texts may share."""
     kind = ids.dtype.kind
     if kind in "mM":  # whatever their unit
         return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)

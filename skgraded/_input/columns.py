@@ -230,7 +230,7 @@ def check_scores(y_score, n, name="y_score", expected="y_true"):
 
 
 def score_column(y_score, n, name="y_score", expected="y_true"):
-    """A column of scores as float64, NaN too; ranks if float64 would round, as above 2^53."""
+    """A column of scores as float64, NaN too; ranks if float64 would round any, as above 2^53."""
     array, scores = _as_given_and_float(y_score, name, n, expected)
     kind = array.dtype.kind
     if kind in "bf" and array.dtype.type is not np.longdouble:

@@ -42,7 +42,7 @@ def queries_of(qid, n, expected="y_true"):
 
 
 def _checked_ids(qid, n, expected, name):
-    """Ids, as many as they must be; of text that comes as codes, these and the categories."""
+    """Ids, as many as there must be, and None; or codes of ids and their categories."""
     ids, categories = _coded(qid) or (_ids(qid, name), None)
     if n is not None and categories is None and _are_sizes(ids, n):
         raise ValueError(
@@ -59,7 +59,7 @@ def _checked_ids(qid, n, expected, name):
 
 
 def _named(queries, categories):
-    """Ids; of positions in a list of categories, the categories."""
+    """The ids, or the categories whose positions they are."""
     if categories is None:
         return queries
     return object_array([categories[i] for i in queries.tolist()])
@@ -105,7 +105,7 @@ def mean_weights(weights, codes, sizes):
 
 
 def _heads(ids):
-    """First rows of the runs of equal ids; None if there are hardly any, or to be hashed first."""
+    """First rows of the runs of equal ids; None without an array, or if there are hardly any."""
     if not isinstance(ids, np.ndarray):
         return None
     if ids.dtype.kind in "biu":

@@ -34,8 +34,8 @@ def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) ->
     """Level of each interval at which all intervals beside such p-values hold together.
 
     With Holm's and Bonferroni's correction, all intervals hold at once with `level` (Bonferroni).
-    With the false discovery rate, that share of the intervals of significant differences hold
-    (Benjamini and Yekutieli 2005).
+    With the false discovery rate, a share `level` of the intervals of significant differences
+    contain their mean (Benjamini and Yekutieli 2005).
     """
     n_tests = np.count_nonzero(~np.isnan(adjusted))
     if correction is None or not n_tests:

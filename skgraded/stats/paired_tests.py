@@ -34,9 +34,9 @@ class PairedTest(NamedTuple):
 def p_values(test: str, rows: np.ndarray, n_resamples: int, seed, done=unseen) -> np.ndarray:
     """Two-sided p of "the differences are symmetric about 0" (t, bootstrap: their mean is 0).
 
-    Each row contains differences, of which nan do not count. p is 1 if all are 0 or only one
-    counts, nan if none does. Resamples are the same for all rows; `done` is told how many more
-    have been taken, times the rows.
+    Each row contains differences; nan does not count. p is 1 if all are 0 or only one counts, nan
+    if none does. Resamples are the same for all rows; `done` is told how many more have been taken,
+    times the rows.
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)

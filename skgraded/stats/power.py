@@ -63,7 +63,7 @@ def _power(effect, n, level):
 
 
 def detectable_effect(n: int, reach: float) -> float:
-    """Smallest effect size that a t-test of n queries, which rejects above `reach`, detects."""
+    """Smallest effect that a t-test of n queries, which rejects above `reach`, shows with POWER."""
     from scipy.special import nctdtrinc
 
     if n < 2 or not np.isfinite(reach):
