@@ -33,25 +33,15 @@ __version__ = "0.1.0"
 # public here: imported when first asked for, so that the command starts at once.
 LATER = {
     "display": (
-        "CutoffCurveDisplay",
-        "DifferenceHeatmapDisplay",
-        "FoldDisplay",
-        "IntervalDisplay",
-        "QueryDifferenceDisplay",
-        "ThresholdCurveDisplay",
+        "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FoldDisplay", "IntervalDisplay",
+        "QueryDifferenceDisplay", "ThresholdCurveDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }
 
 __all__ = sorted([
-    "Judgments",
-    "datasets",
-    "edrc_per_query",
-    "edrc_score",
-    "evaluate_batches",
-    "measure",
-    "required_queries",
-    "show_versions",
+    "Judgments", "datasets", "edrc_per_query", "edrc_score", "evaluate_batches", "measure",
+    "required_queries", "show_versions",
     *MEASURES,
     *(name for names in LATER.values() for name in names),
     *reports.__all__,

@@ -7,6 +7,7 @@ from pyarrow import compute
 from skgraded._input.columns import column as number_column
 from skgraded._input.columns import refuse_nan_scores
 from skgraded._input.needs import needs
+from skgraded._input.queries import refuse_missing
 from skgraded._input.tables import is_pandas_frame
 from skgraded._input.words import did_you_mean, object_array
 
@@ -15,28 +16,26 @@ def as_arrow(part, names):
     """The named columns of an Arrow table or batch, or of a frame of pandas or polars."""
     if isinstance(part, pa.RecordBatch):
         part = pa.Table.from_batches([part])
+    if isinstance(part, pa.Table):
+        refuse_unknown(names, part.column_names)
+        return part.select(names)
     is_polars = hasattr(part, "to_arrow") and hasattr(part, "select")
-    if not (isinstance(part, pa.Table) or is_pandas_frame(part) or is_polars):
+    if not (is_pandas_frame(part) or is_polars):
         raise TypeError(
             "Expected an Arrow table or batch, or a frame of pandas or polars; got "
             f"{type(part).__name__}."
         )
-    known = part.column_names if isinstance(part, pa.Table) else list(part.columns)
-    refuse_unknown(names, known)
-    if isinstance(part, pa.Table):
-        return part.select(names)
-    made = _of_polars if is_polars else _of_pandas
-    return pa.table({name: _made(made, part[name], name) for name in names})
-
-
-def _made(made, series, name):
-    try:
-        return made(series)
-    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise TypeError(
-            f"The column {name!r}, of the dtype {series.dtype}, is of no one type that Arrow has: "
-            f"{error}"
-        ) from None
+    refuse_unknown(names, part.columns)
+    columns = {}
+    for name in names:
+        try:
+            columns[name] = (_of_polars if is_polars else _of_pandas)(part[name])
+        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+            raise TypeError(
+                f"The column {name!r}, of the dtype {part[name].dtype}, is of no one type that "
+                f"Arrow has: {error}"
+            ) from None
+    return pa.table(columns)
 
 
 def _of_polars(series):
@@ -50,9 +49,9 @@ def _of_pandas(series):
     if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"):
         return pa.Array.from_pandas(series)
     values = series.to_numpy()
-    if values.dtype.itemsize > 8:  # a long double
-        return pa.array(values.astype(np.float64))
-    return pa.array(values.astype(values.dtype.newbyteorder("="), copy=False))
+    is_long_double = values.dtype.itemsize > 8
+    dtype = np.float64 if is_long_double else values.dtype.newbyteorder("=")
+    return pa.array(values.astype(dtype, copy=False))
 
 
 def refuse_unknown(names, known, place=""):
@@ -81,10 +80,7 @@ def numbers(column):
 
 
 def scores(column, name):
-    """A column of scores without NaN, whose type depends only on the type that it had.
-
-    Floats, except for 64-bit integers and decimals, which floats may round.
-    """
+    """A column of scores without NaN, as floats unless it has 64-bit integers or decimals."""
     values = numbers(column)
     refuse_nan_scores(number_column(values, name), name)
     if values.dtype.kind == "O":
@@ -109,10 +105,7 @@ def ids(column, name="qid"):
     if pa.types.is_large_string(kind):
         _refuse_other_bytes(column, name)
     if compute.any(missing).as_py():
-        row = missing.index(True).as_py()
-        raise ValueError(
-            f"{name} is missing in row {row} ({column[row].as_py()}): give every row its id."
-        )
+        refuse_missing(missing.to_numpy(), lambda row: column[row].as_py(), name)
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
     return column
@@ -127,9 +120,7 @@ def _refuse_other_bytes(column, name):
             try:
                 (given or b"").decode()
             except UnicodeDecodeError:
-                raise ValueError(
-                    f"{name} must be text in UTF-8: row {row} is {given!r}."
-                ) from None
+                raise ValueError(f"{name} must be text in UTF-8: row {row} is {given!r}.") from None
         raise
 
 
@@ -163,16 +154,10 @@ def _run(column, step):
 
 
 def marks(ids):
-    """64 bits of each id, the same in any process: of whole numbers themselves.
-
-    Of text a hash, so that two ids with the same mark are nearly always, but not always, the same.
-    Of dates and times the microsecond, whatever their unit.
-    """
+    """64 bits of each id, the same in any process; for text a hash, which two texts may share."""
     kind = ids.dtype.kind
-    if kind in "mM":
+    if kind in "mM":  # whatever their unit
         return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)
-    if ids.dtype == np.uint64:
-        return ids.view(np.uint64)
     if kind in "iub":
         return ids.astype(np.int64, copy=False).view(np.uint64)
     if kind == "f":

@@ -1,17 +1,16 @@
-"""Checks of user input: each returns clean arrays or raises one clear error."""
+"""Checks of user input: each returns clean arrays or raises one clear error.
+
+`name` is the argument that the error names, and `expected` the argument that has `n` rows.
+"""
 
 import math
 import numbers
-from collections.abc import Callable, Collection
 from fractions import Fraction
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
 from skgraded._input.words import object_array
-
-OWN_DECIMALS = 2**11  # speed only: whole floats below it are the decimals that they stand for
 
 
 def is_missing(value):
@@ -79,10 +78,7 @@ def unmasked(values):
 
 
 def column(values, name, n=None, expected="y_true"):
-    """A column of numbers of any kind, NaN too, as contiguous float64; itself if it is so already.
-
-    `name` is the argument's, for errors, and `expected` that of the one that has `n` rows.
-    """
+    """A column of numbers of any kind, NaN too, as contiguous float64; itself if it is already."""
     return _as_given_and_float(values, name, n, expected)[1]
 
 
@@ -124,11 +120,8 @@ def grade_type(values):
 
 
 def as_decimals(floats):
-    """The shortest decimals, as float64, that round to these floats of fewer than 64 bits.
-
-    A grade of 0.7 is below 0.7 as a float of 32 bits, and is to be 0.7 again.
-    """
-    if (floats == np.rint(floats)).all() and floats.max() < OWN_DECIMALS:
+    """The shortest decimals, as float64, that round to these floats of fewer bits: 0.7 is 0.7."""
+    if (floats == np.rint(floats)).all() and floats.max() < 2**11:  # speed only
         return floats.astype(np.float64)
     distinct, inverse = np.unique(floats, return_inverse=True)
     return distinct.astype("S").astype(np.float64)[inverse]
@@ -156,18 +149,16 @@ def grade_column(y, name, n=None, expected="X"):
 
 def refuse_bad_grades(grades, name, allow_nan):
     """Raise a ValueError that names the first row whose grade is no finite number ≥ 0."""
-    if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # speed only
-        return  # as nearly always, without an array; a NaN is neither
-    good = (grades >= 0) & (grades < np.inf)
-    good |= np.isnan(grades) & allow_nan
-    if not good.all():
-        row = int(np.argmin(good))
-        if np.isfinite(grades[row]):
-            raise ValueError(
-                f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the "
-                "irrelevant level from all grades, so that irrelevant documents have grade 0."
-            )
+    good = (grades >= 0) & (grades < np.inf) | np.isnan(grades) & allow_nan
+    if good.all():
+        return
+    row = int(np.argmin(good))
+    if not np.isfinite(grades[row]):
         raise ValueError(f"{name} must be finite: row {row} is {grades[row]}.")
+    raise ValueError(
+        f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the irrelevant level "
+        "from all grades, so that irrelevant documents have grade 0."
+    )
 
 
 def check_weights(sample_weight, n, expected):
@@ -197,7 +188,7 @@ def whole_number(value, name, minimum):
     return int(value)
 
 
-def one_of(name: str, known: Collection[str], or_callable: bool = False) -> Callable[[Any], Any]:
+def one_of(name, known, or_callable=False):
     """Make a check of one of the known words, or of a callable where that is allowed."""
     def check(value):
         if or_callable and callable(value):
@@ -210,14 +201,7 @@ def one_of(name: str, known: Collection[str], or_callable: bool = False) -> Call
     return check
 
 
-def number(
-    name: str,
-    low: float,
-    high: float = math.inf,
-    above: bool = False,
-    below: bool = False,
-    optional: bool = False,
-) -> Callable[[Any], Any]:
+def number(name, low, high=math.inf, above=False, below=False, optional=False):
     """Make a check of a finite number from `low` (or `above` it) to `high` (or `below` it)."""
     def check(value):
         if value is None and optional:
@@ -246,10 +230,7 @@ def check_scores(y_score, n, name="y_score", expected="y_true"):
 
 
 def score_column(y_score, n, name="y_score", expected="y_true"):
-    """A column of scores as float64 in the same order, NaN too.
-
-    Numbers that float64 would round, such as whole ones above 2^53, become their ranks.
-    """
+    """A column of scores as float64, NaN too; ranks if float64 would round any, as above 2^53."""
     array, scores = _as_given_and_float(y_score, name, n, expected)
     kind = array.dtype.kind
     if kind in "bf" and array.dtype.type is not np.longdouble:
@@ -275,8 +256,8 @@ def _exact(value):
 def refuse_nan_scores(scores, name="y_score"):
     """Raise a ValueError that names the first row whose score is NaN."""
     if np.isnan(scores.max(initial=-np.inf)):
-        missing = np.isnan(scores)
+        row = int(np.argmax(np.isnan(scores)))
         raise ValueError(
-            f"{name} must not be NaN: row {int(np.argmax(missing))} is nan. Give documents that "
-            "were not retrieved the score -inf."
+            f"{name} must not be NaN: row {row} is nan. Give documents that were not retrieved the "
+            "score -inf."
         )

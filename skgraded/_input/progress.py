@@ -22,10 +22,7 @@ def unseen(n):
 
 @contextmanager
 def counting_bar(is_shown, total, **settings):
-    """A function to tell how many more of `total` are done; it moves a bar, if one is shown.
-
-    Without tqdm none is, nor in the first half second.
-    """
+    """A function to tell how many more of `total` are done; with tqdm it moves a bar, if shown."""
     if not is_shown or find_spec("tqdm") is None:
         yield unseen
         return

@@ -1,18 +1,8 @@
 """Query ids, sizes of groups, and the rows of each query."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
-from skgraded._input.columns import (
-    column,
-    is_finite_number,
-    is_missing,
-    refuse_other_length,
-    refuse_unordered,
-    unmasked,
-)
+from skgraded._input import columns
 from skgraded._input.words import object_array
 from skgraded._kernels.layout import heads_of_runs, number_by_appearance, order_by_code
 
@@ -22,30 +12,29 @@ WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32
 def query_codes(qid, n=None, expected="y_true", name="qid"):
     """Number the queries in order of first appearance: the number of each row, and the ids.
 
-    Ids, of queries or of documents, are any hashable, in any row order; they come back as objects
-    unless they are numbers or dates. `name` is the argument's, for errors, and `expected` that of
-    the one that has `n` rows.
+    Ids, of queries or of documents, are any hashable; they come back as objects unless they are
+    numbers or dates.
     """
-    return _codes(_checked_ids(qid, n, expected, name), name)
+    ids, categories = _checked_ids(qid, n, expected, name)
+    codes, queries, *_ = _number(ids, name)
+    return codes, _named(queries, categories)
 
 
 def queries_of(qid, n, expected="y_true"):
     """Ids in order of first appearance, and of `rows_by_query` the order and the starts."""
-    ids = _checked_ids(qid, n, expected, "qid")
+    ids, categories = _checked_ids(qid, n, expected, "qid")
     heads = _heads(ids)
     if heads is None:  # or rows come in another order
-        numbered = _number(ids, "qid")
-        if numbered is None:
-            codes, queries = _codes(ids, "qid")
-            return queries, *rows_by_query(codes, len(queries))
-        codes, queries, counts, in_order = numbered
+        codes, queries, counts, in_order = _number(ids, "qid")
         starts = np.append(0, np.cumsum(counts))
-        return queries, None if in_order else order_by_code(codes, starts), starts
+        order = None if in_order else order_by_code(codes, starts)
+        return _named(queries, categories), order, starts
     try:
-        codes, queries = _codes(ids[heads], "qid")
+        codes, queries, *_ = _number(ids[heads], "qid")
     except (ValueError, TypeError):
-        _codes(ids, "qid")  # raises the same about the row
+        _number(ids, "qid")  # raises the same about the row
         raise
+    queries = _named(queries, categories)
     if len(queries) == len(heads):
         return queries, None, np.append(heads, n)
     codes = np.repeat(codes, np.diff(heads, append=n))
@@ -53,31 +42,32 @@ def queries_of(qid, n, expected="y_true"):
 
 
 def _checked_ids(qid, n, expected, name):
-    """Ids as `_ids` or `_Coded` gives them, as many as they must be."""
-    array = _coded(qid)
-    if array is None:
-        array = _ids(qid, name)
-    if n is not None and _are_sizes(array, n):
+    """Ids, as many as there must be, and None; or codes of ids and their categories."""
+    ids, categories = _coded(qid) or (_ids(qid, name), None)
+    if n is not None and categories is None and _are_sizes(ids, n):
         raise ValueError(
-            f"{name} has {len(array)} rows, but {expected} has {n}. The numbers of {name} add up "
+            f"{name} has {len(ids)} rows, but {expected} has {n}. The numbers of {name} add up "
             f"to {n}: sizes of queries go in group=, or become ids by "
             "np.repeat(np.arange(len(sizes)), sizes)."
         )
-    refuse_other_length(array, name, n, expected)
-    if len(array) == 0:
+    columns.refuse_other_length(ids, name, n, expected)
+    if len(ids) == 0:
         raise ValueError(f"{name} is empty: there is no id.")
-    return array
+    if categories is not None:
+        refuse_missing(ids < 0, lambda row: None, name)
+    return ids, categories
 
 
-def _codes(array, name):
-    """Numbers of the rows, and the ids, of checked ids."""
-    numbered = _number(array, name)
-    return _hash_codes(array, name) if numbered is None else numbered[:2]
+def _named(queries, categories):
+    """The ids, or the categories whose positions they are."""
+    if categories is None:
+        return queries
+    return object_array([categories[i] for i in queries.tolist()])
 
 
 def group_sizes(group, n, expected="y_true"):
     """Check sizes of consecutive queries, which must add up to n rows."""
-    sizes = column(group, "group")
+    sizes = columns.column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
     if bad.any():
         i = int(np.argmax(bad))
@@ -115,47 +105,22 @@ def mean_weights(weights, codes, sizes):
 
 
 def _heads(ids):
-    """First rows of the runs of equal ids; None of no array, or where there are hardly any."""
-    if isinstance(ids, _Coded):
-        ids = ids.codes
+    """First rows of the runs of equal ids; None without an array, or if there are hardly any."""
     if not isinstance(ids, np.ndarray):
         return None
     if ids.dtype.kind in "biu":
         ids = ids.astype(np.int64, copy=False)  # or of uint64, as many different ones
-    if ids.dtype.itemsize == 8:
-        return heads_of_runs(ids)
-    return np.append(0, np.flatnonzero(ids[1:] != ids[:-1]) + 1)
-
-
-@dataclass(frozen=True)
-class _Coded:
-    """Ids that come as whole numbers, -1 where one is missing, and what these stand for."""
-
-    codes: np.ndarray
-    categories: Any
-
-    def __len__(self):
-        return len(self.codes)
-
-    def __iter__(self):
-        return iter(())  # sizes of groups are not text
-
-    def __getitem__(self, rows):
-        return _Coded(self.codes[rows], self.categories)
+    return heads_of_runs(ids) if ids.dtype.itemsize == 8 else None
 
 
 def _number(ids, name):
-    """Numbers, ids, rows of each id and whether in order; None for ids that are not numeric."""
-    if isinstance(ids, _Coded):
-        _refuse_missing(ids.codes < 0, lambda row: None, name)
-        codes, first, *rest = number_by_appearance(ids.codes, 0, len(ids.categories))
-        texts = [ids.categories[i] for i in ids.codes[first].tolist()]
-        return codes, object_array(texts), *rest
+    """Numbers of the rows, the ids, rows of each id, and whether the numbers never fall."""
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
-        return None
+        codes, queries = _hash_codes(ids, name)
+        return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
     kind, whole = ids.dtype.kind, ids
     if kind in "mMf":
-        _refuse_missing(np.isnan(ids) if kind == "f" else np.isnat(ids), ids.__getitem__, name)
+        refuse_missing(np.isnan(ids) if kind == "f" else np.isnat(ids), ids.__getitem__, name)
         whole = (ids.astype(np.float64) + 0.0 if kind == "f" else ids.copy()).view(np.int64)
     low = whole.min()
     span = int(whole.max()) - int(low) + 1
@@ -166,7 +131,8 @@ def _number(ids, name):
     return codes, ids[first], *rest
 
 
-def _refuse_missing(missing, value_of, name):
+def refuse_missing(missing, value_of, name):
+    """Raise a ValueError that names the first row whose id is missing."""
     if missing.any():
         row = int(np.argmax(missing))
         raise ValueError(
@@ -175,11 +141,11 @@ def _refuse_missing(missing, value_of, name):
 
 
 def _coded(qid):
-    """Codes that a column of categories or of Arrow's or pandas' texts has; None of any other."""
+    """Codes (-1: missing) and categories of a column of categories or of texts; else None."""
     dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
     if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
         codes, categories = qid.factorize()
-        return _Coded(np.ascontiguousarray(codes, dtype=np.intp), categories.tolist())
+        return np.ascontiguousarray(codes, dtype=np.intp), categories.tolist()
     if dtype.startswith(("String", "Categorical", "Enum")) and hasattr(qid, "to_arrow"):
         qid = qid.to_arrow()
         dtype = str(qid.type)
@@ -200,29 +166,26 @@ def _coded(qid):
     codes = qid.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
     if heads is not None:
         codes = np.repeat(codes, np.diff(heads, append=n))
-    return _Coded(np.ascontiguousarray(codes, dtype=np.intp), qid.dictionary.to_pylist())
+    return np.ascontiguousarray(codes, dtype=np.intp), qid.dictionary.to_pylist()
 
 
 def _ids(qid, name):
-    """The ids as an array of numbers or dates, or else as a sequence of Python's own values.
-
-    Tuples stay ids so, and 1 is not "1".
-    """
-    refuse_unordered(qid, name)
+    """The ids as an array of numbers or dates, else as Python's values, so that 1 is not "1"."""
+    columns.refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         raise TypeError(f"{name} must be an array with the id of each row; got {qid!r}.")
     if len(getattr(qid, "shape", (None,))) != 1:
         raise ValueError(f"{name} must be 1-D; got an array of shape {qid.shape}. Pass one column.")
     dtype = getattr(qid, "dtype", None)
     if isinstance(dtype, np.dtype):
-        array = np.asarray(unmasked(qid))
+        array = np.asarray(columns.unmasked(qid))
         return array if array.dtype.kind in "buifmMO" else array.tolist()
     # Of pandas' and polars' own types only whole numbers without gaps keep their values in NumPy.
     if str(dtype).lower() in WHOLE_NUMBERS:
         array = np.asarray(qid)
         if array.dtype.kind in "iu":
             return array
-        if array.dtype.kind == "O" and not any(map(is_missing, array)):  # of pandas 2
+        if array.dtype.kind == "O" and not any(map(columns.is_missing, array)):  # of pandas 2
             return array.astype(str(dtype).lower())
     return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # else pyarrow's own scalars
 
@@ -231,7 +194,7 @@ def _are_sizes(ids, n):
     """Whether ids are fewer than n and could be sizes: whole numbers ≥ 1 that add up to n."""
     return (
         len(ids) < n
-        and all(is_finite_number(one) and one >= 1 and one == int(one) for one in ids)
+        and all(columns.is_finite_number(one) and one >= 1 and one == int(one) for one in ids)
         and sum(map(int, ids)) == n
     )
 
@@ -248,7 +211,7 @@ def _hash_codes(values, name):
                 "ids."
             ) from None
         if code is None:
-            if is_missing(query):
+            if columns.is_missing(query):
                 raise ValueError(
                     f"{name} is missing in row {row} ({query!r}): give every row its id."
                 )

@@ -17,7 +17,8 @@ OR_ROUTING = (
 def check_source(qid):
     """Refuse a `qid` that is neither None, a column name, a position nor a pandas Series."""
     is_position = isinstance(qid, numbers.Integral) and not isinstance(qid, (bool, np.bool_))
-    if qid is None or isinstance(qid, str) or is_position or _is_indexed_series(qid):
+    is_series = hasattr(qid, "iloc") and getattr(qid, "ndim", None) == 1
+    if qid is None or isinstance(qid, str) or is_position or is_series:
         return
     if is_pandas_frame(qid):
         raise TypeError("qid is a DataFrame; pass the one column of it that holds the query.")
@@ -36,10 +37,10 @@ def is_column(source):
 
 def queries_of(X, source):
     """The query of each row of `X`, from the column or the Series that is its source."""
-    if is_column(source):
-        table = as_table(X)
-        return take_queries(table, find_column(table, source), source)
-    return look_up(X, source)
+    if not is_column(source):
+        return look_up(X, source)
+    table = as_table(X)
+    return take_queries(table, find_column(table, source), source)
 
 
 def look_up(X, series):
@@ -87,10 +88,7 @@ def find_column(table, key):
 
 
 def take_queries(table, position, source):
-    """The column of the queries, refused if it was named by position and holds fractions.
-
-    Where a tool has dropped or moved columns, the position may be that of a feature.
-    """
+    """The column of the queries; an error if a position leads to fractions, as in a feature."""
     queries = take_column(table, position)
     if not isinstance(source, str):
         values = np.asarray(queries)
@@ -138,7 +136,3 @@ class QueryColumn:
         if table.shape[1] == 1:
             raise ValueError(f"X has no feature besides the column of the queries. {OR_ROUTING}")
         return drop_column(table, position)
-
-
-def _is_indexed_series(qid):
-    return hasattr(qid, "iloc") and getattr(qid, "ndim", None) == 1

@@ -1,7 +1,5 @@
 """The argument `by`: the segment of each query."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,10 +12,7 @@ MOST = 100  # segments to compare with each other
 
 
 def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
-    """Find the queries of each segment: (segment, positions), in order of first appearance.
-
-    `by` has the segment of each query: in their order, or by query id.
-    """
+    """Find the queries of each segment: (segment, positions), in order of first appearance."""
     ids = plain_list(query_ids)
     positions: dict = {}
     for i, (query, segment) in enumerate(zip(ids, _segment_of_each(ids, by), strict=True)):
@@ -28,16 +23,17 @@ def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
 
 
 def few_segments_of(query_ids, by):
-    """Find them where each is compared with each."""
-    found = segments_of(query_ids, by)
-    if not found:
+    """Find the queries of each segment if every two segments are compared."""
+    segments = segments_of(query_ids, by)
+    if not segments:
         raise ValueError("by has no segment, for there is no query.")
-    if len(found) > MOST:
+    if len(segments) > MOST:
+        (first, _), (second, _), *_ = segments
         raise ValueError(
-            f"by has {len(found):,} segments, such as {found[0][0]!r} and {found[1][0]!r}; each is "
+            f"by has {len(segments):,} segments, such as {first!r} and {second!r}; each is "
             f"compared with each, at most {MOST}: give ranges of values, such as by pandas.cut."
         )
-    return found
+    return segments
 
 
 def _segment_of_each(ids, by):

@@ -69,10 +69,7 @@ def stack_rows(table, other):
 
 
 def hash_rows(table):
-    """A hash of each row's values, (n,) of uint64; the same for rows that are the same.
-
-    Of arrays and frames at most HASHED_COLUMNS count, which is enough to tell rows apart.
-    """
+    """A hash of each row's values, (n,) of uint64, from at most HASHED_COLUMNS unless sparse."""
     n_columns = table.shape[1]
     some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
     if is_pandas_frame(table):
@@ -81,9 +78,8 @@ def hash_rows(table):
         return sys.modules["pandas"].util.hash_pandas_object(part, index=False).to_numpy()
     if is_polars_frame(table):
         return table[:, some.tolist()].hash_rows().to_numpy()
-    numbers = np.arange(n_columns, dtype=np.uint64)
-    factors = mix_bits(numbers + np.uint64(1))  # any numbers do
-    factors |= np.uint64(1)  # odd, so that no bit is lost
+    # Any numbers do; odd, so that no bit is lost.
+    factors = mix_bits(np.arange(1, n_columns + 1, dtype=np.uint64)) | np.uint64(1)
     if is_sparse(table):
         bits = mix_bits(_bits(table.data)) * factors[table.indices]
         upto = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(bits, dtype=np.uint64)))

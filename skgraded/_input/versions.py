@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
@@ -58,8 +59,6 @@ def _versions_of(names):
 
     found = {}
     for name in names:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = __version__ if name == "skgraded" else version(name)
-        except PackageNotFoundError:
-            continue
     return found

@@ -5,6 +5,7 @@ import multiprocessing
 import multiprocessing.dummy
 import os
 import threading
+from contextlib import suppress
 
 import numpy as np
 
@@ -23,10 +24,8 @@ def n_threads():
     )
     if in_worker:
         return 1
-    try:
+    with suppress(KeyError, ValueError):
         return max(1, int(os.environ["OMP_NUM_THREADS"].split(",")[0]))
-    except (KeyError, ValueError):
-        pass
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -39,7 +38,9 @@ def run_chunks(work, starts):
     in the order of the queries.
     """
     n_queries, n_rows = len(starts) - 1, int(starts[-1])
-    threads = min(n_threads(), n_rows // ROWS_A_THREAD, n_queries)
+    threads = min(n_rows // ROWS_A_THREAD, n_queries)
+    if threads > 1:  # n_threads takes 10 µs, as much as the work of a small call
+        threads = min(threads, n_threads())
     if threads <= 1:
         return [work(0, n_queries)]
     chunks = [None] * threads + _chunks(starts, threads)[::-1]  # None: there is no more
@@ -56,10 +57,8 @@ def run_chunks(work, starts):
 
     # Each call starts its threads and does a share of the work itself. A lasting pool would keep
     # the process multi-threaded, about which Python warns at every later fork. Starting a thread
-    # with `_thread` costs least, because nobody waits until it runs. Medians of NDCNG@10 on two
-    # threads for 5,000 queries of 20 documents: 0.60 ms, with threading.Thread 0.72 ms, with a
-    # ThreadPoolExecutor per call 0.98 ms, or 0.72 ms if the calling thread shares the work; for
-    # 20,000 queries 1.9 ms, 2.4 ms, 2.8 ms and 2.6 ms. Small calls use one thread.
+    # with `_thread` costs least, because nobody waits until it runs: NDCNG@10 of 20,000 queries of
+    # 20 documents takes 1.9 ms, with threading.Thread 2.4 ms, with a ThreadPoolExecutor 2.6 ms.
     locks = [threading.Lock() for _ in range(threads)]
     for done in locks:
         done.acquire()

@@ -13,7 +13,7 @@ import numpy as np
 from skgraded._input.progress import unseen
 from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
-from skgraded.stats.intervals import METHODS, t_reach
+from skgraded.stats.intervals import METHODS, t_interval, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
@@ -205,7 +205,7 @@ def compared_rows(
     adjusted, within = corrected_p_values(by_correction, correction, level)
     rows = []
     for i, (case, sample) in enumerate(zip(source.cases, source.samples(), strict=True)):
-        low, high = widen_to_zero(sample.differences.interval(within), adjusted[i], level)
+        low, high = widen_to_zero(t_interval(sample.differences, within), adjusted[i], level)
         rows.append(ComparisonRow(
             segment=case.segment, system=systems[case.system], measure=case.measure,
             mean=sample.mean, difference=sample.mean - sample.baseline_mean,

@@ -16,7 +16,7 @@ from skgraded.reports.pairing import refuse_unequal
 from skgraded.reports.report import Table
 from skgraded.stats.corrections import is_significant, without_hsd
 from skgraded.stats.intervals import mean_interval
-from skgraded.stats.margins import margin_p_value
+from skgraded.stats.paired_tests import margin_p_value
 from skgraded.writing import tables
 from skgraded.writing.sentences import corrected, margin_sentence
 

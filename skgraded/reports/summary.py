@@ -20,7 +20,7 @@ from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation, evaluated_name
 from skgraded.reports.report import Checked, ConfidenceIntervals, Report, summary_rows
 from skgraded.stats.exact_sums import Moments
-from skgraded.stats.intervals import check_settings
+from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.writing import tables
 from skgraded.writing.charts import MAX_BARS
 from skgraded.writing.json_text import (
@@ -331,7 +331,7 @@ class Summary(Mergeable):
         It is what ``Evaluation.confidence_interval(level, method="t")`` gives of the same queries.
         """
         level, *_ = check_settings(level, "t", 100, None)
-        intervals = {name: tally.moments.interval(level) for name, tally in self.tallies.items()}
+        intervals = {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}
         return ConfidenceIntervals(intervals, level, "t")
 
     def quantile(self, q: float) -> dict[str, float]:

@@ -92,7 +92,7 @@ class Differences:
             return 1.0 if n else math.nan
         if self._are_constant():
             return p_of_identical(n)
-        return p_of_t(n, self.moments.mean / self.moments.standard_error())
+        return p_of_t(n, self.moments.mean / self.moments.standard_error)
 
     def _are_constant(self):
         ends = self.moments.lowest, self.moments.highest

@@ -1,7 +1,5 @@
 """Corrections of p-values for their number, and the levels of the intervals beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,9 +11,9 @@ from skgraded.stats.intervals import ConfidenceInterval
 class Correction(NamedTuple):
     """A correction of p-values for their number, with its words."""
 
-    words: str  # in a sentence
-    title: str  # after the words of a test
+    words: str
     adjusted: Callable  # p-values → corrected, which may be above 1
+    title: str | None = None  # after the words of a test; None: the words
 
 
 def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
@@ -35,9 +33,9 @@ def is_significant(p: float, level: float) -> bool:
 def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
     """Level of each interval at which all intervals beside such p-values hold together.
 
-    With Holm's and Bonferroni's correction all of them hold at once with `level` (Bonferroni);
-    with the false discovery rate those of the systems that are told apart hold in that share
-    (Benjamini and Yekutieli 2005).
+    With Holm's and Bonferroni's correction, all intervals hold at once with `level` (Bonferroni).
+    With the false discovery rate, a share `level` of the intervals of significant differences
+    contain their mean (Benjamini and Yekutieli 2005).
     """
     n_tests = np.count_nonzero(~np.isnan(adjusted))
     if correction is None or not n_tests:
@@ -60,10 +58,6 @@ def _holm(p):
     return adjusted
 
 
-def _bonferroni(p):
-    return p * len(p)
-
-
 def _fdr_bh(p):
     from scipy import stats
 
@@ -71,18 +65,16 @@ def _fdr_bh(p):
 
 
 CORRECTIONS = {
-    "holm": Correction("Holm's correction", "Holm's correction", _holm),
-    "bonferroni": Correction("Bonferroni's correction", "Bonferroni's correction", _bonferroni),
+    "holm": Correction("Holm's correction", _holm),
+    "bonferroni": Correction("Bonferroni's correction", lambda p: p * len(p)),
     "fdr_bh": Correction(
-        "Benjamini and Hochberg's correction", "false discovery rate (Benjamini-Hochberg)", _fdr_bh
+        "Benjamini and Hochberg's correction", _fdr_bh, "false discovery rate (Benjamini-Hochberg)"
     ),
-    "hsd": Correction("randomized Tukey HSD", "randomized Tukey HSD", lambda p: p),
+    "hsd": Correction("randomized Tukey HSD", lambda p: p),
 }
 
 
-def widen_to_zero(
-    interval: ConfidenceInterval, p_adjusted: float, level: float
-) -> ConfidenceInterval:
+def widen_to_zero(interval: ConfidenceInterval, p_adjusted: float, level: float):
     """Extend an interval to 0 if the test finds no difference, unless all values are identical."""
     low, high = interval
     if low < high and not np.isnan(p_adjusted) and not is_significant(p_adjusted, level):

@@ -7,13 +7,13 @@ here are fractions whose denominators are powers of 2.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import add
 
 import numpy as np
 
 from skgraded._kernels.exact import whole_dot, whole_sum
-from skgraded.stats.intervals import ROUNDING, ConfidenceInterval, t_reach
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Moments:
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Moments of values without nan; None: all weights are 1."""
         lowest, highest = _ends(values)
-        if weights is None:
+        if weights is None:  # speed only
             lightest, heaviest = (1.0, 1.0) if len(values) else (math.inf, -math.inf)
             n, first, second = Fraction(len(values)), exact_sum(values), exact_dot(values, values)
             sums: tuple[Fraction, ...] = n, first, n, first, second, second
@@ -59,19 +59,15 @@ class Moments:
         return cls(len(values), lowest, highest, lightest, heaviest, *sums)
 
     def __add__(self, other: Moments) -> Moments:
-        added = {
-            field.name: getattr(self, field.name) + getattr(other, field.name)
-            for field in fields(self)
-        }
-        for name, extreme in _EXTREMES.items():
-            added[name] = extreme(getattr(self, name), getattr(other, name))
-        return Moments(**added)
+        return Moments(**{
+            name: _EXTREMES.get(name, add)(getattr(self, name), getattr(other, name))
+            for name in vars(self)
+        })
 
     def __neg__(self) -> Moments:
         """Moments of the values with the other sign."""
-        return Moments(
-            self.n, -self.highest, -self.lowest, self.lightest, self.heaviest,
-            self.w, -self.wv, self.ww, -self.wwv, self.wwvv, self.wvv,
+        return replace(
+            self, lowest=-self.highest, highest=-self.lowest, wv=-self.wv, wwv=-self.wwv
         )
 
     @property
@@ -82,11 +78,6 @@ class Moments:
         return min(max(float(self.wv / self.w), self.lowest), self.highest)
 
     @property
-    def are_identical(self) -> bool:
-        """Whether all values are the same up to rounding."""
-        largest = max(abs(self.lowest), abs(self.highest))
-        return self.highest - self.lowest <= ROUNDING * largest
-
     def standard_error(self) -> float:
         """The root of n / (n - 1) Σ (w (v - m))² / (Σ w)², for two values or more."""
         m = self.wv / self.w
@@ -97,15 +88,6 @@ class Moments:
         """The root of n / (n - 1) Σ w (v - m)² / Σ w, for two values or more."""
         m = self.wv / self.w
         return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
-
-    def interval(self, level: float) -> ConfidenceInterval:
-        """Student's interval of the mean, as `mean_interval` has it."""
-        if self.n < 2:
-            return ConfidenceInterval(math.nan, math.nan)
-        if self.are_identical:
-            return ConfidenceInterval(self.lowest, self.highest)
-        reach = t_reach(self.n, level) * self.standard_error()
-        return ConfidenceInterval(self.mean - reach, self.mean + reach)
 
 
 _EXTREMES = {"lowest": min, "highest": max, "lightest": min, "heaviest": max}

@@ -1,7 +1,5 @@
 """Confidence intervals of means over queries."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +37,22 @@ def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple
     return level, method, whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
 
 
+def are_identical(estimate: Any) -> bool:
+    """Whether all values of a MeanEstimate or Moments are the same up to rounding."""
+    largest = max(abs(estimate.lowest), abs(estimate.highest))
+    return estimate.highest - estimate.lowest <= ROUNDING * largest
+
+
+def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
+    """Student's interval: the value itself if all are identical, nan for fewer than two."""
+    if estimate.n < 2:
+        return ConfidenceInterval(np.nan, np.nan)
+    if are_identical(estimate):
+        return ConfidenceInterval(estimate.lowest, estimate.highest)
+    reach = t_reach(estimate.n, level) * estimate.standard_error
+    return ConfidenceInterval(float(estimate.mean - reach), float(estimate.mean + reach))
+
+
 class MeanEstimate(NamedTuple):
     """A weighted mean with what Student's interval needs; nan for fewer than two values."""
 
@@ -47,16 +61,6 @@ class MeanEstimate(NamedTuple):
     standard_error: float
     lowest: float
     highest: float
-    are_identical: bool
-
-    def interval(self, level: float) -> ConfidenceInterval:
-        """Student's interval: the value itself if all are identical, nan for fewer than two."""
-        if self.n < 2:
-            return ConfidenceInterval(np.nan, np.nan)
-        if self.are_identical:
-            return ConfidenceInterval(self.lowest, self.highest)
-        reach = t_reach(self.n, level) * self.standard_error
-        return ConfidenceInterval(float(self.mean - reach), float(self.mean + reach))
 
 
 def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimate:
@@ -64,34 +68,19 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
     values, weights = _counting(values, weights)
     n = len(values)
     if n < 2:
-        return MeanEstimate(n, np.nan, np.nan, np.nan, np.nan, False)
-    ends = float(values.min()), float(values.max())
-    if _are_identical(values):
-        return MeanEstimate(n, ends[0], 0.0, *ends, True)
+        return MeanEstimate(n, np.nan, np.nan, np.nan, np.nan)
     mean = np.average(values, weights=weights)
     shares = 1 / n if weights is None else weights / weights.sum()
     error = np.sqrt(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
-    return MeanEstimate(n, mean, error, *ends, False)
+    return MeanEstimate(n, mean, error, float(values.min()), float(values.max()))
 
 
-def mean_interval(
-    values: np.ndarray,
-    weights: np.ndarray | None,
-    level: float,
-    method: str,
-    n_resamples: int = 9999,
-    rng: int | np.random.Generator | None = None,
-) -> ConfidenceInterval:
-    """Interval of the mean Σ w v / Σ w over the queries that values v are a sample of.
-
-    See `Evaluation.confidence_interval`. Values that are nan and queries with weight 0 are left
-    out. The value itself if all are identical; nan if fewer than two are left.
-    """
-    if method == "t":
-        return estimate_mean(values, weights).interval(level)
+def mean_interval(values, weights, level: float, method: str, n_resamples=9999, rng=None):
+    """Interval of the mean Σ w v / Σ w as `Evaluation.confidence_interval` describes it."""
+    estimate = estimate_mean(values, weights)
+    if method == "t" or estimate.n < 2 or are_identical(estimate):
+        return t_interval(estimate, level)
     values, weights = _counting(values, weights)
-    if len(values) < 2 or _are_identical(values):
-        return estimate_mean(values, weights).interval(level)
     with np.errstate(divide="ignore", invalid="ignore"):  # weights that underflow: nan
         return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
 
@@ -102,16 +91,11 @@ def _counting(values, weights):
     if weights is None:
         return values[kept], None
     kept &= weights > 0
-    weights = weights[kept]
-    if len(weights) > 1:
-        # Division by a power of 2 rounds nothing, and then no sum overflows.
-        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
-    is_equal = len(weights) < 2 or np.ptp(weights) == 0
-    return values[kept], None if is_equal else weights
-
-
-def _are_identical(values):
-    return np.ptp(values) <= ROUNDING * np.abs(values).max()
+    values, weights = values[kept], weights[kept]
+    if len(weights) < 2 or np.ptp(weights) == 0:
+        return values, None
+    # Division by a power of 2 rounds nothing, and then no sum overflows.
+    return values, np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
 def t_reach(n: int, level: float) -> float:

@@ -1,7 +1,5 @@
 """Paired differences of two systems, reduced to the numbers that a comparison reports."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,10 +36,7 @@ class PairedSample:
         return self.mean_difference / self.deviation if self.deviation else np.nan
 
     @classmethod
-    def of(
-        cls, differences: np.ndarray, weights: np.ndarray | None, means: tuple[float, float],
-        n_undefined: int,
-    ) -> PairedSample:
+    def of(cls, differences, weights, means: tuple[float, float], n_undefined: int):
         """Reduce differences, none of which is nan; `means` are those of the two systems."""
         rounded = np.round(differences, TIE_DECIMALS)
         n, mean, deviation = len(rounded), np.nan, 0.0
@@ -56,9 +51,7 @@ class PairedSample:
         )
 
 
-def differences_by_query(
-    values: np.ndarray, baseline_values: np.ndarray, weights: np.ndarray | None
-) -> np.ndarray:
+def differences_by_query(values, baseline_values, weights) -> np.ndarray:
     """Values less the baseline's; nan where a value is missing or the weight is 0."""
     differences = values - baseline_values
     return differences if weights is None else np.where(weights > 0, differences, np.nan)

@@ -1,10 +1,8 @@
-"""Two-sided tests of paired differences by query, and corrections for many of them."""
-
-from __future__ import annotations
+"""Tests of paired differences by query: of no difference, and against a margin."""
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +23,7 @@ class PairedTest(NamedTuple):
     # rows (n_rows, n_queries) with nan of what does not count, n_resamples, seed, and what is told
     # how many resamples of how many rows are done → p of each row
     p: Callable
-    # how many differ, how many count, n_resamples → the smallest p if such differences had other
-    # signs (by t and bootstrap also other sizes), and whether the number of resamples bounds it
-    smallest: Callable
+    assumes: str | None = None  # needed to show a difference with very few queries
     compares_ranks: bool = False  # which may favour the system that is worse in the mean
     # of normal differences so large a share of the queries would do for the t-test (Pitman)
     efficiency: float = 1.0
@@ -35,15 +31,12 @@ class PairedTest(NamedTuple):
 
 # Tests -------------------------------------------------------------------------------------------
 
-def p_values(
-    test: str, rows: np.ndarray, n_resamples: int, seed: int | np.random.Generator,
-    done: Callable[[int], object] = unseen,
-) -> np.ndarray:
+def p_values(test: str, rows: np.ndarray, n_resamples: int, seed, done=unseen) -> np.ndarray:
     """Two-sided p of "the differences are symmetric about 0" (t, bootstrap: their mean is 0).
 
-    Of each row of differences, of which those that are nan do not count. 1 if none is other than
-    0, or only one counts; nan if none does. Resamples are the same for all rows; `done` is told how
-    many more have been taken, times the rows.
+    Each row contains differences; nan does not count. p is 1 if all are 0 or only one counts, nan
+    if none does. Resamples are the same for all rows; `done` is told how many more have been taken,
+    times the rows.
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)
@@ -60,7 +53,15 @@ def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[
     n_differing = n_queries - ties
     if n_queries < 2 or not n_differing:
         return 1.0, False
-    return TESTS[test].smallest(n_differing, n_queries, n_resamples)
+    if test == "t":  # with other sizes of the differences
+        return 0.0, False
+    if test == "wilcoxon":
+        return p_values(test, np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
+    if test == "bootstrap":
+        return 1 / (n_resamples + 1), True
+    if 2**n_differing <= n_resamples:  # all flips
+        return p_of_identical(n_differing), False
+    return 2 / (n_resamples + 1), True
 
 
 def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
@@ -69,22 +70,15 @@ def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
 
 
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
-    """How many resamples let even the strictest of so many tests tell systems apart.
-
-    The smallest p is a tenth of what the first step of the correction asks for; at least 9,999.
-    """
+    """How many resamples let the strictest of the tests show a difference; at least 9,999."""
+    # The smallest p is then a tenth of the p that the first step of the correction requires.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
 
 def assumption(test: str, n_differing: int, level: float) -> str | None:
     """What a test assumes where so few differing queries alone could not show a difference."""
-    if test not in ("t", "bootstrap") or 2.0 ** (1 - n_differing) <= 1 - level:
-        return None
-    return {
-        "t": "that differences are normally distributed",
-        "bootstrap": "that these queries stand for all",
-    }[test]
+    return TESTS[test].assumes if p_of_identical(n_differing) > 1 - level else None
 
 
 def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
@@ -103,7 +97,8 @@ def _row_by_row(p_of_row):
     return p_of_rows
 
 
-def _has_spread(differences):
+def has_spread(differences: np.ndarray) -> bool:
+    """Whether any two differences are not equal up to rounding."""
     return np.ptp(np.round(differences, TIE_DECIMALS)) > 0
 
 
@@ -144,13 +139,6 @@ def _product(flipped, columns):
     return sum(flipped[:, i : i + PIECE].astype(float) @ columns[i : i + PIECE] for i in pieces)
 
 
-def _smallest_of_flips(n_differing, n, n_resamples):
-    of_some = 2 / (n_resamples + 1)
-    if 2 ** n_differing <= n_resamples:
-        return 2.0 ** (1 - n_differing), False
-    return of_some, True
-
-
 def _all_flips(n):
     for first, last in _batches(n, 2**n):
         yield np.arange(first, last)[:, None] >> np.arange(n) & 1
@@ -173,11 +161,30 @@ def _batches(n, n_resamples, fewest=64):
 @_row_by_row
 def _t(differences):
     n = len(differences)
-    if not _has_spread(differences):
+    if not has_spread(differences):
         return p_of_identical(n)
     mean = differences.mean()
     variance = np.mean((differences - mean) ** 2) * (n / (n - 1))
     return p_of_t(n, mean / np.sqrt(variance / n))
+
+
+def margin_p_value(differences: np.ndarray, margin: float, question: str) -> float:
+    """P-value of "the mean is at most -margin"; for "equivalence", also of "is at least margin"."""
+    below = _p_above(differences, -margin)
+    return below if question == "noninferiority" else max(below, _p_above(-differences, -margin))
+
+
+def _p_above(differences, bound):
+    """One-sided p of "the mean is at most the bound"; that of the signs if all are the same."""
+    from scipy.special import stdtr
+
+    n = len(differences)
+    if n < 2:
+        return 1.0 if n else math.nan
+    if not has_spread(differences):
+        return 2.0**-n if round(differences[0] - bound, TIE_DECIMALS) > 0 else 1.0
+    t = (differences.mean() - bound) / (differences.std(ddof=1) / math.sqrt(n))
+    return float(stdtr(n - 1, -t))
 
 
 def p_of_t(n: int, t: float) -> float:
@@ -200,10 +207,6 @@ def _wilcoxon(differences):
         # Older scipy says that it takes the normal approximation.
         warnings.simplefilter("ignore", UserWarning)
         return stats.wilcoxon(np.round(differences, TIE_DECIMALS)).pvalue
-
-
-def _smallest_of_ranks(n_differing, n, n_resamples):
-    return p_values("wilcoxon", np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
 
 
 def _bootstrap(rows, n_resamples, seed, done):
@@ -233,62 +236,42 @@ def _p_of_draws(rows, n_resamples, seed, done):
             spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
             n_extreme += np.count_nonzero(np.abs(drawn_means) / spreads >= observed, axis=0)
             done(size * len(rows))
-    same = [not _has_spread(row) for row in rows]  # as of t
-    return np.where(same, 2.0 ** (1 - n), (1 + n_extreme) / (1 + n_resamples))
+    spread = [has_spread(row) for row in rows]  # as in _t
+    return np.where(spread, (1 + n_extreme) / (1 + n_resamples), p_of_identical(n))
 
 
 TESTS = {
-    "randomization": PairedTest(
-        "randomization test (sign flips)", _randomization, _smallest_of_flips
-    ),
-    "t": PairedTest("paired t-test", _t, lambda n_differing, n, n_resamples: (0.0, False)),
+    "randomization": PairedTest("randomization test (sign flips)", _randomization),
+    "t": PairedTest("paired t-test", _t, "that differences are normally distributed"),
     "wilcoxon": PairedTest(
-        "Wilcoxon signed-rank test", _wilcoxon, _smallest_of_ranks, compares_ranks=True,
-        efficiency=3 / math.pi,
+        "Wilcoxon signed-rank test", _wilcoxon, compares_ranks=True, efficiency=3 / math.pi
     ),
-    "bootstrap": PairedTest(
-        "bootstrap test", _bootstrap,
-        lambda n_differing, n, n_resamples: (1 / (n_resamples + 1), True),
-    ),
+    "bootstrap": PairedTest("bootstrap test", _bootstrap, "that these queries stand for all"),
 }
 
 
-def largest_differences(
-    values: np.ndarray, n_resamples: int, rng: np.random.Generator,
-    done: Callable[[int], object] = unseen,
-) -> np.ndarray:
-    """Largest difference of two systems' sums, when each query's values are dealt out at random.
+# All pairs of systems ----------------------------------------------------------------------------
 
-    Of `values` (n_queries, n_systems), for each of n_resamples: what randomized Tukey HSD compares
-    the differences of all pairs with.
-    """
-    found = []
-    for first, last in _batches(values.size, n_resamples, fewest=1):
-        dealt = np.broadcast_to(values, (last - first, *values.shape))
-        sums = rng.permuted(dealt, axis=2).sum(axis=1)
-        found.append(np.ptp(sums, axis=1))
-        done(last - first)
-    return np.concatenate(found)
-
-
-def by_hsd(
-    values: np.ndarray, pairs: Sequence[tuple[int, int]], n_resamples: int, rng, p_wanted: float,
-    done: Callable[[int], object] = unseen,
-) -> tuple[np.ndarray, float]:
+def by_hsd(values: np.ndarray, pairs, n_resamples, rng, p_wanted, done):
     """P of each pair of systems by randomized Tukey HSD (Carterette 2012).
 
-    And the difference of two means above which p is at most `p_wanted`; nan if none is.
+    It compares the differences of `values` (n_systems, n_queries) with the largest difference when
+    each query's values are dealt out to the systems at random. Also returns the difference of two
+    means above which p is at most `p_wanted`; nan if there is none.
     """
     values = values[:, ~np.isnan(values).any(axis=0)].T
     if len(values) < 2:
         return (np.ones(len(pairs)) if len(values) else np.full(len(pairs), np.nan)), math.nan
+    largest = np.empty(n_resamples)
+    for first, last in _batches(values.size, n_resamples, fewest=1):
+        dealt = np.broadcast_to(values, (last - first, *values.shape))
+        largest[first:last] = np.ptp(rng.permuted(dealt, axis=2).sum(axis=1), axis=1)
+        done((last - first) * len(pairs))
+    largest.sort()
     sums = values.sum(axis=0)
-    found = np.sort(largest_differences(
-        values, n_resamples, rng, lambda n_dealt: done(n_dealt * len(pairs))
-    ))
     slack = 1e-12 * np.abs(values).sum()
-    observed = np.array([abs(sums[one] - sums[other]) for one, other in pairs]) - slack
-    n_reached = n_resamples - np.searchsorted(found, observed)
+    observed = np.array([abs(sums[i] - sums[j]) for i, j in pairs]) - slack
+    n_reached = n_resamples - np.searchsorted(largest, observed)
     most_reached = math.floor(p_wanted * (1 + n_resamples) + 1e-9) - 1
-    critical = found[-1 - most_reached] / len(values) if most_reached >= 0 else math.nan
+    critical = largest[-1 - most_reached] / len(values) if most_reached >= 0 else math.nan
     return (1 + n_reached) / (1 + n_resamples), float(critical)

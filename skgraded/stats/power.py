@@ -1,6 +1,7 @@
 """How many queries a comparison needs, and what so many could have shown."""
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 
@@ -47,13 +48,8 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
             f"effect_size is {effect_size!r}, which {MOST:,} queries do not show: say the smallest "
             "that matters, such as 0.2."
         )
-    low, high = 1, 2  # fewer than low + 1 do not suffice, high may
-    while _power(effect, high, level) < power:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _power(effect, middle, level) >= power else (middle, high)
-    return high
+    numbers = range(2, MOST + 1)
+    return numbers[bisect_left(numbers, power, key=lambda n: _power(effect, n, level))]
 
 
 def _power(effect, n, level):
@@ -66,13 +62,10 @@ def _power(effect, n, level):
     return 1 - nctdtr(n - 1, shift, reach)
 
 
-def detectable_effect(n: int, reach: float, power: float = POWER) -> float:
-    """The smallest effect size that a test of n queries shows so often; nan of fewer than two.
-
-    The test rejects where a t of n - 1 degrees of freedom is above `reach`.
-    """
+def detectable_effect(n: int, reach: float) -> float:
+    """Smallest effect that a t-test of n queries, which rejects above `reach`, shows with POWER."""
     from scipy.special import nctdtrinc
 
     if n < 2 or not np.isfinite(reach):
         return math.nan
-    return float(nctdtrinc(n - 1, 1 - power, reach) / math.sqrt(n))
+    return float(nctdtrinc(n - 1, 1 - POWER, reach) / math.sqrt(n))

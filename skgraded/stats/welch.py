@@ -1,14 +1,12 @@
 """Welch's t-test and interval for the difference of two independent means."""
 
-from __future__ import annotations
-
 from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
 from skgraded.stats.intervals import ConfidenceInterval
-from skgraded.stats.paired_tests import TIE_DECIMALS, p_of_identical
+from skgraded.stats.paired_tests import TIE_DECIMALS, has_spread, p_of_identical
 
 
 class GroupMean(NamedTuple):
@@ -19,7 +17,7 @@ class GroupMean(NamedTuple):
     square: float  # of the standard error of the mean; 0 if all values are identical
 
     @classmethod
-    def of(cls, values: np.ndarray, weights: np.ndarray | None) -> GroupMean:
+    def of(cls, values: np.ndarray, weights: np.ndarray | None):
         """Mean of the values that are not nan."""
         kept = ~np.isnan(values)
         w = np.ones(len(values)) if weights is None else weights
@@ -29,9 +27,10 @@ class GroupMean(NamedTuple):
             return cls(0, np.nan, np.nan)
         shares = w / w.sum()
         mean = float(shares @ values)
-        if n < 2 or np.ptp(np.round(values, TIE_DECIMALS)) == 0:
-            return cls(n, mean, 0.0)
-        return cls(n, mean, float(n / (n - 1) * np.sum((shares * (values - mean)) ** 2)))
+        square = 0.0
+        if n > 1 and has_spread(values):
+            square = float(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
+        return cls(n, mean, square)
 
 
 def welch_p_value(first: GroupMean, second: GroupMean) -> float:

@@ -201,7 +201,8 @@ def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
         return words
     if correction is None:
         return f"{words}, {n_tests} tests, not corrected"
-    return f"{words}, {CORRECTIONS[correction].title} over {n_tests} tests"
+    title = CORRECTIONS[correction].title or CORRECTIONS[correction].words
+    return f"{words}, {title} over {n_tests} tests"
 
 
 def corrected(correction: str | None, n_tests: int) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skgraded.stats.exact_sums import Moments, exact_dot, exact_sum
-from skgraded.stats.intervals import mean_interval
+from skgraded.stats.intervals import mean_interval, t_interval
 
 RNG = np.random.default_rng(0)
 NUMBERS = {
@@ -59,11 +59,11 @@ def test_parts_in_any_order_have_the_moments_of_the_whole(weighted):
 def test_the_interval_is_that_of_the_values(scale, spread):
     values, weights = 0.5 + spread * RNG.normal(size=500), scale * RNG.random(500)
     for given in (None, weights, np.full(500, scale)):
-        found = Moments.of(values, given).interval(0.95)
+        found = t_interval(Moments.of(values, given), 0.95)
         assert found == pytest.approx(mean_interval(values, given, 0.95, "t"), abs=1e-13)
     # the interval of identical values is their value
-    assert Moments.of(np.full(3, 0.7)).interval(0.95) == (0.7, 0.7)
-    assert np.isnan(Moments.of(np.array([0.7])).interval(0.95)).all()
+    assert t_interval(Moments.of(np.full(3, 0.7)), 0.95) == (0.7, 0.7)
+    assert np.isnan(t_interval(Moments.of(np.array([0.7])), 0.95)).all()
 
 
 def test_the_deviation_is_that_of_weighted_values_and_signs_can_be_turned():
