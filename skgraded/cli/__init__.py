@@ -12,21 +12,21 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import fields
+from contextvars import copy_context
 
 from skgraded import __version__
 from skgraded._input.words import plain_list, printable
 from skgraded._input.writing import write_text
 from skgraded.cli import _printing
 from skgraded.cli._systems import (
-    Settings,
     evaluate_files,
     is_large,
     read_files,
+    score_columns,
     summarize_files,
     system_names,
 )
-from skgraded.datasets.text_files import DEFAULT_MAX_LINE, max_line
+from skgraded.datasets.text_files import MAX_LINE
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
 from skgraded.reports.summary import Summary
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
-            text = _report(args, notes.append)
+            text = copy_context().run(_report, args, notes.append)  # which may set MAX_LINE
         _write(text, args)
     except BrokenPipeError:  # the reader has seen enough
         _drop_output()
@@ -104,10 +104,10 @@ def _say(message):
 def _report(args, note):
     if args.command == "measures":
         return _printing.of_measures()
+    MAX_LINE.set(args.max_line)
     if is_large(args.files):
         return _report_of_large(args)
-    with max_line(args.max_line):
-        evaluations = evaluate_files(args.files, _settings(args), note)
+    evaluations = evaluate_files(args, note)
     if args.command == "compare" and len(evaluations) < 2:
         raise ValueError("compare needs two runs at least, or --score-column twice.")
     if args.command == "compare" or args.format == "html":  # the page of several runs compares
@@ -115,9 +115,8 @@ def _report(args, note):
     if args.command == "evaluate":
         return _printing.of_evaluations(evaluations, args.format, args.per_query)
     comparison = compare(
-        evaluations, baseline=_baseline(args), test=_none(args.test),
-        correction=_none(args.correction), level=args.level,
-        n_resamples=args.resamples, rng=args.seed, progress=args.progress,
+        evaluations, baseline=_baseline(args), n_resamples=args.resamples, rng=args.seed,
+        progress=args.progress, **_test(args),
     )
     return _printing.of_comparison(evaluations, comparison, args.format, args.per_query)
 
@@ -125,19 +124,24 @@ def _report(args, note):
 def _report_of_large(args):
     if args.per_query:
         raise ValueError("--per-query is for files that are read as a whole.")
-    found = summarize_files(args.files[0], _settings(args))
-    if isinstance(found, Summary):
-        if args.command == "compare":
+    report = summarize_files(args)
+    systems = {score_columns(args)[0]: report} if isinstance(report, Summary) else report.systems
+    if args.command == "compare":
+        if len(systems) < 2:
             raise ValueError("compare needs --score-column twice.")
-        systems = {(args.scores or ["score"])[0]: found}
-        return _printing.of_evaluations(systems, args.format, False)
-    if args.command == "evaluate":
-        return _printing.of_evaluations(found.systems, args.format, False, found)
-    comparison = compare(
-        found, baseline=args.baseline, test=_none(args.test), correction=_none(args.correction),
-        level=args.level,
+        comparison = compare(report, baseline=args.baseline, **_test(args))
+        return _printing.of_comparison(systems, comparison, args.format, False)
+    if args.format == "html":
+        return report.to_html()
+    return _printing.of_evaluations(systems, args.format, False)
+
+
+def _test(args):
+    """Settings of the test and the intervals, None for the word none."""
+    test, correction = (
+        None if word == "none" else word for word in (args.test, args.correction)
     )
-    return _printing.of_comparison(found.systems, comparison, args.format, False)
+    return {"test": test, "correction": correction, "level": args.level}
 
 
 def _refuse_overwriting(args):
@@ -147,14 +151,6 @@ def _refuse_overwriting(args):
     for path in read_files(args.files):
         if os.path.samestat(os.stat(path), os.stat(args.output)):
             raise ValueError(f"--output {args.output} is a file to read: give another name.")
-
-
-def _settings(args):
-    return Settings(**{field.name: getattr(args, field.name) for field in fields(Settings)})
-
-
-def _none(word):
-    return None if word == "none" else word
 
 
 def _baseline(args):
@@ -282,7 +278,7 @@ def _add_common(command):
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
         help="how rows lie in many Parquet files: anyhow, query by query, or each query whole in "
         "a file")
-    add("--max-line", type=_at_least(1), metavar="BYTES", default=DEFAULT_MAX_LINE,
+    add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
         help="refuse longer lines (%(default)s)")
     add("--output", metavar="FILE", help="write to a file")
     add("--quiet", dest="progress", action="store_false", help="no notes and no progress bar")

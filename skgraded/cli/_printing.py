@@ -19,17 +19,16 @@ MOST_ROWS = 30  # of the table of pairs on a terminal
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
-def of_evaluations(evaluations, form, per_query, together=None):
+def of_evaluations(evaluations, form, per_query):
     """Report on systems, by name, in one of the `FORMATS`.
 
     With values of every query if `per_query`; "csv" then has nothing else, "html" always has them.
-    `together` are Summaries, where `evaluations` are those of systems.
     """
     if form == "json":
         return _json(evaluations, per_query)
     if form == "html":
         first, *others = evaluations.values()
-        report = compare(together or evaluations, test=None, rng=0) if others else first
+        report = compare(evaluations, test=None, rng=0) if others else first
         return report.to_html()
     if form == "csv":
         frame = _values(evaluations) if per_query else _summary(evaluations, counts=True)

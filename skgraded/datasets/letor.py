@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from skgraded._input.columns import whole_number
-from skgraded.datasets.text_files import bunch, check_path, number_in, parsed, parsed_blocks, shown
-from skgraded.datasets.word_columns import floats
+from skgraded.datasets.text_files import (
+    bunch,
+    check_path,
+    floats,
+    number_in,
+    parsed,
+    parsed_blocks,
+    shown,
+)
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -241,7 +248,7 @@ def _read_column(source, name, rule, is_good, progress=False):
     path = check_path(source)
 
     def parse(text, _):
-        numbers = floats(text.removesuffix(b"\n") + b"\n")
+        numbers = floats(text.removesuffix(b"\n").split(b"\n"))
         if not is_good(numbers).all():
             raise ValueError(rule)
         return numbers
