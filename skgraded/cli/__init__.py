@@ -22,14 +22,12 @@ from skgraded.cli._systems import (
     evaluate_files,
     is_large,
     read_files,
-    score_columns,
     summarize_files,
     system_names,
 )
 from skgraded.datasets.text_files import MAX_LINE
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
-from skgraded.reports.summary import Summary
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
 
@@ -106,42 +104,26 @@ def _report(args, note):
         return _printing.of_measures()
     MAX_LINE.set(args.max_line)
     if is_large(args.files):
-        return _report_of_large(args)
-    evaluations = evaluate_files(args, note)
-    if args.command == "compare" and len(evaluations) < 2:
-        raise ValueError("compare needs two runs at least, or --score-column twice.")
-    if args.command == "compare" or args.format == "html":  # the page of several runs compares
-        _refuse_differing_queries(evaluations)
+        report, systems = summarize_files(args)
+        if args.command == "evaluate" and args.format == "html":
+            return report.to_html()
+    else:
+        report = systems = evaluate_files(args, note)
+        if args.command == "compare" and len(systems) < 2:
+            raise ValueError("compare needs two runs at least, or --score-column twice.")
+        if args.command == "compare" or args.format == "html":  # the page of several runs compares
+            _refuse_differing_queries(systems)
     if args.command == "evaluate":
-        return _printing.of_evaluations(evaluations, args.format, args.per_query)
+        return _printing.of_evaluations(systems, args.format, args.per_query)
     comparison = compare(
-        evaluations, baseline=_baseline(args), n_resamples=args.resamples, rng=args.seed,
-        progress=args.progress, **_test(args),
+        report, baseline=_baseline(args), test=_none(args.test), correction=_none(args.correction),
+        level=args.level, n_resamples=args.resamples, rng=args.seed, progress=args.progress,
     )
-    return _printing.of_comparison(evaluations, comparison, args.format, args.per_query)
+    return _printing.of_comparison(systems, comparison, args.format, args.per_query)
 
 
-def _report_of_large(args):
-    if args.per_query:
-        raise ValueError("--per-query is for files that are read as a whole.")
-    report = summarize_files(args)
-    systems = {score_columns(args)[0]: report} if isinstance(report, Summary) else report.systems
-    if args.command == "compare":
-        if len(systems) < 2:
-            raise ValueError("compare needs --score-column twice.")
-        comparison = compare(report, baseline=args.baseline, **_test(args))
-        return _printing.of_comparison(systems, comparison, args.format, False)
-    if args.format == "html":
-        return report.to_html()
-    return _printing.of_evaluations(systems, args.format, False)
-
-
-def _test(args):
-    """Settings of the test and the intervals, None for the word none."""
-    test, correction = (
-        None if word == "none" else word for word in (args.test, args.correction)
-    )
-    return {"test": test, "correction": correction, "level": args.level}
+def _none(word):
+    return None if word == "none" else word
 
 
 def _refuse_overwriting(args):
@@ -160,12 +142,12 @@ def _baseline(args):
 
 
 def _refuse_differing_queries(evaluations):
-    queries = {name: plain_list(found.query_ids) for name, found in evaluations.items()}
-    first = next(iter(queries))
-    for name in queries:
+    queries = {name: plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
+    first, *others = queries
+    for name in others:
         for system, other in ((name, first), (first, name)):
-            own = set(queries[system])
-            lacking = [query for query in queries[other] if query not in own]
+            known = set(queries[system])
+            lacking = [query for query in queries[other] if query not in known]
             if lacking:
                 raise ValueError(
                     f"{system} lacks {len(lacking)} of the {len(queries[other])} judged queries "

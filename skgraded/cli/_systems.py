@@ -22,7 +22,6 @@ from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures import as_measures
 from skgraded.reports.evaluation import Evaluation, evaluate
-from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
 HEAD = 1 << 20  # bytes that a look into a pipe takes; bzip2 unpacks nothing of fewer
@@ -80,21 +79,28 @@ def read_files(given):
             yield path
 
 
-def summarize_files(args: Namespace) -> Summary | Summaries:
-    """Measure the systems of a folder or a pattern of Parquet files."""
+def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
+    """Measure a folder or a pattern of Parquet files; the report and that of each system."""
     (path,) = args.files
+    if args.per_query:
+        raise ValueError("--per-query is for files that are read as a whole.")
     if args.ties == "trec" or args.document:
         option = "--ties trec" if args.ties == "trec" else "--document-column"
         raise ValueError(f"{option} is for files that are read as a whole, not for {path}.")
-    scores = score_columns(args)
-    return evaluate_batches(
+    scores = _score_columns(args)
+    report = evaluate_batches(
         path, args.grade or "grade", scores if len(scores) > 1 else scores[0],
         args.query or "query", _with_ties(args), partitioning=args.partitioning,
         progress=args.progress,
     )
+    if isinstance(report, Summaries):
+        return report, report.systems
+    if args.command == "compare":
+        raise ValueError("compare needs --score-column twice.")
+    return report, {scores[0]: report}
 
 
-def score_columns(args: Namespace) -> list[str]:
+def _score_columns(args):
     """Names of a table's columns of scores."""
     names = args.scores or ["score"]
     _refuse_twice(names, "--score-column ")
@@ -238,7 +244,7 @@ def _evaluate_rows(source, grade, scores, query, document, args, measures):
 
 def _evaluate_table(source, args, measures):
     names = Names(
-        args.query or "query", args.grade or "grade", score_columns(args), args.document,
+        args.query or "query", args.grade or "grade", _score_columns(args), args.document,
         advice=" Name the columns by --query-column, --grade-column and --score-column.",
     )
     table = read_columns(source, names, args.progress)

@@ -153,14 +153,14 @@ def _column(table, side, name):
 
 @dataclass(frozen=True)
 class Joined:
-    """Rows of a run and, behind them, of judgments, by their positions; what was left out."""
+    """Rows of a run and of its judgments, query by query as `join_run` orders them."""
 
-    rows: np.ndarray
+    rows: np.ndarray  # positions in the run's rows with the judgments' after them
     grade: np.ndarray
     score: np.ndarray
-    sizes: np.ndarray
-    missing: np.ndarray
-    unjudged: np.ndarray
+    sizes: np.ndarray  # rows of each judged query, 0 if it is left out
+    missing: np.ndarray  # whether the run lacks it
+    unjudged: np.ndarray  # whether a query of the run has no judgments
 
 
 class Judged:
@@ -180,12 +180,7 @@ class Judged:
         return query * np.intp(len(self._documents)) + document
 
     def join(self, run, count_missing, refuse_unjudged, ties):
-        """Join a run's rows, query by query as `join_run` orders them.
-
-        `rows` are positions in the run's rows with the judgments' after them, `sizes` the rows of
-        each judged query, 0 if it is left out, `missing` tells which of them the run lacks, and
-        `unjudged` which of the run's queries have no judgments.
-        """
+        """Join a run's rows with the judgments."""
         numbers = self._queries.get_indexer(_index(run.query_ids)).astype(np.int32)  # or -1
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
@@ -258,13 +253,12 @@ def trec_scores(query, score, document):
     """
     order = np.lexsort((score, query))
     same = (score[order][1:] == score[order][:-1]) & (query[order][1:] == query[order][:-1])
-    first = np.flatnonzero(np.append(same, False) & ~np.append(False, same))
-    places = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    begins = ~np.append(False, same)
+    places = np.flatnonzero(np.append(same, False) | ~begins)
     tied = order[places]
     texts = np.array([str(name) for name in np.asarray(document[tied], dtype=object)], dtype=object)
     by_id = np.unique(texts, return_inverse=True)[1]
-    tie = np.searchsorted(first, places, side="right")
-    order[places] = tied[np.lexsort((by_id, tie))]
+    order[places] = tied[np.lexsort((by_id, np.cumsum(begins[places])))]
     ranked = np.empty(len(order))
     ranked[order] = np.arange(len(order))
     ranked[score == -np.inf] = -np.inf

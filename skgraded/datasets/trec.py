@@ -255,13 +255,13 @@ def _by_python(text, form):
     step = len(form.columns) + 1  # with the end of the line
     if words[step - 1 :: step] != [b"\n"] * text.count(b"\n"):
         raise ValueError("a line has more or fewer columns")
-    words_of = {name: words[i::step] for i, name in enumerate(form.columns)}
-    texts = {
-        name: object_array(b" ".join(words_of[name]).decode().split(" "))
-        for name in (*form.few, "document")
-    }
-    codes = {name: pd.factorize(texts[name]) for name in form.few}
-    return {**texts, **codes, form.number: floats(words_of[form.number])}
+    columns = {name: words[i::step] for i, name in enumerate(form.columns)}
+    for name in form.few:
+        codes, few = pd.factorize(object_array(columns[name]))
+        columns[name] = codes, [word.decode() for word in few]
+    columns["document"] = object_array(b" ".join(columns["document"]).decode().split(" "))
+    columns[form.number] = floats(columns[form.number])
+    return {name: columns[name] for name in (*form.few, "document", form.number)}
 
 
 # Errors ------------------------------------------------------------------------------------------
