@@ -17,15 +17,8 @@ from contextvars import copy_context
 from skgraded import __version__
 from skgraded._input.words import plain_list, printable
 from skgraded._input.writing import write_text
-from skgraded.cli import _printing
-from skgraded.cli._systems import (
-    evaluate_files,
-    is_large,
-    read_files,
-    summarize_files,
-    system_names,
-)
-from skgraded.datasets.text_files import MAX_LINE
+from skgraded.cli import _printing, _systems
+from skgraded.datasets.text_files import MAX_LINE, parsed
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
 from skgraded.stats.corrections import CORRECTIONS
@@ -103,12 +96,12 @@ def _report(args, note):
     if args.command == "measures":
         return _printing.of_measures()
     MAX_LINE.set(args.max_line)
-    if is_large(args.files):
-        report, systems = summarize_files(args)
+    if _systems.is_large(args.files):
+        report, systems = _systems.summarize_files(args)
         if args.command == "evaluate" and args.format == "html":
             return report.to_html()
     else:
-        report = systems = evaluate_files(args, note)
+        report = systems = _systems.evaluate_files(args, note)
         if args.command == "compare" and len(systems) < 2:
             raise ValueError("compare needs two runs at least, or --score-column twice.")
         if args.command == "compare" or args.format == "html":  # the page of several runs compares
@@ -130,7 +123,7 @@ def _refuse_overwriting(args):
     """Refuse an output that is one of the files to read, by whatever name, before any is."""
     if args.output is None or not os.path.isfile(args.output):
         return
-    for path in read_files(args.files):
+    for path in _systems.read_files(args.files):
         if os.path.samestat(os.stat(path), os.stat(args.output)):
             raise ValueError(f"--output {args.output} is a file to read: give another name.")
 
@@ -138,7 +131,8 @@ def _refuse_overwriting(args):
 def _baseline(args):
     """The system's name, if the baseline is given as the file is."""
     paths = args.files[1:]
-    return dict(zip(paths, system_names(paths), strict=True)).get(args.baseline, args.baseline)
+    names = dict(zip(paths, _systems.system_names(paths), strict=True))
+    return names.get(args.baseline, args.baseline)
 
 
 def _refuse_differing_queries(evaluations):
@@ -225,11 +219,8 @@ def _parser():
 def _at_least(least):
     """A type of whole numbers, whose error argparse puts behind the name of the option."""
     def whole(text):
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
+        number = parsed(int, text)
+        if number is None or number < least:
             raise argparse.ArgumentTypeError(f"must be a whole number ≥ {least}; got {text}")
         return number
     return whole

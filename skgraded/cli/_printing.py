@@ -138,8 +138,7 @@ def _summary(evaluations, counts=False):
     for name, evaluation in evaluations.items():
         row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
         if counts:
-            counted = evaluation.n_undefined.items()
-            row |= {f"n_undefined {measure}": n for measure, n in counted}
+            row |= {f"n_undefined {key}": n for key, n in evaluation.n_undefined.items()}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -192,16 +191,12 @@ def _differences(comparison):
 
 def _undefined(evaluations):
     """How many queries have no value of their own, in one line."""
-    counts = {
-        name: {measure: n for measure, n in evaluation.n_undefined.items() if n}
-        for name, evaluation in evaluations.items()
-    }
-    if not any(counts.values()):
-        return "No query is undefined."
     by_system = [
-        f"{name}: " + ", ".join(f"{measure} {n}" for measure, n in found.items())
-        for name, found in counts.items() if found
+        f"{name}: " + ", ".join(f"{key} {n}" for key, n in evaluation.n_undefined.items() if n)
+        for name, evaluation in evaluations.items() if any(evaluation.n_undefined.values())
     ]
+    if not by_system:
+        return "No query is undefined."
     return f"Undefined queries, which count as the measure's undefined=: {'; '.join(by_system)}."
 
 
@@ -233,8 +228,7 @@ def _json(evaluations, per_query, comparison=None):
 
 def _numbers(values):
     """Values that JSON knows: null for what is not finite."""
-    numbers = {name: plain(value) for name, value in values.items()}
     return {
-        name: None if isinstance(number, float) and not math.isfinite(number) else number
-        for name, number in numbers.items()
+        name: None if isinstance(value, float) and not math.isfinite(value) else plain(value)
+        for name, value in values.items()
     }

@@ -2,13 +2,12 @@
 
 import dataclasses
 import glob
-import io
 import os
 import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from skgraded.measures import as_measures
 from skgraded.reports.evaluation import Evaluation, evaluate
 from skgraded.reports.system_summaries import Summaries
 
-HEAD = 1 << 20  # bytes that a look into a pipe takes; bzip2 unpacks nothing of fewer
+HEAD = 1 << 16  # bytes in which the first line is looked for
 TABLES = (".parquet", *(
     kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")
 ))
@@ -53,7 +52,7 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
             "file; of a table, name the columns by --score-column and others."
         )
     systems = dict(zip(system_names(others), map(_source, others), strict=True))
-    with _opened(_source(path)) as file:
+    with unpacked(_source(path), look=HEAD) as (file, _):
         if _is_letor(file):
             return _evaluate_letor(file, systems, args, measures)
         return _evaluate_trec(file, systems, args, measures, note)
@@ -142,28 +141,9 @@ def _source(path):
     return sys.stdin.buffer
 
 
-@contextmanager
-def _opened(source):
-    """A file whose first bytes can be looked at before it is read."""
-    is_open = hasattr(source, "read")
-    raw = source if is_open else open(source, "rb")
-    file = io.BufferedReader(raw, HEAD)
-    try:
-        yield file
-    finally:
-        file.detach()  # or it would close standard input
-        if not is_open:
-            raw.close()
-
-
 def _is_letor(file):
     """Whether the second word of the first line is a LETOR query."""
-    try:
-        with unpacked(io.BytesIO(file.peek(HEAD))) as (head, _):
-            lines = head.peek(HEAD).splitlines()
-    except ValueError:  # which reading the file raises again, with its name
-        return False
-    line = next((line for line in lines if line.strip()), b"")
+    line = next((line for line in file.peek(HEAD).splitlines() if line.strip()), b"")
     words = line.split(None, 2)
     return len(words) > 1 and words[1].startswith(b"qid:") or line.startswith(b"#")
 

@@ -55,11 +55,15 @@ def check_path(path):
 
 
 @contextmanager
-def unpacked(path):
-    """Open a file, or take an open one, for reading bytes, and give it unpacked and as it is."""
+def unpacked(path, look=None):
+    """Open a file, or take an open one, for reading bytes, and give it unpacked and as it is.
+
+    So many bytes as `look` can be looked at before they are read, also of a pipe.
+    """
     is_open = hasattr(path, "read")
     raw = path if is_open else open(path, "rb")
-    file = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    is_enough = hasattr(raw, "peek") and look is None
+    file = raw if is_enough else io.BufferedReader(raw, look or io.DEFAULT_BUFFER_SIZE)
     try:
         yield _unpacking(file, check_path(path)), raw
     finally:
@@ -87,7 +91,7 @@ class _Unpacking(io.RawIOBase):
     """What a packed file holds, unless it is damaged, or made to fill a memory."""
 
     def __init__(self, kind, opened, file, path):
-        self._kind, self._path, self._packed = kind, path, _Counted(file)
+        self.name, self._kind, self._packed = path, kind, _Counted(file)
         self._file = opened(self._packed)
         self._size = self._n_lines = 0
 
@@ -101,14 +105,14 @@ class _Unpacking(io.RawIOBase):
             if getattr(error, "errno", None) is not None:  # the file cannot be read at all
                 raise
             raise ValueError(
-                f"{self._path}: line {self._n_lines + 1}: the {self._kind} data are damaged or cut "
+                f"{self.name}: line {self._n_lines + 1}: the {self._kind} data are damaged or cut "
                 f"short ({error}). Fetch the file anew."
             ) from None
         self._size += len(piece)
         self._n_lines += piece.count(b"\n")
         if self._size > max(MANY, MOST_PACKED * self._packed.size):
             raise ValueError(
-                f"{self._path}: the {self._kind} data unpack to more than {MOST_PACKED} times "
+                f"{self.name}: the {self._kind} data unpack to more than {MOST_PACKED} times "
                 "their size, as those do that are made to fill a memory. If that is meant, unpack "
                 "the file before, or into a pipe."
             )

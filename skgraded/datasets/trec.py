@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 import numpy as np
 
 from skgraded._input.words import object_array
+from skgraded.datasets import text_files
 from skgraded.datasets.rows import Rows
-from skgraded.datasets.text_files import (
-    BOM,
-    bunch,
-    check_path,
-    floats,
-    number_in,
-    parsed,
-    parsed_blocks,
-    shown,
-)
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -90,7 +81,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     (['301', '301'], ['FT911-3', 'FT911-4'], [2.0, 0.0])
     """
     rows = read_qrels_table(path, progress)
-    return bunch(**_texts(rows), grade=rows.numbers)
+    return text_files.bunch(**_texts(rows), grade=rows.numbers)
 
 
 def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
@@ -128,7 +119,7 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
     """
     rows = read_run_table(path, progress)
-    return bunch(**_texts(rows), score=rows.numbers, name=rows.names[rows.name_codes])
+    return text_files.bunch(**_texts(rows), score=rows.numbers, name=rows.names[rows.name_codes])
 
 
 def _texts(rows):
@@ -166,8 +157,8 @@ def _read(path, form, progress):
     """Read a TREC file block by block."""
     import pandas  # noqa: F401  # imported first, so that the error comes before a long reading
 
-    name = check_path(path)
-    blocks = list(filter(None, parsed_blocks(
+    name = text_files.check_path(path)
+    blocks = list(filter(None, text_files.parsed_blocks(
         path, name, form.kind, lambda text, first: _parsed(text, first, form),
         lambda line: _problem(line, form), progress,
     )))
@@ -206,7 +197,7 @@ def _parsed(text, first, form):
     if not text:
         return None
     columns = None
-    if find_spec("pyarrow") and not text.startswith(BOM):  # which Arrow would leave out
+    if find_spec("pyarrow") and not text.startswith(text_files.BOM):  # which Arrow would leave out
         with suppress(ValueError):  # an error, or a number as only Python writes it
             columns = _by_arrow(text, form)
     columns = columns or _by_python(text, form)
@@ -260,7 +251,7 @@ def _by_python(text, form):
         codes, few = pd.factorize(object_array(columns[name]))
         columns[name] = codes, [word.decode() for word in few]
     columns["document"] = object_array(b" ".join(columns["document"]).decode().split(" "))
-    columns[form.number] = floats(columns[form.number])
+    columns[form.number] = text_files.floats(columns[form.number])
     return {name: columns[name] for name in (*form.few, "document", form.number)}
 
 
@@ -274,17 +265,17 @@ def _problem(line, form):
     if words == [b""]:
         return None
     for word in words:
-        if parsed(bytes.decode, word) is None:
-            return f"text must be UTF-8; got {shown(word)}."
+        if text_files.parsed(bytes.decode, word) is None:
+            return f"text must be UTF-8; got {text_files.shown(word)}."
     if len(words) != len(form.columns):
         return (
             f"{form.kind} has {len(form.columns)} columns, {' '.join(form.columns)}; "
-            f"got {len(words)}: {shown(line.strip())}."
+            f"got {len(words)}: {text_files.shown(line.strip())}."
         )
     word = words[form.columns.index(form.number)]
-    number = number_in(word)
+    number = text_files.number_in(word)
     if number is None:
-        return f"the {form.number} must be a number; got {shown(word)}."
+        return f"the {form.number} must be a number; got {text_files.shown(word)}."
     if form is QRELS and math.isinf(number):
-        return f"the grade must be finite; got {shown(word)}."
+        return f"the grade must be finite; got {text_files.shown(word)}."
     return None
