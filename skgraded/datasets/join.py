@@ -12,7 +12,6 @@ from skgraded._input.columns import check_grades, check_scores, one_of
 from skgraded._input.queries import query_codes, rows_by_query
 from skgraded._input.words import did_you_mean, object_array, plain, plain_list
 from skgraded.datasets.rows import Rows
-from skgraded.datasets.text_files import bunch
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -95,6 +94,8 @@ def join_run(
     >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
     0.25
     """
+    from sklearn.utils import Bunch
+
     one_of("missing", ("skip", "count"))(missing)
     one_of("unjudged", ("skip", "raise"))(unjudged)
     if ties is not None:
@@ -102,7 +103,7 @@ def join_run(
     judgments, ranked = _rows(qrels, "qrels", "grade"), _rows(run, "run", "score")
     joined = Judged(judgments).join(ranked, missing == "count", unjudged == "raise", ties)
     document = np.concatenate([ranked.document, judgments.document])
-    return bunch(
+    return Bunch(
         y_true=joined.grade,
         y_score=joined.score,
         qid=np.repeat(judgments.query_ids, joined.sizes),

@@ -96,6 +96,8 @@ def read_letor(
 
 def read_rows(source, n_features=None, group=None, negative=True):
     """Read a LETOR file; see `read_letor`. Negative grades may be refused."""
+    from sklearn.utils import Bunch
+
     path = text_files.check_path(source)
     if not (isinstance(group, (str, os.PathLike, type(None))) or hasattr(group, "read")):
         raise TypeError(f"group must be the path of a file of sizes; {REPEAT}.")
@@ -123,7 +125,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
     columns = np.frombuffer(indices, np.int32)
     indptr = np.append(0, np.cumsum(row_sizes))
     shape = (len(doc_id), n_features or int(columns.max(initial=-1)) + 1)
-    return text_files.bunch(
+    return Bunch(
         X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
         y=np.frombuffer(grades),
         qid=np.array(qid, dtype=object) if group is None else _repeated(group, len(doc_id), path),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from skgraded.datasets.text_files import BOM, blocks, bunch, check_path, number_in, parsed, shown
+from skgraded.datasets.text_files import BOM, blocks, check_path, number_in, parsed, shown
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -86,6 +86,8 @@ def read_preferences(
     >>> read_preferences(io.BytesIO(b"31_1 ann 0 d2 3\n31_1 ann 0 d1 5\n")).preferred.tolist()
     ['d1']
     """
+    from sklearn.utils import Bunch
+
     source, path = path, check_path(path)
     n_columns = 0
     rows: list = []
@@ -109,7 +111,7 @@ def read_preferences(
             for _, (query, preferred, other, *chosen) in rows
         ]
     query, preferred, other = np.array(pairs, dtype=object).T.copy()
-    return bunch(query=query, preferred=preferred, other=other)
+    return Bunch(query=query, preferred=preferred, other=other)
 
 
 def _pairs_of_levels(rows, path):

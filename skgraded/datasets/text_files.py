@@ -1,7 +1,5 @@
 """What the readers of files have in common: unpacking, blocks of lines, errors that name a line."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -11,15 +9,11 @@ import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skgraded._input.progress import progress_bar
 from skgraded._input.words import printable
-
-if TYPE_CHECKING:
-    from sklearn.utils import Bunch
 
 BLOCK = 1 << 22  # bytes that are parsed at a time
 BOM = b"\xef\xbb\xbf"
@@ -34,13 +28,6 @@ PARQUET = b"PAR1"  # which has no lines
 MOST_PARQUET = 1 << 28  # bytes of one that cannot be read where it is
 MOST_PACKED = 100  # bytes out of one, of which there are as many as MANY
 MANY = 1 << 26
-
-
-def bunch(**fields: Any) -> Bunch:
-    """What a public reader returns; the command does without scikit-learn, and starts at once."""
-    from sklearn.utils import Bunch
-
-    return Bunch(**fields)
 
 
 def check_path(path):

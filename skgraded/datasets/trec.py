@@ -81,7 +81,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     (['301', '301'], ['FT911-3', 'FT911-4'], [2.0, 0.0])
     """
     rows = read_qrels_table(path, progress)
-    return text_files.bunch(**_texts(rows), grade=rows.numbers)
+    return _bunch(rows, grade=rows.numbers)
 
 
 def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
@@ -119,15 +119,14 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
     """
     rows = read_run_table(path, progress)
-    return text_files.bunch(**_texts(rows), score=rows.numbers, name=rows.names[rows.name_codes])
+    return _bunch(rows, score=rows.numbers, name=rows.names[rows.name_codes])
 
 
-def _texts(rows):
-    """Columns of texts that qrels and runs have."""
-    return {
-        "query": rows.query_ids[rows.query_codes],
-        "document": np.asarray(rows.document, dtype=object),
-    }
+def _bunch(rows, **columns):
+    from sklearn.utils import Bunch
+
+    query, document = rows.query_ids[rows.query_codes], np.asarray(rows.document, dtype=object)
+    return Bunch(query=query, document=document, **columns)
 
 
 def read_qrels_table(path, progress=False):
