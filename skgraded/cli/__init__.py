@@ -108,9 +108,11 @@ def _report(args, note):
             _refuse_differing_queries(systems)
     if args.command == "evaluate":
         return _printing.of_evaluations(systems, args.format, args.per_query)
+    names = _systems.system_names(args.files[1:])
     comparison = compare(
-        report, baseline=_baseline(args), test=_none(args.test), correction=_none(args.correction),
-        level=args.level, n_resamples=args.resamples, rng=args.seed, progress=args.progress,
+        report, baseline=names.get(args.baseline, args.baseline), test=_none(args.test),
+        correction=_none(args.correction), level=args.level, n_resamples=args.resamples,
+        rng=args.seed, progress=args.progress,
     )
     return _printing.of_comparison(systems, comparison, args.format, args.per_query)
 
@@ -126,13 +128,6 @@ def _refuse_overwriting(args):
     for path in _systems.read_files(args.files):
         if os.path.samestat(os.stat(path), os.stat(args.output)):
             raise ValueError(f"--output {args.output} is a file to read: give another name.")
-
-
-def _baseline(args):
-    """The system's name, if the baseline is given as the file is."""
-    paths = args.files[1:]
-    names = dict(zip(paths, _systems.system_names(paths), strict=True))
-    return names.get(args.baseline, args.baseline)
 
 
 def _refuse_differing_queries(evaluations):

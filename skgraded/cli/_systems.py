@@ -51,7 +51,7 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
             f"{path}: give one or more runs after the qrels, or files of scores after a LETOR "
             "file; of a table, name the columns by --score-column and others."
         )
-    systems = dict(zip(system_names(others), map(_source, others), strict=True))
+    systems = {name: _source(path) for path, name in system_names(others).items()}
     with unpacked(_source(path), look=HEAD) as (file, _):
         if _is_letor(file):
             return _evaluate_letor(file, systems, args, measures)
@@ -107,12 +107,11 @@ def _score_columns(args):
 
 
 def system_names(paths):
-    """Names of files without their folders, or with them where two would be the same."""
+    """The name of each file: without its folder, or with it where two would be the same."""
     _refuse_twice(paths)
-    short = [os.path.basename(path) or path for path in paths]
-    return [
-        path if short.count(name) > 1 else name for path, name in zip(paths, short, strict=True)
-    ]
+    short = {path: os.path.basename(path) or path for path in paths}
+    times = Counter(short.values())
+    return {path: path if times[name] > 1 else name for path, name in short.items()}
 
 
 def _refuse_twice(names, option=""):

@@ -1,12 +1,11 @@
 """Reader of CSV and Parquet tables whose columns are named by the user."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -134,10 +133,8 @@ def _read_csv(data, path, names):
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
     if find_spec("pyarrow"):
-        try:
+        with suppress(ValueError):  # an error, or a number as only Python writes it
             return _all_at_once(data, separator, names)
-        except ValueError:  # an error, or a number as only Python writes it
-            pass
     return _row_by_row(data, path, separator, names)
 
 
