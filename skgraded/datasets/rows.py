@@ -33,14 +33,6 @@ class Rows:
         """Where a row, from 0, was read, for errors."""
         return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
 
-    def drop(self, rows):
-        """Leave out some rows."""
-        left = np.delete(np.arange(len(self.numbers)), rows)
-        return replace(
-            self, query_codes=self.query_codes[left], document=self.document[left],
-            numbers=self.numbers[left], lines=None if self.lines is None else self.lines[left],
-        )
-
     def without_repeats(self):
         """Leave out repeated judgments; raise if one has another grade."""
         rows, firsts = repeats(self.query_codes, self.document)
@@ -52,7 +44,13 @@ class Rows:
                 f"{plain(self.document[row])!r} with grade {self.numbers[row]:g}, and with grade "
                 f"{self.numbers[first]:g} before ({self.place(first)}): keep one of them."
             )
-        return self.drop(rows) if len(rows) else self
+        if not len(rows):
+            return self
+        left = np.delete(np.arange(len(self.numbers)), rows)
+        return replace(
+            self, query_codes=self.query_codes[left], document=self.document[left],
+            numbers=self.numbers[left], lines=None if self.lines is None else self.lines[left],
+        )
 
     def refuse_repeats(self):
         """Raise if a query has a document twice."""
