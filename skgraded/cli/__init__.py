@@ -12,24 +12,15 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import fields
+from contextvars import copy_context
 
 from skgraded import __version__
 from skgraded._input.words import plain_list, printable
 from skgraded._input.writing import write_text
-from skgraded.cli import _printing
-from skgraded.cli._systems import (
-    Settings,
-    evaluate_files,
-    is_large,
-    read_files,
-    summarize_files,
-    system_names,
-)
-from skgraded.datasets.text_files import DEFAULT_MAX_LINE, max_line
+from skgraded.cli import _printing, _systems
+from skgraded.datasets.text_files import MAX_LINE, parsed
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
-from skgraded.reports.summary import Summary
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
 
@@ -67,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
-            text = _report(args, notes.append)
+            text = copy_context().run(_report, args, notes.append)  # which may set MAX_LINE
         _write(text, args)
     except BrokenPipeError:  # the reader has seen enough
         _drop_output()
@@ -104,72 +95,48 @@ def _say(message):
 def _report(args, note):
     if args.command == "measures":
         return _printing.of_measures()
-    if is_large(args.files):
-        return _report_of_large(args)
-    with max_line(args.max_line):
-        evaluations = evaluate_files(args.files, _settings(args), note)
-    if args.command == "compare" and len(evaluations) < 2:
-        raise ValueError("compare needs two runs at least, or --score-column twice.")
-    if args.command == "compare" or args.format == "html":  # the page of several runs compares
-        _refuse_differing_queries(evaluations)
+    MAX_LINE.set(args.max_line)
+    if _systems.is_large(args.files):
+        report, systems = _systems.summarize_files(args)
+        if args.command == "evaluate" and args.format == "html":
+            return report.to_html()
+    else:
+        report = systems = _systems.evaluate_files(args, note)
+        if args.command == "compare" and len(systems) < 2:
+            raise ValueError("compare needs two runs at least, or --score-column twice.")
+        if args.command == "compare" or args.format == "html":  # the page of several runs compares
+            _refuse_differing_queries(systems)
     if args.command == "evaluate":
-        return _printing.of_evaluations(evaluations, args.format, args.per_query)
+        return _printing.of_evaluations(systems, args.format, args.per_query)
+    names = _systems.system_names(args.files[1:])
     comparison = compare(
-        evaluations, baseline=_baseline(args), test=_none(args.test),
-        correction=_none(args.correction), level=args.level,
-        n_resamples=args.resamples, rng=args.seed, progress=args.progress,
+        report, baseline=names.get(args.baseline, args.baseline), test=_none(args.test),
+        correction=_none(args.correction), level=args.level, n_resamples=args.resamples,
+        rng=args.seed, progress=args.progress,
     )
-    return _printing.of_comparison(evaluations, comparison, args.format, args.per_query)
-
-
-def _report_of_large(args):
-    if args.per_query:
-        raise ValueError("--per-query is for files that are read as a whole.")
-    found = summarize_files(args.files[0], _settings(args))
-    if isinstance(found, Summary):
-        if args.command == "compare":
-            raise ValueError("compare needs --score-column twice.")
-        systems = {(args.scores or ["score"])[0]: found}
-        return _printing.of_evaluations(systems, args.format, False)
-    if args.command == "evaluate":
-        return _printing.of_evaluations(found.systems, args.format, False, found)
-    comparison = compare(
-        found, baseline=args.baseline, test=_none(args.test), correction=_none(args.correction),
-        level=args.level,
-    )
-    return _printing.of_comparison(found.systems, comparison, args.format, False)
-
-
-def _refuse_overwriting(args):
-    """Refuse an output that is one of the files to read, by whatever name, before any is."""
-    if args.output is None or not os.path.isfile(args.output):
-        return
-    for path in read_files(args.files):
-        if os.path.samestat(os.stat(path), os.stat(args.output)):
-            raise ValueError(f"--output {args.output} is a file to read: give another name.")
-
-
-def _settings(args):
-    return Settings(**{field.name: getattr(args, field.name) for field in fields(Settings)})
+    return _printing.of_comparison(systems, comparison, args.format, args.per_query)
 
 
 def _none(word):
     return None if word == "none" else word
 
 
-def _baseline(args):
-    """The system's name, if the baseline is given as the file is."""
-    paths = args.files[1:]
-    return dict(zip(paths, system_names(paths), strict=True)).get(args.baseline, args.baseline)
+def _refuse_overwriting(args):
+    """Refuse an output that is one of the files to read, by whatever name, before any is."""
+    if args.output is None or not os.path.isfile(args.output):
+        return
+    for path in _systems.read_files(args.files):
+        if os.path.samestat(os.stat(path), os.stat(args.output)):
+            raise ValueError(f"--output {args.output} is a file to read: give another name.")
 
 
 def _refuse_differing_queries(evaluations):
-    queries = {name: plain_list(found.query_ids) for name, found in evaluations.items()}
-    first = next(iter(queries))
-    for name in queries:
+    queries = {name: plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
+    first, *others = queries
+    for name in others:
         for system, other in ((name, first), (first, name)):
-            own = set(queries[system])
-            lacking = [query for query in queries[other] if query not in own]
+            known = set(queries[system])
+            lacking = [query for query in queries[other] if query not in known]
             if lacking:
                 raise ValueError(
                     f"{system} lacks {len(lacking)} of the {len(queries[other])} judged queries "
@@ -247,11 +214,8 @@ def _parser():
 def _at_least(least):
     """A type of whole numbers, whose error argparse puts behind the name of the option."""
     def whole(text):
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
+        number = parsed(int, text)
+        if number is None or number < least:
             raise argparse.ArgumentTypeError(f"must be a whole number ≥ {least}; got {text}")
         return number
     return whole
@@ -282,7 +246,7 @@ def _add_common(command):
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
         help="how rows lie in many Parquet files: anyhow, query by query, or each query whole in "
         "a file")
-    add("--max-line", type=_at_least(1), metavar="BYTES", default=DEFAULT_MAX_LINE,
+    add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
         help="refuse longer lines (%(default)s)")
     add("--output", metavar="FILE", help="write to a file")
     add("--quiet", dest="progress", action="store_false", help="no notes and no progress bar")

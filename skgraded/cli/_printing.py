@@ -6,7 +6,6 @@ import math
 from skgraded._input.words import counted, plain, plain_list, plural
 from skgraded.measures.base import ALIASES, MEASURES, fields_of
 from skgraded.reports.comparing import compare
-from skgraded.stats.corrections import is_significant
 from skgraded.writing import tables
 from skgraded.writing.text import percent_text
 
@@ -19,17 +18,16 @@ MOST_ROWS = 30  # of the table of pairs on a terminal
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
-def of_evaluations(evaluations, form, per_query, together=None):
+def of_evaluations(evaluations, form, per_query):
     """Report on systems, by name, in one of the `FORMATS`.
 
     With values of every query if `per_query`; "csv" then has nothing else, "html" always has them.
-    `together` are Summaries, where `evaluations` are those of systems.
     """
     if form == "json":
         return _json(evaluations, per_query)
     if form == "html":
         first, *others = evaluations.values()
-        report = compare(together or evaluations, test=None, rng=0) if others else first
+        report = compare(evaluations, test=None, rng=0) if others else first
         return report.to_html()
     if form == "csv":
         frame = _values(evaluations) if per_query else _summary(evaluations, counts=True)
@@ -47,43 +45,38 @@ def of_comparison(evaluations, comparison, form, per_query):
         return comparison.to_html()
     if form == "csv":
         return tables.csv(_side_by_side(comparison)) if per_query else comparison.to_csv()
-    board = comparison.leaderboard()
-    write = {"table": str, "markdown": type(board).to_markdown, "latex": type(board).to_latex}
     parts = [WRITERS[form](_side_by_side(comparison))] if per_query else []
-    parts.append(write[form](board))
-    differences = _differences(comparison)
+    board = comparison.leaderboard()
     if form == "table":
+        differences = _differences(comparison)
+        parts.append(str(board))
         parts += [tables.aligned(differences)] if len(differences) <= MOST_ROWS else []
     else:
-        parts.append(comparison.to_markdown() if form == "markdown" else comparison.to_latex())
+        parts += [getattr(report, f"to_{form}")() for report in (board, comparison)]
     return _text(parts, _said(comparison, evaluations), form)
 
 
 def _said(comparison, evaluations):
     """What is to be said below the table."""
-    lines = [
-        f"{_n_queries(comparison)} {plural(_n_queries(comparison), 'query', 'queries')}; "
-        f"intervals of {percent_text(comparison.level)}; test: {comparison.test or 'none'}, "
-        f"corrected by {comparison.correction or 'nothing'} over all rows.",
-        _undefined(evaluations),
-    ]
-    return "\n".join([*lines, *_verdicts(comparison)])
+    return "\n".join([
+        f"{comparison.n_queries} {plural(comparison.n_queries, 'query', 'queries')}; intervals of "
+        f"{percent_text(comparison.level)}; test: {comparison.test or 'none'}, corrected by "
+        f"{comparison.correction or 'nothing'} over all rows.",
+        _undefined(evaluations), *_verdicts(comparison),
+    ])
 
 
 def _verdicts(comparison):
     """Lines, under a heading a measure: of few pairs a sentence each, of many who beats whom."""
-    sentences = comparison.sentences()
-    rows = comparison.to_frame().to_dict("records")
-    of_measure: dict = {name: [] for name in comparison.measures}
-    for row, sentence in zip(rows, sentences, strict=True):
-        of_measure[row["measure"]].append((row, sentence))
+    rows = comparison.shown_rows()
+    said = list(zip(rows, comparison.sentences(), strict=True))
     lines = []
-    for measure, found in of_measure.items():
+    for measure in comparison.measures:
         lines += ["", f"By {measure}:"]
         if len(rows) <= MOST_SENTENCES:
-            lines += [f"- {sentence}" for _, sentence in found]
+            lines += [f"- {sentence}" for row, sentence in said if row.measure == measure]
         else:
-            lines += _lists([row for row, _ in found], comparison)
+            lines += _lists([row for row in rows if row.measure == measure], comparison)
     if len(rows) > MOST_SENTENCES:
         lines += ["", "A sentence a pair: --format html; all numbers: --format csv or json."]
     return lines
@@ -93,14 +86,14 @@ def _lists(rows, comparison):
     """Of each system than which others it is better, the best first."""
     if comparison.test is None:
         return [f"- {counted(len(rows), 'pair', 'pairs')}, not tested."]
-    better: dict = {name: [] for name in comparison.leaderboard().systems}
-    apart = [row for row in rows if is_significant(row["p_adjusted"], comparison.level)]
+    order = comparison.leaderboard().systems
+    better: dict = {name: [] for name in order}
+    apart = [row for row in rows if row.is_significant]
     for row in apart:
-        pair = row["system"], row["baseline"]
-        winner, loser = pair if row["difference"] > 0 else pair[::-1]
-        if row["difference"]:  # a rank test may tell apart what has the same mean
-            better[winner].append(loser)
-    order = list(better)
+        if row.difference > 0:
+            better[row.system].append(row.baseline)
+        elif row.difference < 0:  # a rank test may tell apart what has the same mean
+            better[row.baseline].append(row.system)
     return [
         f"- {len(apart)} of {counted(len(rows), 'pair', 'pairs')} told apart.",
         *(
@@ -145,8 +138,7 @@ def _summary(evaluations, counts=False):
     for name, evaluation in evaluations.items():
         row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
         if counts:
-            counted = evaluation.n_undefined.items()
-            row |= {f"n_undefined {measure}": n for measure, n in counted}
+            row |= {f"n_undefined {key}": n for key, n in evaluation.n_undefined.items()}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -199,16 +191,12 @@ def _differences(comparison):
 
 def _undefined(evaluations):
     """How many queries have no value of their own, in one line."""
-    counts = {
-        name: {measure: n for measure, n in evaluation.n_undefined.items() if n}
-        for name, evaluation in evaluations.items()
-    }
-    if not any(counts.values()):
-        return "No query is undefined."
     by_system = [
-        f"{name}: " + ", ".join(f"{measure} {n}" for measure, n in found.items())
-        for name, found in counts.items() if found
+        f"{name}: " + ", ".join(f"{key} {n}" for key, n in evaluation.n_undefined.items() if n)
+        for name, evaluation in evaluations.items() if any(evaluation.n_undefined.values())
     ]
+    if not by_system:
+        return "No query is undefined."
     return f"Undefined queries, which count as the measure's undefined=: {'; '.join(by_system)}."
 
 
@@ -220,33 +208,27 @@ WRITERS = {"table": tables.aligned, "markdown": tables.markdown, "latex": tables
 def _json(evaluations, per_query, comparison=None):
     report = {}
     for name, evaluation in evaluations.items():
-        found = report[name] = {
+        values = report[name] = {
             "mean": _numbers(evaluation.mean()),
             "n_queries": _n_queries(evaluation),
             "n_undefined": evaluation.n_undefined,
         }
         if comparison is not None:
             records = comparison.to_frame().to_dict("records")
-            found["compared"] = [
+            values["compared"] = [
                 _numbers(record) for record in records if record.pop("system") == name
             ]
         if per_query:
-            found["per_query"] = _by_query(evaluation)
+            values["per_query"] = {
+                str(query): _numbers({key: v[i] for key, v in evaluation.per_query.items()})
+                for i, query in enumerate(plain_list(evaluation.query_ids))
+            }
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _by_query(evaluation):
-    columns = [values.tolist() for values in evaluation.per_query.values()]
-    return {
-        str(query): _numbers(dict(zip(evaluation.per_query, values, strict=True)))
-        for query, *values in zip(plain_list(evaluation.query_ids), *columns, strict=True)
-    }
 
 
 def _numbers(values):
     """Values that JSON knows: null for what is not finite."""
-    numbers = {name: plain(value) for name, value in values.items()}
     return {
-        name: None if isinstance(number, float) and not math.isfinite(number) else number
-        for name, number in numbers.items()
+        name: None if isinstance(value, float) and not math.isfinite(value) else plain(value)
+        for name, value in values.items()
     }

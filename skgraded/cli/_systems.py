@@ -2,10 +2,11 @@
 
 import dataclasses
 import glob
-import io
 import os
 import sys
+from argparse import Namespace
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -15,70 +16,46 @@ from skgraded._input.queries import query_codes
 from skgraded.datasets.join import Judged, trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
 from skgraded.datasets.tables import Names, read_columns
-from skgraded.datasets.text_files import first_line
+from skgraded.datasets.text_files import check_path, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures import as_measures
 from skgraded.reports.evaluation import Evaluation, evaluate
-from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
-HEAD = 1 << 20  # bytes that a look into a pipe takes; bzip2 unpacks nothing of fewer
+HEAD = 1 << 16  # bytes in which the first line is looked for
 TABLES = (".parquet", *(
     kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")
 ))
 
 
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """What to measure, and how to read; see the command's options."""
-
-    measures: list | None
-    ties: str | None
-    complete: bool
-    strict: bool
-    query: str | None
-    document: str | None
-    grade: str | None
-    scores: list[str] | None
-    progress: bool
-    partitioning: str = "shuffle"
-
-    @property
-    def score_columns(self):
-        """Names of a table's columns of scores."""
-        names = self.scores or ["score"]
-        _refuse_twice(names, "--score-column ")
-        return names
-
-
-def evaluate_files(files: list[str], settings: Settings, note) -> dict[str, Evaluation]:
+def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Evaluation]:
     """Evaluate the systems of some files, by the name of the file or column of each.
 
     Files are qrels and runs, a LETOR file and files of scores, or one table; "-" is standard
-    input. `note` is called with what the user should know.
+    input. `args` are the options of the command; `note` is called with what the user should know.
     """
-    if files.count("-") > 1:
+    path, *others = args.files
+    if args.files.count("-") > 1:
         raise ValueError("Standard input (-) can be only one of the files.")
-    settings = dataclasses.replace(settings, measures=_with_ties(settings))
-    first, others = _source(files[0]), [_source(name) for name in files[1:]]
-    names_columns = settings.query or settings.document or settings.grade or settings.scores
-    if names_columns or files[0].lower().endswith(TABLES):
+    measures = _with_ties(args)
+    if args.query or args.document or args.grade or args.scores or path.lower().endswith(TABLES):
         if others:
             raise ValueError(
-                f"{files[0]} is read as a table, by its name or because columns are named: give "
-                f"further systems by --score-column, not as files such as {files[1]}."
+                f"{path} is read as a table, by its name or because columns are named: give "
+                f"further systems by --score-column, not as files such as {others[0]}."
             )
-        return _evaluate_table(first, settings)
+        return _evaluate_table(_source(path), args, measures)
     if not others:
         raise ValueError(
-            f"{files[0]}: give one or more runs after the qrels, or files of scores after a LETOR "
+            f"{path}: give one or more runs after the qrels, or files of scores after a LETOR "
             "file; of a table, name the columns by --score-column and others."
         )
-    systems = dict(zip(system_names(files[1:]), others, strict=True))
-    if _is_letor(first):
-        return _evaluate_letor(first, systems, settings)
-    return _evaluate_trec(first, systems, settings, note)
+    systems = {name: _source(path) for path, name in system_names(others).items()}
+    with unpacked(_source(path), look=HEAD) as (file, _):
+        if _is_letor(file):
+            return _evaluate_letor(file, systems, args, measures)
+        return _evaluate_trec(file, systems, args, measures, note)
 
 
 def is_large(files):
@@ -101,26 +78,40 @@ def read_files(given):
             yield path
 
 
-def summarize_files(path: str, settings: Settings) -> Summary | Summaries:
-    """Measure the systems of a folder or a pattern of Parquet files."""
-    if settings.ties == "trec" or settings.document:
-        option = "--ties trec" if settings.ties == "trec" else "--document-column"
+def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
+    """Measure a folder or a pattern of Parquet files; the report and that of each system."""
+    (path,) = args.files
+    if args.per_query:
+        raise ValueError("--per-query is for files that are read as a whole.")
+    if args.ties == "trec" or args.document:
+        option = "--ties trec" if args.ties == "trec" else "--document-column"
         raise ValueError(f"{option} is for files that are read as a whole, not for {path}.")
-    scores = settings.score_columns
-    return evaluate_batches(
-        path, settings.grade or "grade", scores if len(scores) > 1 else scores[0],
-        settings.query or "query", _with_ties(settings), partitioning=settings.partitioning,
-        progress=settings.progress,
+    scores = _score_columns(args)
+    report = evaluate_batches(
+        path, args.grade or "grade", scores if len(scores) > 1 else scores[0],
+        args.query or "query", _with_ties(args), partitioning=args.partitioning,
+        progress=args.progress,
     )
+    if isinstance(report, Summaries):
+        return report, report.systems
+    if args.command == "compare":
+        raise ValueError("compare needs --score-column twice.")
+    return report, {scores[0]: report}
+
+
+def _score_columns(args):
+    """Names of a table's columns of scores."""
+    names = args.scores or ["score"]
+    _refuse_twice(names, "--score-column ")
+    return names
 
 
 def system_names(paths):
-    """Names of files without their folders, or with them where two would be the same."""
+    """The name of each file: without its folder, or with it where two would be the same."""
     _refuse_twice(paths)
-    short = [os.path.basename(path) or path for path in paths]
-    return [
-        path if short.count(name) > 1 else name for path, name in zip(paths, short, strict=True)
-    ]
+    short = {path: os.path.basename(path) or path for path in paths}
+    times = Counter(short.values())
+    return {path: path if times[name] > 1 else name for path, name in short.items()}
 
 
 def _refuse_twice(names, option=""):
@@ -129,85 +120,59 @@ def _refuse_twice(names, option=""):
             raise ValueError(f"{option}{name} is given twice.")
 
 
-def _with_ties(settings):
+def _with_ties(args):
     """The measures with the ties that were asked for; "trec" orders the scores instead."""
-    measures: list[Any] = as_measures(settings.measures or ["ndcng@10", "mu_map"])
-    if settings.ties in (None, "trec"):
+    measures: list[Any] = as_measures(args.measures or ["ndcng@10", "mu_map"])
+    if args.ties in (None, "trec"):
         return measures
     return as_measures([
-        dataclasses.replace(measure, ties=settings.ties) if hasattr(measure, "ties") else measure
+        dataclasses.replace(measure, ties=args.ties) if hasattr(measure, "ties") else measure
         for measure in measures
     ])
 
 
-class _Piped(io.RawIOBase):
-    """Standard input or a pipe, which can be read but once, and its first bytes, for a look."""
-
-    def __init__(self, name, file):
-        self.name = name
-        self.head = file.read(HEAD)
-        self._first, self._file = io.BytesIO(self.head), file
-
-    def readable(self):
-        return True
-
-    def readinto(self, room):
-        return self._first.readinto(room) or self._file.readinto(room)
-
-    def close(self):
-        if self._file is not getattr(sys.stdin, "buffer", None):
-            self._file.close()
-        super().close()
-
-
 def _source(path):
-    """A path, or standard input or a pipe as an open file."""
-    if path == "-":
-        if sys.stdin is None:
-            raise ValueError("standard input is closed: give the name of a file in place of -.")
-        return io.BufferedReader(_Piped("<stdin>", sys.stdin.buffer))
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        return io.BufferedReader(_Piped(path, open(path, "rb")))
-    return path
+    """A path, or standard input as an open file."""
+    if path != "-":
+        return path
+    if sys.stdin is None:
+        raise ValueError("standard input is closed: give the name of a file in place of -.")
+    return sys.stdin.buffer
 
 
-def _name(source):
-    return getattr(source, "name", source)
-
-
-def _is_letor(source):
+def _is_letor(file):
     """Whether the second word of the first line is a LETOR query."""
-    head = first_line(io.BytesIO(source.raw.head) if hasattr(source, "raw") else source)
-    words = head.split(None, 2)
-    return len(words) > 1 and words[1].startswith(b"qid:") or head.startswith(b"#")
+    line = next((line for line in file.peek(HEAD).splitlines() if line.strip()), b"")
+    words = line.split(None, 2)
+    return len(words) > 1 and words[1].startswith(b"qid:") or line.startswith(b"#")
 
 
 # Qrels and runs ----------------------------------------------------------------------------------
 
-def _evaluate_trec(qrels_source, systems, settings, note):
-    judged = Judged(read_qrels_table(qrels_source, settings.progress))
+def _evaluate_trec(file, systems, args, measures, note):
+    judged = Judged(read_qrels_table(file, args.progress))
     return {
-        name: _evaluate_run(judged, source, name, settings, note)
+        name: _evaluate_run(judged, source, name, args, measures, note)
         for name, source in systems.items()
     }
 
 
-def _evaluate_run(judged, source, name, settings, note):
+def _evaluate_run(judged, source, name, args, measures, note):
     qrels = judged.judgments
-    run = read_run_table(source, settings.progress)
-    joined = judged.join(run, settings.complete, settings.strict, settings.ties)
-    if joined.missing.any() and settings.strict and not settings.complete:
+    run = read_run_table(source, args.progress)
+    joined = judged.join(run, args.complete, args.strict, args.ties)
+    if joined.missing.any() and args.strict and not args.complete:
         raise ValueError(
             f"{run.source} lacks {joined.missing.sum()} of the {len(joined.missing)} queries of "
             f"{qrels.source}, {qrels.query_ids[np.argmax(joined.missing)]!r} the first: leave out "
             "--strict, or give -c to count them with nothing retrieved."
         )
     if joined.missing.any() or joined.unjudged.any():
-        note(_differing(qrels, run, joined, name, settings.complete))
+        note(_differing(qrels, run, joined, name, args.complete))
     grade, score, sizes = joined.grade, joined.score, joined.sizes
     del run, joined  # of a large run they are large
     measured = sizes > 0
-    evaluation = evaluate(grade, score, group=sizes[measured], measures=settings.measures)
+    evaluation = evaluate(grade, score, group=sizes[measured], measures=measures)
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
@@ -228,43 +193,41 @@ def _part(chosen, query_ids):
 
 # A LETOR file and scores -------------------------------------------------------------------------
 
-def _evaluate_letor(source, systems, settings):
-    path = _name(source)
-    data = read_rows(source, negative=False)
-    scores = {}
-    for name, scores_source in systems.items():
-        own = scores[name] = read_scores(scores_source, settings.progress)
-        if len(own) != len(data.y):
+def _evaluate_letor(file, systems, args, measures):
+    data = read_rows(file, negative=False)
+    scores, n = {}, len(data.y)
+    for name, source in systems.items():
+        scores[name] = read_scores(source, args.progress)
+        n_scores = len(scores[name])
+        if n_scores != n:
             raise ValueError(
-                f"{_name(scores_source)}: line {min(len(own), len(data.y)) + 1}: there are "
-                f"{len(own)} scores for the {len(data.y)} rows of {path}; give one a row."
+                f"{check_path(source)}: line {min(n_scores, n) + 1}: there are {n_scores} scores "
+                f"for the {n} rows of {check_path(file)}; give one a row."
             )
-    return _evaluate_rows(path, data.y, scores, data.qid, data.doc_id, settings)
+    return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args, measures)
 
 
-def _evaluate_rows(path, grade, scores, query, document, settings):
+def _evaluate_rows(source, grade, scores, query, document, args, measures):
     """Evaluate systems, by name, that give every row a score."""
-    if settings.ties == "trec":
+    if args.ties == "trec":
         if document is None or any(name is None for name in document):
-            raise ValueError(f"{path}: --ties trec needs the id of every document.")
+            raise ValueError(f"{check_path(source)}: --ties trec needs the id of every document.")
         codes, _ = query_codes(query)
         scores = {name: trec_scores(codes, own, document) for name, own in scores.items()}
     return {
-        name: evaluate(grade, own, qid=query, measures=settings.measures)
-        for name, own in scores.items()
+        name: evaluate(grade, own, qid=query, measures=measures) for name, own in scores.items()
     }
 
 
 # A table -----------------------------------------------------------------------------------------
 
-def _evaluate_table(source, settings):
+def _evaluate_table(source, args, measures):
     names = Names(
-        settings.query or "query", settings.grade or "grade", settings.score_columns,
-        settings.document,
+        args.query or "query", args.grade or "grade", _score_columns(args), args.document,
         advice=" Name the columns by --query-column, --grade-column and --score-column.",
     )
-    table = read_columns(source, names, settings.progress)
+    table = read_columns(source, names, args.progress)
     document = None if table.document is None else table.document.astype(str)
     return _evaluate_rows(
-        _name(source), table.grade, table.scores, table.query, document, settings
+        source, table.grade, table.scores, table.query, document, args, measures
     )

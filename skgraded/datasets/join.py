@@ -12,7 +12,6 @@ from skgraded._input.columns import check_grades, check_scores, one_of
 from skgraded._input.queries import query_codes, rows_by_query
 from skgraded._input.words import did_you_mean, object_array, plain, plain_list
 from skgraded.datasets.rows import Rows
-from skgraded.datasets.text_files import bunch
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -95,6 +94,8 @@ def join_run(
     >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
     0.25
     """
+    from sklearn.utils import Bunch
+
     one_of("missing", ("skip", "count"))(missing)
     one_of("unjudged", ("skip", "raise"))(unjudged)
     if ties is not None:
@@ -102,7 +103,7 @@ def join_run(
     judgments, ranked = _rows(qrels, "qrels", "grade"), _rows(run, "run", "score")
     joined = Judged(judgments).join(ranked, missing == "count", unjudged == "raise", ties)
     document = np.concatenate([ranked.document, judgments.document])
-    return bunch(
+    return Bunch(
         y_true=joined.grade,
         y_score=joined.score,
         qid=np.repeat(judgments.query_ids, joined.sizes),
@@ -153,14 +154,14 @@ def _column(table, side, name):
 
 @dataclass(frozen=True)
 class Joined:
-    """Rows of a run and, behind them, of judgments, by their positions; what was left out."""
+    """Rows of a run and of its judgments, query by query as `join_run` orders them."""
 
-    rows: np.ndarray
+    rows: np.ndarray  # positions in the run's rows with the judgments' after them
     grade: np.ndarray
     score: np.ndarray
-    sizes: np.ndarray
-    missing: np.ndarray
-    unjudged: np.ndarray
+    sizes: np.ndarray  # rows of each judged query, 0 if it is left out
+    missing: np.ndarray  # whether the run lacks it
+    unjudged: np.ndarray  # whether a query of the run has no judgments
 
 
 class Judged:
@@ -180,12 +181,7 @@ class Judged:
         return query * np.intp(len(self._documents)) + document
 
     def join(self, run, count_missing, refuse_unjudged, ties):
-        """Join a run's rows, query by query as `join_run` orders them.
-
-        `rows` are positions in the run's rows with the judgments' after them, `sizes` the rows of
-        each judged query, 0 if it is left out, `missing` tells which of them the run lacks, and
-        `unjudged` which of the run's queries have no judgments.
-        """
+        """Join a run's rows with the judgments."""
         numbers = self._queries.get_indexer(_index(run.query_ids)).astype(np.int32)  # or -1
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
@@ -258,13 +254,12 @@ def trec_scores(query, score, document):
     """
     order = np.lexsort((score, query))
     same = (score[order][1:] == score[order][:-1]) & (query[order][1:] == query[order][:-1])
-    first = np.flatnonzero(np.append(same, False) & ~np.append(False, same))
-    places = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    begins = ~np.append(False, same)
+    places = np.flatnonzero(np.append(same, False) | ~begins)
     tied = order[places]
     texts = np.array([str(name) for name in np.asarray(document[tied], dtype=object)], dtype=object)
     by_id = np.unique(texts, return_inverse=True)[1]
-    tie = np.searchsorted(first, places, side="right")
-    order[places] = tied[np.lexsort((by_id, tie))]
+    order[places] = tied[np.lexsort((by_id, np.cumsum(begins[places])))]
     ranked = np.empty(len(order))
     ranked[order] = np.arange(len(order))
     ranked[score == -np.inf] = -np.inf

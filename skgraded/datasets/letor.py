@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from skgraded._input.columns import whole_number
-from skgraded.datasets.text_files import bunch, check_path, number_in, parsed, parsed_blocks, shown
-from skgraded.datasets.word_columns import floats
+from skgraded.datasets import text_files
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -97,7 +96,9 @@ def read_letor(
 
 def read_rows(source, n_features=None, group=None, negative=True):
     """Read a LETOR file; see `read_letor`. Negative grades may be refused."""
-    path = check_path(source)
+    from sklearn.utils import Bunch
+
+    path = text_files.check_path(source)
     if not (isinstance(group, (str, os.PathLike, type(None))) or hasattr(group, "read")):
         raise TypeError(f"group must be the path of a file of sizes; {REPEAT}.")
     if n_features is not None:
@@ -106,7 +107,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
     qid, doc_id = [], []
     with_query = group is None
-    for (X, y), names in parsed_blocks(
+    for (X, y), names in text_files.parsed_blocks(
         source, path, "a LETOR file",
         lambda text, _: (
             _numbers(text, n_features, negative), _names(text.split(b"\n"), with_query)
@@ -124,7 +125,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
     columns = np.frombuffer(indices, np.int32)
     indptr = np.append(0, np.cumsum(row_sizes))
     shape = (len(doc_id), n_features or int(columns.max(initial=-1)) + 1)
-    return bunch(
+    return Bunch(
         X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
         y=np.frombuffer(grades),
         qid=np.array(qid, dtype=object) if group is None else _repeated(group, len(doc_id), path),
@@ -137,8 +138,8 @@ def _repeated(group, n, path):
     sizes = read_sizes(group)
     if sizes.sum() != n:
         raise ValueError(
-            f"{check_path(group)}: the sizes of {len(sizes)} queries add up to {sizes.sum():.0f} "
-            f"rows, but {path} has {n}."
+            f"{text_files.check_path(group)}: the sizes of {len(sizes)} queries add up to "
+            f"{sizes.sum():.0f} rows, but {path} has {n}."
         )
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
 
@@ -185,21 +186,21 @@ def _problem(line, n_features, negative, with_query):
     words = body.split()
     if not words:
         return None
-    grade = number_in(words[0])
+    grade = text_files.number_in(words[0])
     if grade is None or not np.isfinite(grade):
-        return f"the grade must be a finite number; got {shown(words[0])}."
+        return f"the grade must be a finite number; got {text_files.shown(words[0])}."
     if grade < 0 and not negative:
         return f"the grade {grade:g} is negative: subtract the irrelevant level from all grades."
     query = words[1] if len(words) > 1 else b""
     if not with_query and query.startswith(b"qid:"):
-        return f"the file has queries of its own, {shown(query)}: leave out group=."
+        return f"the file has queries of its own, {text_files.shown(query)}: leave out group=."
     if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
         advice = "" if query.startswith(b"qid") else WITHOUT_QUERIES
-        return f"'qid:' and the query must follow the grade; got {shown(query)}.{advice}"
+        return f"'qid:' and the query must follow the grade; got {text_files.shown(query)}.{advice}"
     found = DOC_ID.match(comment)
     for word in (query, found[1] if found else b""):
-        if parsed(bytes.decode, word) is None:
-            return f"query and document id must be UTF-8; got {shown(word)}."
+        if text_files.parsed(bytes.decode, word) is None:
+            return f"query and document id must be UTF-8; got {text_files.shown(word)}."
     return _problem_of_features(words[1 + with_query :], n_features)
 
 
@@ -207,14 +208,14 @@ def _problem_of_features(words, n_features):
     before = 0
     for word in words:
         index, colon, value = word.partition(b":")
-        index = parsed(int, index)
-        if not colon or index is None or parsed(float, value) is None or b"_" in word:
-            return f"a feature must be index:number; got {shown(word)}."
+        index = text_files.parsed(int, index)
+        if not colon or index is None or text_files.parsed(float, value) is None or b"_" in word:
+            return f"a feature must be index:number; got {text_files.shown(word)}."
         if not 1 <= index <= (n_features or LARGEST_INDEX):
             most = f"n_features={n_features}" if n_features else LARGEST_INDEX
-            return f"a feature's index must be from 1 to {most}; got {shown(word)}."
+            return f"a feature's index must be from 1 to {most}; got {text_files.shown(word)}."
         if index <= before:
-            return f"feature indices must rise; got {shown(word)} after index {before}."
+            return f"feature indices must rise; got {text_files.shown(word)} after index {before}."
         before = index
     return None
 
@@ -238,20 +239,21 @@ def read_scores(source, progress=False):
 
 
 def _read_column(source, name, rule, is_good, progress=False):
-    path = check_path(source)
+    path = text_files.check_path(source)
 
     def parse(text, _):
-        numbers = floats(text.removesuffix(b"\n") + b"\n")
+        numbers = text_files.floats(text.removesuffix(b"\n").split(b"\n"))
         if not is_good(numbers).all():
             raise ValueError(rule)
         return numbers
 
     def problem_of(line):
-        number = number_in(line)
+        number = text_files.number_in(line)
         is_bad = number is None or not is_good(number)
-        return f"{rule}; got {shown(line.strip())}." if is_bad else None
+        return f"{rule}; got {text_files.shown(line.strip())}." if is_bad else None
 
-    pieces = list(parsed_blocks(source, path, f"a list of {name}s", parse, problem_of, progress))
+    kind = f"a list of {name}s"
+    pieces = list(text_files.parsed_blocks(source, path, kind, parse, problem_of, progress))
     if not pieces:
         raise ValueError(f"{path}: the file holds no {name}: it is empty.")
     return np.concatenate(pieces)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from skgraded.datasets.text_files import BOM, blocks, bunch, check_path, number_in, parsed, shown
+from skgraded.datasets.text_files import BOM, blocks, check_path, number_in, parsed, shown
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -42,10 +42,8 @@ def read_preferences(
 
     Parameters
     ----------
-    path : str, path-like or binary file
-        The file, plain or compressed with gzip, whatever its name ends in.
-    progress : bool, default=False
-        Show a progress bar if standard error is a terminal; needs tqdm.
+    path, progress
+        As for `read_qrels`.
 
     Returns
     -------
@@ -88,10 +86,11 @@ def read_preferences(
     >>> read_preferences(io.BytesIO(b"31_1 ann 0 d2 3\n31_1 ann 0 d1 5\n")).preferred.tolist()
     ['d1']
     """
+    from sklearn.utils import Bunch
+
     source, path = path, check_path(path)
     n_columns = 0
     rows: list = []
-
     for first, text in blocks(source, path, progress):
         for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), first):
             words = re.split(rb"[ \t]+", line.removeprefix(BOM).strip(b" \t\r"))  # of joined files
@@ -105,18 +104,14 @@ def read_preferences(
     if not rows:
         raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
     if n_columns == 5:
-        found = _pairs_of_levels(rows, path)
+        pairs = _pairs_of_levels(rows, path)
     else:
-        found = [_pair(words) for _, words in rows]
-    query, preferred, other = np.array(found, dtype=object).T.copy()
-    return bunch(query=query, preferred=preferred, other=other)
-
-
-def _pair(words):
-    query, preferred, other = words[:3]
-    if words[3:] == [other]:
-        preferred, other = other, preferred
-    return query, preferred, other
+        pairs = [
+            (query, other, preferred) if chosen == [other] else (query, preferred, other)
+            for _, (query, preferred, other, *chosen) in rows
+        ]
+    query, preferred, other = np.array(pairs, dtype=object).T.copy()
+    return Bunch(query=query, preferred=preferred, other=other)
 
 
 def _pairs_of_levels(rows, path):

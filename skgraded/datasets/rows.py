@@ -21,6 +21,9 @@ class Rows:
     query_codes: np.ndarray
     document: Any  # an array of objects, or pandas' array of Arrow's texts
     numbers: np.ndarray
+    lines: np.ndarray | None = None  # of a file, from 1
+    names: np.ndarray | None = None  # of a run in a file, and the number of each row's name
+    name_codes: np.ndarray | None = None
 
     def query(self, row):
         """The query of a row, for errors."""
@@ -28,15 +31,7 @@ class Rows:
 
     def place(self, row):
         """Where a row, from 0, was read, for errors."""
-        return f"row {row}"
-
-    def drop(self, rows):
-        """Leave out some rows."""
-        left = np.delete(np.arange(len(self.numbers)), rows)
-        return replace(
-            self, query_codes=self.query_codes[left], document=self.document[left],
-            numbers=self.numbers[left],
-        )
+        return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
 
     def without_repeats(self):
         """Leave out repeated judgments; raise if one has another grade."""
@@ -49,16 +44,21 @@ class Rows:
                 f"{plain(self.document[row])!r} with grade {self.numbers[row]:g}, and with grade "
                 f"{self.numbers[first]:g} before ({self.place(first)}): keep one of them."
             )
-        return self.drop(rows) if len(rows) else self
+        if not len(rows):
+            return self
+        left = np.delete(np.arange(len(self.numbers)), rows)
+        return replace(
+            self, query_codes=self.query_codes[left], document=self.document[left],
+            numbers=self.numbers[left], lines=None if self.lines is None else self.lines[left],
+        )
 
     def refuse_repeats(self):
         """Raise if a query has a document twice."""
         for row, first in zip(*repeats(self.query_codes, self.document), strict=True):
-            place = self.place(first)
             raise ValueError(
                 f"{self.source}: {self.place(row)}: query {self.query(row)!r} has document "
-                f"{self.document[row]!r} twice, first {'in' if place.startswith('row') else 'on'} "
-                f"{place}."
+                f"{self.document[row]!r} twice, first {'in' if self.lines is None else 'on'} "
+                f"{self.place(first)}."
             )
 
 

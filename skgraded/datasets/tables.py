@@ -1,11 +1,11 @@
 """Reader of CSV and Parquet tables whose columns are named by the user."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -63,9 +63,9 @@ def read_columns(source, names: Names, progress=False) -> Columns:
     for name in names.all:
         if names.all.count(name) > 1:
             raise ValueError(f"{path}: column {name!r} is asked for twice.")
-    if not hasattr(source, "read"):
+    if not hasattr(source, "read") and os.path.isfile(source):
         with open(source, "rb") as file:
-            if file.peek(len(PARQUET)).startswith(PARQUET) and file.seekable():
+            if file.peek(len(PARQUET)).startswith(PARQUET):
                 return _read_parquet(file, path, names)  # whose parts are read where they are
     data = b"".join(text for _, text in blocks(source, path, progress))
     if not data.strip():
@@ -86,17 +86,23 @@ def _refuse_missing(path, place, names, known):
             raise ValueError(f"{path}: {place}there are {known.count(name)} columns {name!r}.")
 
 
-def _columns(table, names):
-    return Columns(
+def _checked(table, names):
+    """The named columns of a table; an error names the column or the row, from 0."""
+    columns = Columns(
         query=np.asarray(table[names.query]),
         grade=grades_as_given(table[names.grade], f"column {names.grade!r}"),
         scores={name: column(table[name], f"column {name!r}") for name in names.scores},
         document=np.asarray(table[names.document]) if names.document else None,
     )
-
-
-def _repeated_rows(query_codes, document):
-    return () if document is None else repeats(query_codes, document)[0]
+    codes, _ = query_codes(columns.query, name=f"column {names.query!r}")
+    for name, values in columns.scores.items():
+        if np.isnan(values).any():
+            row = int(np.argmax(np.isnan(values)))
+            raise ValueError(f"column {name!r} must not be missing or NaN: row {row} is.")
+    if names.document:
+        for row in repeats(codes, columns.document)[0]:
+            raise ValueError(f"row {row}: the query has the document twice.")
+    return columns
 
 
 # Parquet -----------------------------------------------------------------------------------------
@@ -116,17 +122,9 @@ def _read_parquet(source, path, names):
     if frame.empty:
         raise ValueError(f"{path}: the table has no row.")
     try:
-        found = _columns(frame, names)
-        codes, _ = query_codes(found.query, name=f"column {names.query!r}")
+        return _checked(frame, names)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    for name, values in found.scores.items():
-        if np.isnan(values).any():
-            row = int(np.argmax(np.isnan(values)))
-            raise ValueError(f"{path}: column {name!r} must not be missing or NaN: row {row} is.")
-    for row in _repeated_rows(codes, found.document):
-        raise ValueError(f"{path}: row {row}: the query has the document twice.")
-    return found
 
 
 # CSV ---------------------------------------------------------------------------------------------
@@ -135,10 +133,8 @@ def _read_csv(data, path, names):
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
     if find_spec("pyarrow"):
-        try:
+        with suppress(ValueError):  # an error, or a number as only Python writes it
             return _all_at_once(data, separator, names)
-        except ValueError:  # an error, or a number as only Python writes it
-            pass
     return _row_by_row(data, path, separator, names)
 
 
@@ -168,16 +164,11 @@ def _all_at_once(data, separator, names):
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, read_table
 
     types = dict.fromkeys(names.texts, TEXTS) | dict.fromkeys(names.numbers, NUMBERS)
-    read = read_table(data, separator, types)
-    cells = {name: read[name].to_numpy() for name in names.all}
-    if not read.num_rows or any((cells[name] == "").any() for name in names.texts):
+    table = read_table(data, separator, types)
+    cells = {name: table[name].to_numpy() for name in names.all}
+    if not table.num_rows or any((cells[name] == "").any() for name in names.texts):
         raise ValueError("a value is missing")
-    if any(np.isnan(cells[name]).any() for name in names.numbers):
-        raise ValueError("a number is NaN")
-    table = _columns(cells, names)
-    if len(_repeated_rows(query_codes(table.query)[0], table.document)):
-        raise ValueError("a query has a document twice")
-    return table
+    return _checked(cells, names)
 
 
 def _row_by_row(data, path, separator, names):
@@ -201,7 +192,7 @@ def _row_by_row(data, path, separator, names):
         raise ValueError(f"{path}: line 2: the table has no row.")
     for name, cells in found.items():
         found[name] = object_array(cells) if name in names.texts else list(map(float, cells))
-    return _columns(found, names)
+    return _checked(found, names)
 
 
 def _problem(row, header, names, seen, line):

@@ -1,7 +1,5 @@
 """What the readers of files have in common: unpacking, blocks of lines, errors that name a line."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -11,22 +9,15 @@ import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skgraded._input.progress import progress_bar
 from skgraded._input.words import printable
 
-if TYPE_CHECKING:
-    from sklearn.utils import Bunch
-
 BLOCK = 1 << 22  # bytes that are parsed at a time
-MOST_BLOCKS = 16  # that are read at a time where a line has no end yet
 BOM = b"\xef\xbb\xbf"
-DEFAULT_MAX_LINE = 1 << 24  # bytes
-MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=DEFAULT_MAX_LINE)
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
+MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes
 PACKED = {
     "gzip": (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
     "bzip2": (b"BZh", bz2.BZ2File),
@@ -37,23 +28,6 @@ PARQUET = b"PAR1"  # which has no lines
 MOST_PARQUET = 1 << 28  # bytes of one that cannot be read where it is
 MOST_PACKED = 100  # bytes out of one, of which there are as many as MANY
 MANY = 1 << 26
-
-
-def bunch(**fields: Any) -> Bunch:
-    """What a public reader returns; the command does without scikit-learn, and starts at once."""
-    from sklearn.utils import Bunch
-
-    return Bunch(**fields)
-
-
-@contextmanager
-def max_line(n_bytes):
-    """Let readers in this context accept lines of up to `n_bytes` bytes."""
-    token = MAX_LINE.set(n_bytes)
-    try:
-        yield
-    finally:
-        MAX_LINE.reset(token)
 
 
 def check_path(path):
@@ -68,13 +42,17 @@ def check_path(path):
 
 
 @contextmanager
-def unpacked(path):
-    """Open a file, or take an open one, for reading bytes, and give it unpacked and as it is."""
+def unpacked(path, look=None):
+    """Open a file, or take an open one, for reading bytes, and give it unpacked and as it is.
+
+    So many bytes as `look` can be looked at before they are read, also of a pipe.
+    """
     is_open = hasattr(path, "read")
     raw = path if is_open else open(path, "rb")
-    file = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    is_enough = hasattr(raw, "peek") and look is None
+    file = raw if is_enough else io.BufferedReader(raw, look or io.DEFAULT_BUFFER_SIZE)
     try:
-        yield _unpacking(file, path), raw
+        yield _unpacking(file, check_path(path)), raw
     finally:
         if not is_open:
             raw.close()
@@ -82,59 +60,51 @@ def unpacked(path):
             file.detach()  # or it would close the caller's file
 
 
-def first_line(source):
-    """First line of a file that is not blank, unpacked; b"" if there is none or it is damaged."""
-    try:
-        with unpacked(source) as (file, _):
-            lines = file.peek(1 << 16).splitlines()
-    except DAMAGED:
-        return b""
-    return next((line for line in lines if line.strip()), b"")
-
-
 def _unpacking(file, path):
     """The file as it reads unpacked, by its first bytes."""
     head = file.peek(6)[:6]
     for kind, (start, opened) in PACKED.items():
         if head.startswith(start):
-            return _Packed(kind, opened, file, path)
+            return io.BufferedReader(_Unpacking(kind, opened, file, path), 1 << 16)
     if head.startswith(ZSTD):
         raise ValueError(
-            f"{check_path(path)}: line 1: the file is compressed with Zstandard, which is not "
+            f"{path}: line 1: the file is compressed with Zstandard, which is not "
             "read: unpack it by zstd -d, or pipe it: zstd -dc FILE | skgraded … -."
         )
     return file
 
 
-class _Packed:
-    """A packed file as it reads unpacked, unless it is one that is made to fill a memory."""
+class _Unpacking(io.RawIOBase):
+    """What a packed file holds, unless it is damaged, or made to fill a memory."""
 
     def __init__(self, kind, opened, file, path):
-        self.kind = kind
-        self._packed, self._path, self._size = _Counted(file), check_path(path), 0
+        self.name, self._kind, self._packed = path, kind, _Counted(file)
         self._file = opened(self._packed)
+        self._size = self._n_lines = 0
 
-    def read1(self, size):
-        piece = self._read(self._file.read1, size)
+    def readable(self):
+        return True
+
+    def readinto(self, room):
+        try:
+            piece = self._file.read1(len(room))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            if getattr(error, "errno", None) is not None:  # the file cannot be read at all
+                raise
+            raise ValueError(
+                f"{self.name}: line {self._n_lines + 1}: the {self._kind} data are damaged or cut "
+                f"short ({error}). Fetch the file anew."
+            ) from None
         self._size += len(piece)
+        self._n_lines += piece.count(b"\n")
         if self._size > max(MANY, MOST_PACKED * self._packed.size):
             raise ValueError(
-                f"{self._path}: the {self.kind} data unpack to more than {MOST_PACKED} times their "
-                f"size, as those do that are made to fill a memory. If that is meant, unpack the "
-                "file before, or into a pipe."
+                f"{self.name}: the {self._kind} data unpack to more than {MOST_PACKED} times "
+                "their size, as those do that are made to fill a memory. If that is meant, unpack "
+                "the file before, or into a pipe."
             )
-        return piece
-
-    def peek(self, size):
-        return self._read(self._file.peek, size)
-
-    def _read(self, read, size):
-        try:
-            return read(size)
-        except OSError as error:
-            if error.errno is not None or isinstance(error, DAMAGED):
-                raise
-            raise EOFError(str(error)) from None  # bzip2's own, of damaged data
+        room[: len(piece)] = piece
+        return len(piece)
 
 
 class _Counted:
@@ -159,7 +129,7 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
         try:
             if b"\0" in text:
                 raise ValueError("not text")
-            found = parse(text, first)
+            parsed_text = parse(text, first)
         except (ValueError, OverflowError) as error:
             lines = text.removesuffix(b"\n").split(b"\n")
             for number, line in enumerate(lines, first):
@@ -169,54 +139,36 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
                     raise ValueError(f"{path}: line {number}: {problem}") from None
             last = first + len(lines) - 1
             raise ValueError(f"{path}: lines {first} to {last}: {error}") from None
-        yield found
+        yield parsed_text
 
 
 def blocks(source, path, progress=False):
     """Yield the number of the first line, from 1, and the bytes, of each block of whole lines."""
-    first, rest = 1, b""
+    first = 1
     with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
-        while True:
-            pieces, size = [rest], 0
-            wanted = max(BLOCK, min(len(rest), MOST_BLOCKS * BLOCK))  # or long lines take squares
-            try:
-                while size < wanted and (piece := file.read1(BLOCK)):
-                    pieces.append(piece)
-                    size += len(piece)
-            except DAMAGED as error:
-                line = first + sum(piece.count(b"\n") for piece in pieces)
-                raise ValueError(
-                    f"{path}: line {line}: the {file.kind} data are damaged or cut short "
-                    f"({error}). Fetch the file anew."
-                ) from None
+        is_parquet = file.peek(len(PARQUET)).startswith(PARQUET)
+        most = max(MAX_LINE.get(), MOST_PARQUET if is_parquet else 0)
+        while text := file.read(BLOCK):
+            text += file.readline(most + 1)
             show()
-            text = b"".join(pieces)
-            _refuse_endless(text, path, first)
-            end = text.rfind(b"\n") + 1 if size >= wanted else len(text)
-            text, rest = text[:end], text[end:]
+            if len(text) > most:
+                _refuse_long_line(text, path, first, most, is_parquet)
             if first == 1:
                 text = text.removeprefix(BOM)
             if text:
                 yield first, text
                 first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
-            if size < wanted:
-                return
 
 
-def _refuse_endless(text, path, first):
-    """Refuse a line that goes on and on; a Parquet file, which has no lines, may be larger."""
-    most, is_parquet = MAX_LINE.get(), text.startswith(PARQUET)
-    if is_parquet and len(text) > max(most, MOST_PARQUET):
-        raise ValueError(
-            f"{path}: a Parquet file of more than {max(most, MOST_PARQUET):,} bytes is not read "
-            "from a pipe or packed: give the file itself, or lift the limit by --max-line of the "
-            "command."
-        )
-    if len(text) > most and text.find(b"\n", 0, most + 1) < 0 and not is_parquet:
-        raise ValueError(
-            f"{path}: line {first}: the line has more than {most:,} bytes. If that is meant, lift "
-            "the limit by --max-line of the command."
-        )
+def _refuse_long_line(text, path, first, most, is_parquet):
+    for number, line in enumerate(text.split(b"\n"), first):
+        if len(line) > most:
+            problem = (
+                f"a Parquet file of more than {most:,} bytes is not read from a pipe or packed: "
+                "give the file itself, or" if is_parquet
+                else f"line {number}: the line has more than {most:,} bytes. If that is meant,"
+            )
+            raise ValueError(f"{path}: {problem} lift the limit by --max-line of the command.")
 
 
 @contextmanager
@@ -235,18 +187,27 @@ def _bar(raw, path, progress):
         yield lambda: bar.update(raw.tell() - bar.n)
 
 
-def parsed(convert, word):
-    """What `convert` makes of a word, None if it refuses it."""
-    try:
-        return convert(word)
-    except ValueError:
-        return None
+# Words and numbers -------------------------------------------------------------------------------
+
+def floats(words):
+    """Convert words as Python's `float` does, except that 1_0 is a ValueError."""
+    if b"_" in b" ".join(words):
+        raise ValueError("an underscore in a number")
+    return np.fromiter(map(float, words), dtype=float, count=len(words))
 
 
 def number_in(word):
     """The number that a word is, None if it is none or NaN; Python's own 1_0 is none."""
     number = parsed(float, word)
     return None if number is None or number != number or b"_" in word else number
+
+
+def parsed(convert, word):
+    """What `convert` makes of a word, None if it refuses it."""
+    try:
+        return convert(word)
+    except ValueError:
+        return None
 
 
 def shown(word):

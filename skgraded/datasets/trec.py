@@ -6,25 +6,27 @@ import math
 import os
 import re
 import warnings
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, BinaryIO
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
 from skgraded._input.words import object_array
+from skgraded.datasets import text_files
 from skgraded.datasets.rows import Rows
-from skgraded.datasets.text_files import (
-    bunch,
-    check_path,
-    number_in,
-    parsed,
-    parsed_blocks,
-    shown,
-)
-from skgraded.datasets.word_columns import Form, columns, tidied
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
+
+
+class Form(NamedTuple):
+    """The columns of a kind of file; those with few distinct texts are read as codes."""
+
+    kind: str
+    columns: tuple[str, ...]
+    number: str
+    few: tuple[str, ...]
 
 
 QRELS = Form("qrels", ("query", "iteration", "document", "grade"), "grade", ("query",))
@@ -78,7 +80,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     >>> qrels.query.tolist(), qrels.document.tolist(), qrels.grade.tolist()
     (['301', '301'], ['FT911-3', 'FT911-4'], [2.0, 0.0])
     """
-    return read_qrels_table(path, progress).bunch("grade")
+    rows = read_qrels_table(path, progress)
+    return _bunch(rows, grade=rows.numbers)
 
 
 def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
@@ -115,102 +118,140 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     >>> run.document.tolist(), run.score.tolist(), run.name.tolist()
     (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
     """
-    table = read_run_table(path, progress)
-    return table.bunch("score", name=table.names[table.name_codes])
+    rows = read_run_table(path, progress)
+    return _bunch(rows, score=rows.numbers, name=rows.names[rows.name_codes])
 
 
-@dataclass(frozen=True)
-class Table(Rows):
-    """The columns of a TREC file; queries and names as codes, since few are distinct."""
+def _bunch(rows, **columns):
+    from sklearn.utils import Bunch
 
-    names: np.ndarray | None
-    name_codes: np.ndarray | None
-    no_rows: np.ndarray  # lines that became no row: blank ones, and repeated judgments
-
-    def place(self, row):
-        """The line of a row, for errors."""
-        return f"line {self.line(row)}"
-
-    def line(self, row):
-        """The lines of the file, from 1, that contain rows, from 0."""
-        n_rows_before = self.no_rows - np.arange(len(self.no_rows)) - 1
-        return row + 1 + np.searchsorted(n_rows_before, row, side="right")
-
-    def drop(self, rows):
-        """Leave out some rows of qrels."""
-        return replace(super().drop(rows), no_rows=np.union1d(self.no_rows, self.line(rows)))
-
-    def bunch(self, number, **more):
-        """What the public readers return; the numbers are named."""
-        return bunch(
-            query=self.query_ids[self.query_codes],
-            document=np.asarray(self.document, dtype=object), **{number: self.numbers}, **more,
-        )
+    query, document = rows.query_ids[rows.query_codes], np.asarray(rows.document, dtype=object)
+    return Bunch(query=query, document=document, **columns)
 
 
 def read_qrels_table(path, progress=False):
     """Read qrels; negative grades become 0, and judgments that repeat others are left out."""
-    table = _read_table(path, QRELS, progress).without_repeats()
-    negative = table.numbers < 0
+    rows = _read(path, QRELS, progress).without_repeats()
+    negative = rows.numbers < 0
     if negative.any():
         warnings.warn(
-            f"{table.source}: {negative.sum()} of {len(negative)} grades are negative and "
+            f"{rows.source}: {negative.sum()} of {len(negative)} grades are negative and "
             "became 0.",
             stacklevel=3,
         )
-        table.numbers[negative] = 0
-    return table
+        rows.numbers[negative] = 0
+    return rows
 
 
 def read_run_table(path, progress=False):
     """Read a run, in which no query may have a document twice."""
-    table = _read_table(path, RUN, progress)
-    table.refuse_repeats()
-    return table
+    rows = _read(path, RUN, progress)
+    rows.refuse_repeats()
+    return rows
 
 
-def _read_table(path, form, progress):
+# Blocks of lines ---------------------------------------------------------------------------------
+
+def _read(path, form, progress):
     """Read a TREC file block by block."""
     import pandas  # noqa: F401  # imported first, so that the error comes before a long reading
 
-    def parse(text, first):
-        tidy, blank_lines = tidied(text, first)
-        return columns(tidy, form) if tidy else None, blank_lines
-
-    name = check_path(path)
-    parsed_texts = list(parsed_blocks(
-        path, name, form.kind, parse, lambda line: _problem(line, form), progress
-    ))
-    blocks = [block for block, _ in parsed_texts if block]
+    name = text_files.check_path(path)
+    blocks = list(filter(None, text_files.parsed_blocks(
+        path, name, form.kind, lambda text, first: _parsed(text, first, form),
+        lambda line: _problem(line, form), progress,
+    )))
     if not blocks:
         raise ValueError(f"{name}: the file holds no row: it is empty, or all blank lines.")
-    query_ids, query_codes = _numbered(blocks, "query")
-    names, name_codes = _numbered(blocks, "name") if form is RUN else (None, None)
-    return Table(
-        name, query_ids, query_codes, _documents(blocks),
-        np.concatenate([block.numbers for block in blocks]), names, name_codes,
-        np.array([line for _, blank_lines in parsed_texts for line in blank_lines], dtype=np.intp),
+    columns = {column: [block[column] for block in blocks] for column in blocks[0]}
+    query_ids, query_codes = _numbered(columns["query"])
+    names, name_codes = _numbered(columns["name"]) if form is RUN else (None, None)
+    return Rows(
+        name, query_ids, query_codes, _joined(columns["document"]),
+        np.concatenate(columns[form.number]), np.concatenate(columns["line"]), names, name_codes,
     )
 
 
-def _numbered(blocks, column):
+def _numbered(blocks):
     """Distinct texts of a column in order of appearance, and the number of each row's text."""
     known: dict = {}
     codes = []
-    for block in blocks:
-        rows, texts = block.codes[column]
+    for rows, texts in blocks:
         numbers = [known.setdefault(text, len(known)) for text in texts]
         codes.append(np.array(numbers, np.min_scalar_type(len(known)))[rows])
     return object_array(list(known)), np.concatenate(codes)
 
 
-def _documents(blocks):
-    pieces = [block.document for block in blocks]
-    if isinstance(pieces[0], np.ndarray):
-        return np.concatenate(pieces)
+def _joined(blocks):
+    if not find_spec("pyarrow"):
+        return np.concatenate(blocks)
     from skgraded.datasets.arrow_csv import joined
 
-    return joined(pieces)
+    return joined(blocks)
+
+
+def _parsed(text, first, form):
+    """Columns of lines by name, few texts as codes and a list; None if all lines are blank."""
+    text, lines = _tidied(text, first)
+    if not text:
+        return None
+    columns = None
+    if find_spec("pyarrow") and not text.startswith(text_files.BOM):  # which Arrow would leave out
+        with suppress(ValueError):  # an error, or a number as only Python writes it
+            columns = _by_arrow(text, form)
+    columns = columns or _by_python(text, form)
+    numbers = columns[form.number]
+    if np.isnan(numbers).any() or form is QRELS and np.isinf(numbers).any():
+        raise ValueError("a number is NaN, or a grade infinite")
+    return {**columns, "line": lines}
+
+
+def _tidied(text, first):
+    """Lines with single blanks between words, without blank lines, and the numbers of the lines."""
+    if not text.endswith(b"\n"):
+        text += b"\n"
+    white = np.frombuffer(text, np.uint8) <= ord(" ")
+    is_tidy = not (white[0] or (white[1:] & white[:-1]).any())  # as most files are
+    if not is_tidy:
+        text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+        while b"  " in text:
+            text = text.replace(b"  ", b" ")
+        text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+    if b"\r" in text:
+        raise ValueError("a carriage return within a line")
+    if is_tidy or not (text.startswith(b"\n") or b"\n\n" in text):
+        return text.replace(b"\t", b" "), np.arange(first, first + text.count(b"\n"))
+    lines = text.split(b"\n")[:-1]
+    numbers = [number for number, line in enumerate(lines, first) if line]
+    return b"".join([line + b"\n" for line in lines if line]), np.array(numbers)
+
+
+def _by_arrow(text, form):
+    from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
+
+    types = {"document": TEXTS, form.number: NUMBERS, **dict.fromkeys(form.few, CODES)}
+    columns = read_lines(text, form.columns, types)
+    for name in form.few:
+        column = columns[name]
+        columns[name] = column.indices.to_numpy(), column.dictionary.to_pylist()
+    columns[form.number] = columns[form.number].to_numpy()
+    return columns
+
+
+def _by_python(text, form):
+    import pandas as pd
+
+    words = text.replace(b"\n", b" \n ").split(b" ")[:-1]
+    step = len(form.columns) + 1  # with the end of the line
+    if words[step - 1 :: step] != [b"\n"] * text.count(b"\n"):
+        raise ValueError("a line has more or fewer columns")
+    columns = {name: words[i::step] for i, name in enumerate(form.columns)}
+    for name in form.few:
+        codes, few = pd.factorize(object_array(columns[name]))
+        columns[name] = codes, [word.decode() for word in few]
+    columns["document"] = object_array(b" ".join(columns["document"]).decode().split(" "))
+    columns[form.number] = text_files.floats(columns[form.number])
+    return {name: columns[name] for name in (*form.few, "document", form.number)}
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -223,17 +264,17 @@ def _problem(line, form):
     if words == [b""]:
         return None
     for word in words:
-        if parsed(bytes.decode, word) is None:
-            return f"text must be UTF-8; got {shown(word)}."
+        if text_files.parsed(bytes.decode, word) is None:
+            return f"text must be UTF-8; got {text_files.shown(word)}."
     if len(words) != len(form.columns):
         return (
             f"{form.kind} has {len(form.columns)} columns, {' '.join(form.columns)}; "
-            f"got {len(words)}: {shown(line.strip())}."
+            f"got {len(words)}: {text_files.shown(line.strip())}."
         )
     word = words[form.columns.index(form.number)]
-    number = number_in(word)
+    number = text_files.number_in(word)
     if number is None:
-        return f"the {form.number} must be a number; got {shown(word)}."
+        return f"the {form.number} must be a number; got {text_files.shown(word)}."
     if form is QRELS and math.isinf(number):
-        return f"the grade must be finite; got {shown(word)}."
+        return f"the grade must be finite; got {text_files.shown(word)}."
     return None

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from argparse import Namespace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from doubles import doubles
 import skgraded as sg
 from skgraded import cli
 from skgraded.cli import main
-from skgraded.cli._systems import Settings, evaluate_files
+from skgraded.cli._systems import evaluate_files
 from skgraded.datasets.tables import Names, read_columns
 
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n"
@@ -162,11 +163,11 @@ def test_queries_of_a_parquet_table_may_be_dates(files, unit):
     days = np.array(["2024-02-29", "2024-02-29", "2024-03-01"], dtype=f"M8[{unit}]")
     frame = pd.DataFrame({"query": days, "grade": [0, 1, 2], "score": [2.0, 1.0, 5.0]})
     frame.to_parquet("t.parquet")
-    settings = Settings(
-        measures=["rr"], ties=None, complete=False, strict=False, query=None, document=None,
-        grade=None, scores=None, progress=False,
+    args = Namespace(
+        files=["t.parquet"], measures=["rr"], ties=None, query=None, document=None, grade=None,
+        scores=None, progress=False,
     )
-    evaluation = evaluate_files(["t.parquet"], settings, print)["score"]
+    evaluation = evaluate_files(args, print)["score"]
     np.testing.assert_array_equal(evaluation.query_ids, days[[0, 2]])
     assert evaluation.query_ids.dtype.kind == "M"
     assert evaluation.per_query["RR"].tolist() == [1 / 2, 1]
