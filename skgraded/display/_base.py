@@ -1,7 +1,5 @@
 """What displays share: axes, legends and texts, and the way from estimators to a picture."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from typing import Any, Self
@@ -31,6 +29,7 @@ class Display:
 
     ax_: Any
     figure_: Any
+    _draw: Any  # of each class: with the axes or None and settings of matplotlib
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -44,9 +43,6 @@ class Display:
         self._need_matplotlib("plot")
         self._draw(ax, kwargs)
         return self
-
-    def _draw(self, ax, settings):
-        raise NotImplementedError
 
     @classmethod
     def _need_matplotlib(cls, method):
@@ -219,11 +215,8 @@ class NamedDisplay(SystemsDisplay):
         from matplotlib.lines import Line2D
 
         names = self.name if name is None else as_names(name, self._n_systems)
-        self._draw_systems(ax, names, normalize_kwargs(kwargs, Line2D))
+        self._draw(ax, normalize_kwargs(kwargs, Line2D), names)
         return self
-
-    def _draw_systems(self, ax, names, settings):
-        raise NotImplementedError
 
     def _take_axes_for(self, ax, n_entries):
         """Draw on these axes, or on those of a new figure with room for the legend beside them."""

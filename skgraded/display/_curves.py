@@ -1,9 +1,7 @@
 """Curves of measures over a threshold or a cut-off, in scikit-learn's Display form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,7 +117,7 @@ class ThresholdCurveDisplay(NamedDisplay):
         undefined: float = 0.0,
         relative: bool = True,
         **kwargs: Any,
-    ) -> ThresholdCurveDisplay:
+    ) -> Self:
         """Draw the curve of a system's scores, or one of each of several systems.
 
         Parameters
@@ -147,7 +145,7 @@ class ThresholdCurveDisplay(NamedDisplay):
             n_undefined=n_undefined_at(judgments, thresholds, relative),
         ).plot(ax=ax, **kwargs)
 
-    def _draw_systems(self, ax, names, settings):
+    def _draw(self, ax, settings, names):
         n = len(self.average_precision)
         self._take_axes_for(ax, n)
         t = np.concatenate(([0.0], self.thresholds))
@@ -252,7 +250,7 @@ class CutoffCurveDisplay(NamedDisplay):
         measures: str | Measure | Iterable[str | Measure] = ("ndcg", "ndcng"),
         cutoffs: ArrayLike | None = None,
         **kwargs: Any,
-    ) -> CutoffCurveDisplay:
+    ) -> Self:
         """Draw the curves of a system's scores, or those of each of several systems.
 
         Parameters
@@ -275,7 +273,7 @@ class CutoffCurveDisplay(NamedDisplay):
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],
         ).plot(ax=ax, **kwargs)
 
-    def _draw_systems(self, ax, names, settings):
+    def _draw(self, ax, settings, names):
         n_systems, n_measures = self.values.shape[:2]
         self._take_axes_for(ax, n_systems * n_measures)
         from matplotlib.ticker import MaxNLocator

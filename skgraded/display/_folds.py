@@ -1,9 +1,7 @@
 """Folds of a cross-validation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -114,7 +112,7 @@ class FoldDisplay(Display):
         rng: int | np.random.Generator | None = 0,
         ax: Any = None,
         **kwargs: Any,
-    ) -> FoldDisplay:
+    ) -> Self:
         """Draw the folds of a cross-evaluation, or those of several models.
 
         Queries without a value are left out, and those of weight 0; boxes know no weights.
@@ -130,13 +128,7 @@ class FoldDisplay(Display):
             check_made_by("cross_evaluate", report, CrossEvaluation, "cross_evaluation")
         shown = evaluated_name(measure, list(reports[0].per_query))
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
-        models: list = [
-            (
-                *_values_of(report, evaluated_name(shown, list(report.per_query))),
-                report.mean()[shown], report.confidence_interval(level, **settings)[shown],
-            )
-            for report in reports
-        ]
+        models: list = [_parts_of(report, shown, level, settings) for report in reports]
         values, fold, means, mean, interval = (
             list(part) if names else part[0] for part in zip(*models, strict=True)
         )
@@ -234,10 +226,12 @@ def _checked(values, fold, fold_means):
     return values, places, fold_means
 
 
-def _values_of(cv, name):
-    """Values by query, the fold of each, and the means of the folds by one measure."""
+def _parts_of(cv, name, level, settings):
+    """Values by query, folds, their means, the mean of all and its interval by one measure."""
+    evaluated_name(name, list(cv.per_query))
     query, fold, by_measure = cv.all_tests()
     values = by_measure[name]
     if cv.weights is not None:
         values = np.where(cv.weights[query] > 0, values, np.nan)
-    return values, fold, [means[name] for means in fold_means(cv)]
+    means = [by_name[name] for by_name in fold_means(cv)]
+    return values, fold, means, cv.mean()[name], cv.confidence_interval(level, **settings)[name]

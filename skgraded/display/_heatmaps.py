@@ -1,18 +1,16 @@
 """Mean differences of all pairs of systems, shaded."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded.display._base import Display, wrapped, wrapped_name
-from skgraded.display._comparisons import difference_matrices
 from skgraded.display._docs import documented
-from skgraded.display._systems import as_names
+from skgraded.display._systems import as_names, check_comparison
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
+from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import signed
 
 MOST_SYSTEMS = 40  # that are drawn
@@ -96,18 +94,15 @@ class DifferenceHeatmapDisplay(Display):
         measure: str | Measure | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> DifferenceHeatmapDisplay:
+    ) -> Self:
         """Draw the mean differences of all pairs of a comparison, the best system first.
 
         With a baseline only its pairs are tested, and marked.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            As `compare` makes it.
         """
         cls._need_matplotlib("from_comparison")
-        shown, systems, differences, told_apart = difference_matrices(comparison, measure)
+        check_comparison(comparison)
+        shown = evaluated_name(measure, comparison.measures)
+        systems, differences, told_apart = comparison.matrices(shown)
         return cls(differences, told_apart, name=systems, measure=shown).plot(ax=ax, **kwargs)
 
     def _draw(self, ax, settings):

@@ -1,17 +1,15 @@
 """Means and mean differences with their intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded.display._base import NamedDisplay, legend_name, wrapped, wrapped_name
-from skgraded.display._comparisons import check_comparison, interval_columns
 from skgraded.display._docs import documented
 from skgraded.display._systems import (
+    check_comparison,
     check_made_by,
     evaluate_systems,
     measure_names,
@@ -22,6 +20,7 @@ from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
+from skgraded.writing.charts import charted, turned
 from skgraded.writing.text import percent_text, shortened
 
 MARKERS = "os^Dv*Pph8"
@@ -128,7 +127,7 @@ class IntervalDisplay(NamedDisplay):
         rng: int | np.random.Generator | None = 0,
         ax: Any = None,
         **kwargs: Any,
-    ) -> IntervalDisplay:
+    ) -> Self:
         """Draw means with intervals of one evaluation or of several.
 
         Parameters
@@ -174,7 +173,7 @@ class IntervalDisplay(NamedDisplay):
         measures: str | Measure | Iterable[str | Measure] | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> IntervalDisplay:
+    ) -> Self:
         """Draw the mean differences of a comparison with their intervals.
 
         Without a baseline a row is a pair of systems; of more than 24 pairs those of the system
@@ -184,7 +183,7 @@ class IntervalDisplay(NamedDisplay):
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
         shown = measure_names(measures, comparison.measures)
-        pairs, columns, note = interval_columns(comparison, shown)
+        pairs, columns, note = _columns(comparison, shown)
         if comparison.baseline is None:
             names = [f"{shortened(system)} − {shortened(other)}" for system, other in pairs]
             quantity = "mean difference"
@@ -213,7 +212,7 @@ class IntervalDisplay(NamedDisplay):
         measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
         level: float = 0.95,
         **kwargs: Any,
-    ) -> IntervalDisplay:
+    ) -> Self:
         """Draw means with intervals of a system's scores, or those of several systems.
 
         Parameters
@@ -233,7 +232,7 @@ class IntervalDisplay(NamedDisplay):
             (evaluations,) = evaluations.values()
         return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
 
-    def _draw_systems(self, ax, names, settings):
+    def _draw(self, ax, settings, names):
         tables = [self.means, self.low, self.high, self.told_apart]
         one_measure = len(self.measures) == 1
         if len(self.means) == 1 and (names is None or not one_measure):
@@ -292,3 +291,25 @@ class IntervalDisplay(NamedDisplay):
         if self.level is not None:
             parts.append(f"{percent_text(self.level)} intervals")
         return ", ".join(filter(None, parts))
+
+
+def _columns(comparison, measures):
+    """Pairs of systems to draw, columns of shape (n_pairs, n_measures), a note unless all pairs."""
+    by_measure = [
+        [row for row in comparison.shown_rows() if row.measure == measure] for measure in measures
+    ]
+    n_rows = len(by_measure[0])
+    pairs = [(row.system, row.baseline) for row in charted(by_measure[0])[0]]
+    note = ""
+    if len(pairs) < n_rows:
+        best = f"of {shortened(pairs[0][0])}" if comparison.baseline is None else "of the best"
+        note = f", {len(pairs)} {best} among {n_rows}"
+    by_pair = [
+        {(row.system, row.baseline): row for at in rows for row in (turned(at), at)}
+        for rows in by_measure
+    ]
+    columns = {
+        key: np.array([[getattr(rows[pair], key) for rows in by_pair] for pair in pairs])
+        for key in ("difference", "ci_low", "ci_high", "n_queries", "is_significant")
+    }
+    return pairs, columns, note

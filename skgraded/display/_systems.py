@@ -8,6 +8,7 @@ from skgraded._input.columns import check_scores
 from skgraded._input.query_source import is_column
 from skgraded.judgments import check_judgments
 from skgraded.measures import Measure
+from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import evaluate, evaluated_name
 
 NO_QID = (
@@ -79,6 +80,13 @@ def systems_first(values, argument, shape):
         wanted = ", ".join(map(str, ("n_systems", *shape)))
         raise ValueError(f"{argument} must have the shape ({wanted}); got {array.shape}.")
     return array.reshape(full)
+
+
+def check_comparison(comparison):
+    """Raise an error unless `compare` made it, without segments."""
+    check_made_by("compare", comparison, Comparison, "comparison")
+    if comparison.segments is not None:
+        raise ValueError("comparison has segments: draw a comparison that was made without by.")
 
 
 def check_made_by(function, report, cls, argument):

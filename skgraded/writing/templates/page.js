@@ -1,14 +1,12 @@
 "use strict";
 (() => {
   const ALL_SYSTEMS = 5;  // of more the table of queries shows two at a time
-  const ROWS_AT_ONCE = 200;  // the first rows show at once, the others follow
   const collator = new Intl.Collator(undefined, { numeric: true });
   const byId = (id) => document.getElementById(id);
   const counted = (n) => n.toLocaleString("en");
   const isMissing = (value) => value === null || value === undefined;
 
-  function element(name, attributes = {}, text = null) {
-    const made = document.createElement(name);
+  function element(name, attributes = {}, text = null, made = document.createElement(name)) {
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     if (text !== null) made.textContent = text;
     return made;
@@ -77,8 +75,7 @@
     name: "Query", title: "query", ranked: allNumbers ? data.ids.map(Number) : data.ids,
   };
   const lowered = data.ids.map((id) => id.toLowerCase());
-  let columns = [], sorted = { column: null, ascending: true }, sequence = [];
-  let timer = null, finish = () => {};  // of rows that are still to be drawn
+  let columns, rows, sorted, sequence;
 
   function shown(value, column) {
     if (isMissing(value)) return "nan";
@@ -89,23 +86,15 @@
   }
 
   function extent(values) {
-    let low = Infinity, high = -Infinity;
-    for (const value of values) {
-      if (isMissing(value)) continue;
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-    return [low, high];
+    const known = values.filter((value) => !isMissing(value));
+    return [Math.min(...known), Math.max(...known)];
   }
 
   function valueColumn(column) {
     const [low, high] = extent(column.values);
-    const made = { digits: 4, kind: "level", undefined: [], start: false, ...column };
-    made.missing = new Set(made.undefined);
-    made.ranked = made.values.map((value, q) => (made.missing.has(q) ? null : value));
-    made.low = Math.min(0, low);
-    made.high = Math.max(1, high);
-    return made;
+    const missing = new Set(column.undefined);
+    const ranked = column.values.map((value, q) => (missing.has(q) ? null : value));
+    return { digits: 4, kind: "level", low: Math.min(0, low), high: Math.max(1, high), missing, ranked, ...column };
   }
 
   function evaluationColumns() {
@@ -120,26 +109,20 @@
 
   function comparisonColumns() {
     const [measure, system, against] = chosen();
-    const values = data.values[measure];
-    const base = values[against];
-    const isShown = (i) => i !== against && (data.systems.length <= ALL_SYSTEMS || i === system);
-    const made = [valueColumn({ name: data.systems[against], kind: "plain", title: data.systems[against], values: base })];
-    let widest = 0;
-    data.systems.forEach((system, i) => {
-      if (!isShown(i)) return;
-      const ofQueries = differences(values[i], base);
-      widest = Math.max(widest, ...extent(ofQueries).map(Math.abs).filter(Number.isFinite));
-      made.push(valueColumn({ name: "Value", group: system, kind: "plain", title: system, values: values[i], start: true }));
-      made.push(valueColumn({
-        name: "Difference", group: system, kind: "difference", values: ofQueries,
-        title: `${system} \u2212 ${data.systems[against]}`,
-      }));
+    const values = data.values[measure], baseline = data.systems[against];
+    const others = data.systems.map((_, i) => i)
+      .filter((i) => i !== against && (data.systems.length <= ALL_SYSTEMS || i === system));
+    const gaps = others.map((i) => differences(values[i], values[against]));
+    const widest = Math.max(...gaps.flat().map(Math.abs)) || 1;
+    const made = [{ name: baseline, title: baseline, kind: "plain", values: values[against] }];
+    others.forEach((i, at) => {
+      const group = data.systems[i];
+      made.push({ name: "Value", group, title: group, kind: "plain", values: values[i], start: true });
+      made.push({ name: "Difference", group, title: `${group} \u2212 ${baseline}`, kind: "difference",
+        values: gaps[at], low: -widest, high: widest });
     });
-    if (data.weights) made.push(valueColumn({ name: "Weight", title: "weight", kind: "plain", values: data.weights, start: true }));
-    for (const column of made) {
-      if (column.kind === "difference") [column.low, column.high] = [-(widest || 1), widest || 1];
-    }
-    return made;
+    if (data.weights) made.push({ name: "Weight", title: "weight", kind: "plain", values: data.weights, start: true });
+    return made.map(valueColumn);
   }
 
   function fillHead() {
@@ -185,25 +168,11 @@
     return made;
   }
 
-  function fillBody(queries) {
-    clearTimeout(timer);
-    let next = 0;
-    const more = (count) => {
-      const rows = queries.slice(next, next + count).map(row);
-      if (next === 0) body.replaceChildren(...rows);
-      else body.append(...rows);
-      next += rows.length;
-      if (next < queries.length) timer = setTimeout(more, 0, 2 * ROWS_AT_ONCE);
-      else performance.mark("queries-drawn");
-    };
-    more(ROWS_AT_ONCE);
-    finish = () => { if (next < queries.length) { clearTimeout(timer); more(queries.length); } };
-  }
-
   function refresh() {
     const wanted = byId("find").value.trim().toLowerCase();
     const queries = sequence.filter((q) => lowered[q].includes(wanted));
-    fillBody(queries);
+    body.replaceChildren(...queries.map((q) => rows[q]));
+    performance.mark("queries-drawn");
     if (cloud) cloud.mark(new Set(queries));
     const { column, ascending } = sorted;
     const number = wanted ? `${counted(queries.length)} of ${counted(data.ids.length)}` : counted(queries.length);
@@ -223,9 +192,8 @@
   const NEAR = 0.03;  // of the width: how far from a point the pointer may be
 
   function drawn(name, attributes) {
-    const made = document.createElementNS(byId("cloud").firstElementChild.namespaceURI, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
+    const space = byId("cloud").firstElementChild.namespaceURI;
+    return element(name, attributes, null, document.createElementNS(space, name));
   }
 
   // Round numbers that span low to high.
@@ -327,22 +295,16 @@
     };
   }
 
-  // Two different systems: what is chosen for one is taken from the other.
-  function keepApart(changed, other) {
-    if (byId(changed).value === byId(other).value) byId(other).value = previous[changed];
-    for (const id of [changed, other]) previous[id] = byId(id).value;
-  }
-
   const cloud = data.columns ? null : makeCloud();
-  const previous = {};
 
   function start() {
     if (cloud) cloud.draw();
     columns = data.columns ? evaluationColumns() : comparisonColumns();
     byId("undefined-note").hidden = columns.every((column) => column.missing.size === 0);
     fillHead();
-    const kinds = ["difference", "level"].map((kind) => columns.find((column) => column.kind === kind));
-    sortBy(kinds.find((column) => column) ?? idColumn, true);
+    rows = data.ids.map((_, q) => row(q));
+    const first = (kind) => columns.find((column) => column.kind === kind);
+    sortBy(first("difference") ?? first("level"), true);
   }
 
   byId("query-report").hidden = false;
@@ -351,11 +313,14 @@
   byId("measure")?.addEventListener("change", start);
   if (cloud) {
     byId("system").value = data.baseline === 0 ? 1 : 0;
-    for (const [id, other] of [["system", "against"], ["against", "system"]]) {
-      previous[id] = byId(id).value;
-      byId(id).addEventListener("change", () => { keepApart(id, other); start(); });
-    }
+    const both = [byId("system"), byId("against")];
+    let previous = both.map((choice) => choice.value);
+    both.forEach((choice, i) => choice.addEventListener("change", () => {
+      const other = both[1 - i];  // never the same system: the two are swapped
+      if (choice.value === other.value) other.value = previous[i];
+      previous = both.map(({ value }) => value);
+      start();
+    }));
   }
-  window.addEventListener("beforeprint", () => finish());
   start();
 })();
