@@ -11,14 +11,7 @@ from skgraded.display._base import NamedDisplay, colors_of, legend_name
 from skgraded.display._docs import documented
 from skgraded.display._systems import judged, systems_first
 from skgraded.judgments import Judgments
-from skgraded.measures import Measure, MuAP
-from skgraded.measures.curves import (
-    check_cutoffs,
-    cutoff_curve,
-    n_undefined_at,
-    threshold_curve,
-    without_cutoff,
-)
+from skgraded.measures import Measure, MuAP, curves
 
 LINESTYLES = ("-", "--", "-.", ":")
 MARKERS = (".", "x", "^", "s", "+")  # five, which with four line styles make twenty looks
@@ -131,18 +124,16 @@ class ThresholdCurveDisplay(NamedDisplay):
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
         )
-        curves = [
-            threshold_curve(judgments, values, ties=ties, undefined=undefined, relative=relative)
-            for values in scores
-        ]
+        settings: Any = {"ties": ties, "undefined": undefined, "relative": relative}
+        steps = [curves.threshold_curve(judgments, values, **settings) for values in scores]
         mu_ap = None
         if relative or judgments.n_queries == 1:
             mu_ap = [measure(judgments, values) for values in scores]
-        thresholds = curves[0].thresholds
+        thresholds = steps[0].thresholds
         return cls(
-            thresholds, [curve.average_precision for curve in curves], mu_ap=mu_ap, name=names,
+            thresholds, [curve.average_precision for curve in steps], mu_ap=mu_ap, name=names,
             relative=relative, n_queries=judgments.n_queries,
-            n_undefined=n_undefined_at(judgments, thresholds, relative),
+            n_undefined=curves.n_undefined_at(judgments, thresholds, relative),
         ).plot(ax=ax, **kwargs)
 
     def _draw(self, ax, settings, names):
@@ -228,7 +219,7 @@ class CutoffCurveDisplay(NamedDisplay):
         n_queries: int | None = None,
         n_undefined: ArrayLike | None = None,
     ):
-        self.cutoffs: np.ndarray = check_cutoffs(cutoffs)
+        self.cutoffs: np.ndarray = curves.check_cutoffs(cutoffs)
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         shape = len(self.measures), len(self.cutoffs)
         self.values: np.ndarray = systems_first(values, "values", shape)
@@ -259,15 +250,16 @@ class CutoffCurveDisplay(NamedDisplay):
             As for `skgraded.measures.cutoff_curve`.
         """
         cls._need_matplotlib("from_predictions")
-        uncut = without_cutoff(measures, ties)
+        uncut = curves.without_cutoff(measures, ties)
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
         )
-        curves = [
-            cutoff_curve(judgments, values, measures=uncut, cutoffs=cutoffs) for values in scores
+        points = [
+            curves.cutoff_curve(judgments, values, measures=uncut, cutoffs=cutoffs)
+            for values in scores
         ]
         return cls(
-            curves[0].cutoffs, [curve.values for curve in curves],
+            points[0].cutoffs, [curve.values for curve in points],
             measures=[measure.name for measure in uncut], name=names,
             n_queries=judgments.n_queries,
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],

@@ -142,7 +142,10 @@ class FoldDisplay(Display):
         beside = n > MOST_INSIDE // 2  # the place of the legend
         size = max(6.4, 0.14 * n * n_folds) + 4 * beside, max(4.8, 1 + 0.22 * n)
         self._take_axes(ax, figsize=size)
-        by_fold = [self._by_fold(i) for i in range(n)]
+        by_fold = [
+            [values[(fold == at) & ~np.isnan(values)] for at in range(len(means))]
+            for values, fold, means in self._models
+        ]
         self.boxes_: list[Any] = []
         self.points_: Any = []
         self.mean_line_: Any = []
@@ -168,11 +171,6 @@ class FoldDisplay(Display):
         self._whole_ticks()
         self._fit_height()
         return self._legend_beside() if beside else self._legend_above()
-
-    def _by_fold(self, i):
-        values, fold, means = self._models[i]
-        defined = ~np.isnan(values)
-        return [values[defined & (fold == at)] for at in range(len(means))]
 
     def _draw_model(self, i, by_fold, color, settings):
         """Draw a box per fold and the means of the folds; without a colour the model is alone."""

@@ -6,21 +6,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded.display import _systems
 from skgraded.display._base import NamedDisplay, legend_name, wrapped, wrapped_name
 from skgraded.display._docs import documented
-from skgraded.display._systems import (
-    check_comparison,
-    check_made_by,
-    evaluate_systems,
-    measure_names,
-    systems_first,
-    systems_of,
-)
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
-from skgraded.writing.charts import charted, turned
+from skgraded.writing.charts import charted, pair_name, turned
 from skgraded.writing.text import percent_text, shortened
 
 MARKERS = "os^Dv*Pph8"
@@ -98,7 +91,7 @@ class IntervalDisplay(NamedDisplay):
         told_apart: ArrayLike | None = None,
     ):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
-        self.means: np.ndarray = systems_first(means, "means", (len(self.measures),))
+        self.means: np.ndarray = _systems.systems_first(means, "means", (len(self.measures),))
         self.low, self.high = (np.atleast_2d(np.asarray(end, dtype=float)) for end in (low, high))
         for argument, end in (("low", self.low), ("high", self.high)):
             if end.shape != self.means.shape:
@@ -138,13 +131,13 @@ class IntervalDisplay(NamedDisplay):
             By default those of the first evaluation.
         """
         cls._need_matplotlib("from_evaluations")
-        names, reports = systems_of(evaluations, name, "evaluations")
+        names, reports = _systems.systems_of(evaluations, name, "evaluations")
         arguments = ["evaluations"]
         if isinstance(evaluations, Mapping):
             arguments = [f"evaluations[{key!r}]" for key in names]
         for argument, report in zip(arguments, reports, strict=True):
-            check_made_by("evaluate", report, Evaluation, argument)
-        shown = measure_names(measures, list(reports[0].per_query))
+            _systems.check_made_by("evaluate", report, Evaluation, argument)
+        shown = _systems.measure_names(measures, list(reports[0].per_query))
         for argument, report in zip(arguments, reports, strict=True):
             for measure in shown:
                 if measure not in report.per_query:
@@ -181,20 +174,22 @@ class IntervalDisplay(NamedDisplay):
         the comparison's table. The points of systems that the test does not tell apart are hollow.
         """
         cls._need_matplotlib("from_comparison")
-        check_comparison(comparison)
-        shown = measure_names(measures, comparison.measures)
-        pairs, columns, note = _columns(comparison, shown)
+        _systems.check_comparison(comparison)
+        shown = _systems.measure_names(measures, comparison.measures)
+        rows, note = _drawn_rows(comparison, shown)
         if comparison.baseline is None:
-            names = [f"{shortened(system)} − {shortened(other)}" for system, other in pairs]
-            quantity = "mean difference"
+            names, quantity = [pair_name(row) for row, *_ in rows], "mean difference"
         else:
-            names = [system for system, _ in pairs]
+            names = [row.system for row, *_ in rows]
             quantity = f"mean difference to {shortened(comparison.baseline)}"
+        difference, low, high, n_queries, is_significant = (
+            [[getattr(row, key) for row in of_pair] for of_pair in rows]
+            for key in ("difference", "ci_low", "ci_high", "n_queries", "is_significant")
+        )
         return cls(
-            columns["difference"], columns["ci_low"], columns["ci_high"], measures=shown,
-            name=names, quantity=quantity + note, zero_line=True, level=comparison.level,
-            n_queries=columns["n_queries"],
-            told_apart=None if comparison.test is None else columns["is_significant"],
+            difference, low, high, measures=shown, name=names, quantity=quantity + note,
+            zero_line=True, level=comparison.level, n_queries=n_queries,
+            told_apart=None if comparison.test is None else is_significant,
         ).plot(ax=ax, **kwargs)
 
     @classmethod
@@ -224,12 +219,10 @@ class IntervalDisplay(NamedDisplay):
             `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is as for `plot`.
         """
         cls._need_matplotlib("from_predictions")
-        evaluations: Any = evaluate_systems(
+        evaluations: Any = _systems.evaluate_systems(
             y_true, y_score, name, as_measures(measures), qid=qid, group=group,
             sample_weight=sample_weight,
         )
-        if not isinstance(y_score, Mapping):
-            (evaluations,) = evaluations.values()
         return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
 
     def _draw(self, ax, settings, names):
@@ -248,7 +241,9 @@ class IntervalDisplay(NamedDisplay):
         self._draw_rows(tables, series, settings)
         measure = f"{self.measures[0]}: " if one_measure and names is not None else ""
         widest = max(len(line) for row in rows for line in row.split("\n"))
-        self.ax_.set_xlabel(wrapped(measure + self._what(), min(60, 72 - widest)))
+        intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
+        what = ", ".join(filter(None, [self.quantity, self._counted_queries(), intervals]))
+        self.ax_.set_xlabel(wrapped(measure + what, min(60, 72 - widest)))
         self.ax_.set_ylim(len(rows) - 0.5, -0.5)
         self.ax_.set_yticks(range(len(rows)), rows)
         if self._n_entries():
@@ -285,31 +280,15 @@ class IntervalDisplay(NamedDisplay):
         for label in ax.get_yticklabels():
             label.set_fontsize(min(label.get_fontsize(), room))
 
-    def _what(self):
-        """Say what the means and intervals are."""
-        parts = [self.quantity, self._counted_queries()]
-        if self.level is not None:
-            parts.append(f"{percent_text(self.level)} intervals")
-        return ", ".join(filter(None, parts))
 
-
-def _columns(comparison, measures):
-    """Pairs of systems to draw, columns of shape (n_pairs, n_measures), a note unless all pairs."""
-    by_measure = [
-        [row for row in comparison.shown_rows() if row.measure == measure] for measure in measures
-    ]
-    n_rows = len(by_measure[0])
-    pairs = [(row.system, row.baseline) for row in charted(by_measure[0])[0]]
+def _drawn_rows(comparison, measures):
+    """Rows of the pairs of systems to draw, by pair and measure; a note unless they are all."""
+    rows = comparison.shown_rows()
+    known = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}
+    of_first = [row for row in rows if row.measure == measures[0]]
+    drawn, _ = charted(of_first)
     note = ""
-    if len(pairs) < n_rows:
-        best = f"of {shortened(pairs[0][0])}" if comparison.baseline is None else "of the best"
-        note = f", {len(pairs)} {best} among {n_rows}"
-    by_pair = [
-        {(row.system, row.baseline): row for at in rows for row in (turned(at), at)}
-        for rows in by_measure
-    ]
-    columns = {
-        key: np.array([[getattr(rows[pair], key) for rows in by_pair] for pair in pairs])
-        for key in ("difference", "ci_low", "ci_high", "n_queries", "is_significant")
-    }
-    return pairs, columns, note
+    if len(drawn) < len(of_first):
+        best = f"of {shortened(drawn[0].system)}" if comparison.baseline is None else "of the best"
+        note = f", {len(drawn)} {best} among {len(of_first)}"
+    return [[known[row.system, row.baseline, name] for name in measures] for row in drawn], note

@@ -11,11 +11,6 @@ from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import evaluate, evaluated_name
 
-NO_QID = (
-    "from_estimator needs the query of each row: give qid or group, or else estimators that all "
-    "find it at the same place of X, QueryRanker(…, qid='query_id')."
-)
-
 
 def systems_of(systems, name, argument):
     """Names (or None) and elements of a mapping of systems, or of a single system."""
@@ -43,12 +38,11 @@ def judged(y_true, y_score, name, **truth):
 
 
 def evaluate_systems(y_true, y_score, name, measures, **truth):
-    """Evaluations of the scores by system name."""
+    """The evaluation of the scores; for a mapping of systems a dict with one for each."""
     judgments, names, scores = judged(y_true, y_score, name, **truth)
-    return {
-        key: evaluate(judgments, values, measures=measures)
-        for key, values in zip(names or [""], scores, strict=True)
-    }
+    evaluations = [evaluate(judgments, values, measures=measures) for values in scores]
+    is_mapping = isinstance(y_score, Mapping)
+    return dict(zip(names, evaluations, strict=True)) if is_mapping else evaluations[0]
 
 
 def common_source(estimators):
@@ -58,7 +52,10 @@ def common_source(estimators):
         qid is first or (is_column(qid) and is_column(first) and qid == first) for qid in others
     )
     if first is None or not all(alike):
-        raise ValueError(NO_QID)
+        raise ValueError(
+            "from_estimator needs the query of each row: give qid or group, or else estimators "
+            "that all find it at the same place of X, QueryRanker(…, qid='query_id')."
+        )
     return first
 
 

@@ -217,13 +217,9 @@ def heat_map(measure, names, differences, told_apart):
     for i, of_system in enumerate(differences.tolist()):
         cells = []
         for j, value in enumerate(of_system):
-            if i == j or math.isnan(value):
-                cells.append({"text": "" if i == j else "nan", "shade": "", "apart": False})
-                continue
-            shade = math.ceil(SHADES * abs(value) / peak - 1e-9)
+            shade = math.ceil(SHADES * abs(np.nan_to_num(value)) / peak - 1e-9)
             side = "" if shade == 0 else f"{'win' if value > 0 else 'loss'}-{shade}"
-            apart = told_apart[i][j] == 1
-            text = signed(value, digits).replace("0.", ".", 1)
-            cells.append({"text": text, "shade": side, "apart": apart})
+            text = "" if i == j else signed(value, digits).replace("0.", ".", 1)
+            cells.append({"text": text, "shade": side, "apart": told_apart[i][j] == 1})
         rows.append((names[i], cells))
     return {"measure": measure, "rows": rows, "note": f"{note}."}

@@ -136,7 +136,8 @@ class ComparisonPage:
         quarter = f"{len(kept) // 4:,}"
         return {
             "charts": [
-                _charts(heading, *shown, queries.differences) for heading, shown in drawn.items()
+                _charts(heading, rows, note, queries.differences)
+                for heading, (rows, note) in drawn.items()
             ],
             "n_queries": len(queries.query_ids),
             "kept": (  # if the table does not contain all

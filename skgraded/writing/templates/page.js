@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   const ALL_SYSTEMS = 5;  // of more the table of queries shows two at a time
+  const ROWS_AT_ONCE = 200;  // the first rows show at once, the others follow
   const collator = new Intl.Collator(undefined, { numeric: true });
   const byId = (id) => document.getElementById(id);
   const counted = (n) => n.toLocaleString("en");
@@ -75,7 +76,8 @@
     name: "Query", title: "query", ranked: allNumbers ? data.ids.map(Number) : data.ids,
   };
   const lowered = data.ids.map((id) => id.toLowerCase());
-  let columns, rows, sorted, sequence;
+  let columns, sorted, sequence;
+  let waiting = [], timer = null;  // queries whose rows are still to be drawn
 
   function shown(value, column) {
     if (isMissing(value)) return "nan";
@@ -168,11 +170,19 @@
     return made;
   }
 
+  function drawRows(count) {
+    clearTimeout(timer);
+    body.append(...waiting.splice(0, count).map(row));
+    if (waiting.length) timer = setTimeout(drawRows, 0, 2 * ROWS_AT_ONCE);
+    else performance.mark("queries-drawn");
+  }
+
   function refresh() {
     const wanted = byId("find").value.trim().toLowerCase();
     const queries = sequence.filter((q) => lowered[q].includes(wanted));
-    body.replaceChildren(...queries.map((q) => rows[q]));
-    performance.mark("queries-drawn");
+    body.replaceChildren();
+    waiting = [...queries];
+    drawRows(ROWS_AT_ONCE);
     if (cloud) cloud.mark(new Set(queries));
     const { column, ascending } = sorted;
     const number = wanted ? `${counted(queries.length)} of ${counted(data.ids.length)}` : counted(queries.length);
@@ -222,7 +232,7 @@
       ring.removeAttribute("display");
     }
 
-    function nearest(event) {
+    function sayNearest(event) {
       const box = place.getBoundingClientRect();
       const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
       let found = null, closest = NEAR;
@@ -230,7 +240,7 @@
         const distance = Math.hypot(point.x / 100 - x, point.y / 100 - y);
         if (distance < closest) [found, closest] = [i, distance];
       });
-      return found;
+      if (found !== null) say(found);
     }
 
     function draw() {
@@ -275,12 +285,7 @@
       at = 0;
     }
 
-    for (const kind of ["pointermove", "pointerdown"]) {
-      place.addEventListener(kind, (event) => {
-        const i = nearest(event);
-        if (i !== null) say(i);
-      });
-    }
+    for (const kind of ["pointermove", "pointerdown"]) place.addEventListener(kind, sayNearest);
     place.addEventListener("focus", () => { if (points.length) say(at); });
     place.addEventListener("keydown", (event) => {
       const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10,
@@ -302,7 +307,6 @@
     columns = data.columns ? evaluationColumns() : comparisonColumns();
     byId("undefined-note").hidden = columns.every((column) => column.missing.size === 0);
     fillHead();
-    rows = data.ids.map((_, q) => row(q));
     const first = (kind) => columns.find((column) => column.kind === kind);
     sortBy(first("difference") ?? first("level"), true);
   }
@@ -322,5 +326,6 @@
       start();
     }));
   }
+  window.addEventListener("beforeprint", () => drawRows(waiting.length));
   start();
 })();
