@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column
-from skgraded.display._base import NamedDisplay, colors_of, legend_name
-from skgraded.display._docs import documented
+from skgraded.display._base import NamedDisplay, colors_of, documented, legend_name
 from skgraded.display._systems import judged, systems_first
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves

@@ -7,8 +7,8 @@ import numpy as np
 
 from skgraded._input.columns import column, whole_number
 from skgraded._input.words import plural
-from skgraded.display._base import BLUE, MOST_INSIDE, Display, colors_of, legend_name, low_to_high
-from skgraded.display._docs import documented
+from skgraded.display import _base
+from skgraded.display._base import Display, documented
 from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
 from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
@@ -139,7 +139,7 @@ class FoldDisplay(Display):
 
     def _draw(self, ax, settings):
         n, n_folds = len(self._models), max(len(means) for _, _, means in self._models)
-        beside = n > MOST_INSIDE // 2  # the place of the legend
+        beside = n > _base.MOST_INSIDE // 2  # the place of the legend
         size = max(6.4, 0.14 * n * n_folds) + 4 * beside, max(4.8, 1 + 0.22 * n)
         self._take_axes(ax, figsize=size)
         by_fold = [
@@ -151,7 +151,7 @@ class FoldDisplay(Display):
         self.mean_line_: Any = []
         self.interval_ = None
         if self._several:
-            for i, color in enumerate(colors_of(n)):
+            for i, color in enumerate(_base.colors_of(n)):
                 color = color or f"C{i}"
                 self.points_.append(self._draw_model(i, by_fold[i], color, settings))
                 self.mean_line_.append(None if beside else self._draw_model_mean(i, color))
@@ -167,7 +167,7 @@ class FoldDisplay(Display):
         n_left_out = max(int(np.isnan(values).sum()) for values, _, _ in self._models)
         left_out = f", {n_left_out:,} left out" if n_left_out else ""
         queries = plural(max(sizes), "query", "queries")
-        self.ax_.set_xlabel(f"fold, {low_to_high(sizes)} {queries} each{left_out}")
+        self.ax_.set_xlabel(f"fold, {_base.low_to_high(sizes)} {queries} each{left_out}")
         self._whole_ticks()
         self._fit_height()
         return self._legend_beside() if beside else self._legend_above()
@@ -190,7 +190,7 @@ class FoldDisplay(Display):
             style |= {"whiskerprops": line, "capprops": line}
         self.boxes_ += self.ax_.boxplot(by_fold, **{**style, **settings})["boxes"]
         (points,) = self.ax_.plot(
-            places, self._models[i][2], linestyle="none", marker="D", color=color or BLUE,
+            places, self._models[i][2], linestyle="none", marker="D", color=color or _base.BLUE,
             label=self._label(i) if color else "mean of the fold",
             markersize=None if n == 1 else max(2.5, 6 - n / 4),
         )
@@ -203,7 +203,7 @@ class FoldDisplay(Display):
 
     def _label(self, i):
         """The name of a model, with its mean and interval."""
-        text = legend_name(self.name[i])
+        text = _base.legend_name(self.name[i])
         if self.mean is None:
             return text
         text += f": mean {self.mean[i]:.3f}"

@@ -5,8 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import Display, wrapped, wrapped_name
-from skgraded.display._docs import documented
+from skgraded.display._base import Display, documented, wrapped, wrapped_name
 from skgraded.display._systems import as_names, check_comparison
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
@@ -47,19 +46,15 @@ class DifferenceHeatmapDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
     >>> evaluations = {
-    ...     f"noise {i}": sg.evaluate(
-    ...         y, y + i * np.random.default_rng(i).normal(size=len(y)), qid=qid, measures="ap")
-    ...     for i in (1, 2, 4)
-    ... }
+    ...     f"feature {i}": sg.evaluate(y, X[:, i], qid=qid, measures="ap") for i in range(3)}
     >>> display = sg.DifferenceHeatmapDisplay.from_comparison(
     ...     sg.compare(evaluations, rng=0), ax=Figure().subplots())
     >>> display.name, [text.get_text() for text in display.texts_[:2]]
-    (['noise 1', 'noise 2', 'noise 4'], ['+.165*', '+.239*'])
+    (['feature 1', 'feature 0', 'feature 2'], ['+.095*', '+.135*'])
     """
 
     def __init__(

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded.display import _systems
-from skgraded.display._base import NamedDisplay, legend_name, wrapped, wrapped_name
-from skgraded.display._docs import documented
+from skgraded.display._base import NamedDisplay, documented, legend_name, wrapped, wrapped_name
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
@@ -61,18 +60,16 @@ class IntervalDisplay(NamedDisplay):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    >>> noise = np.random.default_rng(0).normal(size=len(y))
-    >>> systems = {"noisy": y + 2 * noise, "good": y + noise}
+    >>> systems = {"feature 0": X[:, 0], "feature 1": X[:, 1]}
     >>> display = sg.IntervalDisplay.from_predictions(
     ...     y, systems, qid=qid, measures="ndcng@10", ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'NDCNG@10: mean, of 60 queries, 2 undefined, 95 % intervals'
     >>> [text.get_text() for text in display.ax_.get_yticklabels()]
-    ['noisy', 'good']
+    ['feature 0', 'feature 1']
     """
 
     def __init__(

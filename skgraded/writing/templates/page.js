@@ -7,9 +7,14 @@
   const counted = (n) => n.toLocaleString("en");
   const isMissing = (value) => value === null || value === undefined;
 
-  function element(name, attributes = {}, text = null, made = document.createElement(name)) {
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    if (text !== null) made.textContent = text;
+  function withAttributes(node, attributes) {
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    return node;
+  }
+
+  function element(name, attributes = {}, text = "") {
+    const made = withAttributes(document.createElement(name), attributes);
+    made.textContent = text;
     return made;
   }
 
@@ -203,7 +208,7 @@
 
   function drawn(name, attributes) {
     const space = byId("cloud").firstElementChild.namespaceURI;
-    return element(name, attributes, null, document.createElementNS(space, name));
+    return withAttributes(document.createElementNS(space, name), attributes);
   }
 
   // Round numbers that span low to high.
@@ -224,12 +229,9 @@
     function say(i) {
       at = i;
       const point = points[i];
-      place.setAttribute("aria-valuenow", i + 1);
-      place.setAttribute("aria-valuetext", point.text);
+      withAttributes(place, { "aria-valuenow": i + 1, "aria-valuetext": point.text });
       byId("cloud-query").textContent = point.text;
-      ring.setAttribute("cx", point.x);
-      ring.setAttribute("cy", point.y);
-      ring.removeAttribute("display");
+      withAttributes(ring, { cx: point.x, cy: point.y, display: "inline" });
     }
 
     function sayNearest(event) {
@@ -277,10 +279,9 @@
       byId("cloud-caption").replaceChildren(
         element("strong", {}, `${names[0]} (upwards) against ${names[1]} by ${data.measures[measure]}`),
         ` A point is a query; above the line ${names[0]} is better, below it ${names[1]}.`);
-      place.setAttribute("aria-valuemin", Math.min(1, points.length));
-      place.setAttribute("aria-valuemax", points.length);
-      place.setAttribute("aria-valuenow", Math.min(1, points.length));
-      place.setAttribute("aria-valuetext", points.length ? points[0].text : "no query");
+      const first = Math.min(1, points.length);
+      withAttributes(place, { "aria-valuemin": first, "aria-valuemax": points.length,
+        "aria-valuenow": first, "aria-valuetext": points[0]?.text ?? "no query" });
       byId("cloud-query").textContent = "Point at a query, or use the arrow keys, to see which it is.";
       at = 0;
     }
