@@ -24,9 +24,7 @@ SIDE_WIDTH = 40  # characters that fit along the vertical axis
 MOST_INSIDE = 8  # entries of a legend inside the axes; a longer legend is placed beside them
 COLUMN_LENGTH = 25  # entries per column of a legend beside the axes
 
-
-# Docstrings --------------------------------------------------------------------------------------
-
+# Paragraphs that the docstrings share.
 PARAMETERS = r"""
 y_true : array-like of shape (n,), or Judgments
     Grades ≥ 0, 0 = irrelevant.
@@ -75,8 +73,6 @@ def documented(method):
         method.__doc__ = with_parameters(method.__doc__, names, PARAMETERS) + END
     return method
 
-
-# Displays ----------------------------------------------------------------------------------------
 
 class Display:
     """A picture: it holds what `plot` draws and, once drawn, the axes."""

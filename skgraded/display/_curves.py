@@ -80,9 +80,7 @@ class ThresholdCurveDisplay(NamedDisplay):
         self.thresholds: np.ndarray = column(thresholds, "thresholds")
         ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
         if not (ends[1:] > ends[:-1]).all():
-            raise ValueError(
-                f"thresholds must be finite, above 0 and ascend; got {thresholds!r}."
-            )
+            raise ValueError(f"thresholds must be finite, above 0 and ascend; got {thresholds!r}.")
         self.average_precision: np.ndarray = systems_first(
             average_precision, "average_precision", (len(self.thresholds),)
         )

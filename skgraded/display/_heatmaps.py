@@ -66,11 +66,10 @@ class DifferenceHeatmapDisplay(Display):
         measure: str,
     ):
         self.differences = np.asarray(differences, dtype=float)
-        n = len(self.differences)
-        if self.differences.shape != (n, n) or n == 0:
+        n, shape = len(self.differences), self.differences.shape
+        if shape != (n, n) or n == 0:
             raise ValueError(
-                "differences must have the shape (n_systems, n_systems); got "
-                f"{self.differences.shape}."
+                f"differences must have the shape (n_systems, n_systems); got {shape}."
             )
         self.told_apart = None if told_apart is None else np.asarray(told_apart, dtype=float)
         if self.told_apart is not None and self.told_apart.shape != (n, n):

@@ -93,8 +93,7 @@ class IntervalDisplay(NamedDisplay):
         for argument, end in (("low", self.low), ("high", self.high)):
             if end.shape != self.means.shape:
                 raise ValueError(
-                    f"{argument} must have the shape {self.means.shape} of means; "
-                    f"got {end.shape}."
+                    f"{argument} must have the shape {self.means.shape} of means; got {end.shape}."
                 )
         self.told_apart = None
         if told_apart is not None:

@@ -174,9 +174,7 @@ def _group(heading, said):
 
 
 def _comparison_table(rows, hidden, level):
-    columns = {
-        heading: column for heading, column in COMPARED.items() if column[1] not in hidden
-    }
+    columns = {heading: column for heading, column in COMPARED.items() if column[1] not in hidden}
     methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in rows}))
     return PageTable(
         f"Mean differences with {text.percent_text(level)} intervals by {methods}; "

@@ -7,7 +7,7 @@ and charts stand in it as they are; the script only draws the queries and sorts 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from skgraded._input.versions import versions
 from skgraded._input.words import counted
 from skgraded.writing import text
 from skgraded.writing.charts import interval_axis, interval_mark, level_chart
-
-if TYPE_CHECKING:
-    import pandas
 
 MAX_QUERIES = 2_000  # in the table of a page, which scrolls smoothly and is 0.3 MB for 4 systems
 SECTIONS = {
@@ -52,7 +49,7 @@ class EvaluationPage:
     """
 
     title: str
-    summary: "pandas.DataFrame"
+    summary: Any
     level: float
     n_queries: int
     is_weighted: bool
@@ -62,8 +59,8 @@ class EvaluationPage:
     lowest: np.ndarray
     weights: np.ndarray | None = None
     fold: np.ndarray | None = None
-    folds: "pandas.DataFrame | None" = None
-    segments: "pandas.DataFrame | None" = None
+    folds: Any = None
+    segments: Any = None
     profiles: dict[str, np.ndarray] | None = None
 
     def html(self) -> str:
@@ -125,11 +122,9 @@ class EvaluationPage:
             folds = self.fold[kept].tolist()
             columns.append({"name": "Fold", "kind": "plain", "digits": 0, "values": folds})
         for name, values in self.per_query.items():
-            columns.append({
-                "name": name,
-                "values": text.json_numbers(values[kept]),
-                "undefined": np.flatnonzero(self.undefined[name][kept]).tolist(),
-            })
+            undefined = np.flatnonzero(self.undefined[name][kept]).tolist()
+            numbers = text.json_numbers(values[kept])
+            columns.append({"name": name, "values": numbers, "undefined": undefined})
         if self.weights is not None:
             weights = text.json_numbers(self.weights[kept])
             columns.append({"name": "Weight", "kind": "plain", "values": weights})

@@ -101,9 +101,7 @@ def by_name(form: Form) -> Form:
         _refuse_other_type(written, (dict,), "an object", name)
         return {key: form.read(value, f"{name}[{key!r}]") for key, value in written.items()}
 
-    return Form(
-        lambda values: {key: form.write(value) for key, value in values.items()}, read_dict
-    )
+    return Form(lambda values: {key: form.write(value) for key, value in values.items()}, read_dict)
 
 
 def record(made: Callable[..., Any], **forms: Form) -> Form:

@@ -4,13 +4,10 @@ import numbers
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from skgraded._input.writing import written_whole
 from skgraded.writing.text import Bound
-
-if TYPE_CHECKING:
-    import pandas
 
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
@@ -41,7 +38,7 @@ class Marked(NamedTuple):
     mark: str
 
 
-def markdown(frame: "pandas.DataFrame", digits: int = 4) -> str:
+def markdown(frame: Any, digits: int = 4) -> str:
     """Write a frame as a Markdown table, without its index, with so many decimals of floats."""
     aligned = ["right" if is_number else "left" for is_number in are_numbers(frame)]
     return _as_text(frame, digits, _safe_in_markdown, _marked_in_markdown).to_markdown(
@@ -49,7 +46,7 @@ def markdown(frame: "pandas.DataFrame", digits: int = 4) -> str:
     )
 
 
-def latex(frame: "pandas.DataFrame", digits: int = 4) -> str:
+def latex(frame: Any, digits: int = 4) -> str:
     r"""Write a frame as a table of LaTeX that fits the width of a line, without its index.
 
     It needs ``\usepackage{booktabs,array,graphicx}``: a table that is too wide is shrunk. One of
@@ -113,7 +110,7 @@ def _in_lines(lines, side):
     return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{heading}\end{{tabular}}"
 
 
-def aligned(frame: "pandas.DataFrame", digits: int = 4) -> str:
+def aligned(frame: Any, digits: int = 4) -> str:
     """Write a frame as aligned text, names to the left and numbers to the right."""
     text = _as_text(frame, digits, str, _marked_in_text)
     columns = []
@@ -124,7 +121,7 @@ def aligned(frame: "pandas.DataFrame", digits: int = 4) -> str:
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
-def csv(frame: "pandas.DataFrame", path: str | Path | None = None) -> str | None:
+def csv(frame: Any, path: str | Path | None = None) -> str | None:
     """Write a frame as CSV with all digits, without its index; the text if there is no path."""
     if path is None:
         return frame.to_csv(index=False, na_rep="nan")
@@ -138,7 +135,7 @@ def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def are_numbers(frame: "pandas.DataFrame") -> list[bool]:
+def are_numbers(frame: Any) -> list[bool]:
     """Whether each column of a frame holds numbers only."""
     return [
         all(isinstance(cell, (numbers.Number, Marked)) for cell in frame.iloc[:, i])

@@ -29,10 +29,9 @@
   }
 
   function direction(values, ascending) {
-    if (values.some((value) => typeof value === "number")) {
-      return ascending ? "lowest first" : "highest first";
-    }
-    return ascending ? "first to last" : "last to first";
+    const isNumeric = values.some((value) => typeof value === "number");
+    const [up, down] = isNumeric ? ["lowest first", "highest first"] : ["first to last", "last to first"];
+    return ascending ? up : down;
   }
 
   function addButton(head, sort) {
@@ -101,11 +100,8 @@
     const [low, high] = extent(column.values);
     const missing = new Set(column.undefined);
     const ranked = column.values.map((value, q) => (missing.has(q) ? null : value));
-    return { digits: 4, kind: "level", low: Math.min(0, low), high: Math.max(1, high), missing, ranked, ...column };
-  }
-
-  function evaluationColumns() {
-    return data.columns.map((column) => valueColumn({ title: column.name, start: true, ...column }));
+    return { title: column.name, kind: "level", digits: 4, start: true, low: Math.min(0, low), high: Math.max(1, high),
+      missing, ranked, ...column };
   }
 
   // What is chosen: the measure, the system and what it is compared to.
@@ -121,15 +117,15 @@
       .filter((i) => i !== against && (data.systems.length <= ALL_SYSTEMS || i === system));
     const gaps = others.map((i) => differences(values[i], values[against]));
     const widest = Math.max(...gaps.flat().map(Math.abs)) || 1;
-    const made = [{ name: baseline, title: baseline, kind: "plain", values: values[against] }];
+    const made = [{ name: baseline, kind: "plain", values: values[against], start: false }];
     others.forEach((i, at) => {
       const group = data.systems[i];
-      made.push({ name: "Value", group, title: group, kind: "plain", values: values[i], start: true });
+      made.push({ name: "Value", group, title: group, kind: "plain", values: values[i] });
       made.push({ name: "Difference", group, title: `${group} \u2212 ${baseline}`, kind: "difference",
-        values: gaps[at], low: -widest, high: widest });
+        values: gaps[at], low: -widest, high: widest, start: false });
     });
-    if (data.weights) made.push({ name: "Weight", title: "weight", kind: "plain", values: data.weights, start: true });
-    return made.map(valueColumn);
+    if (data.weights) made.push({ name: "Weight", title: "weight", kind: "plain", values: data.weights });
+    return made;
   }
 
   function fillHead() {
@@ -305,7 +301,7 @@
 
   function start() {
     if (cloud) cloud.draw();
-    columns = data.columns ? evaluationColumns() : comparisonColumns();
+    columns = (data.columns ?? comparisonColumns()).map(valueColumn);
     byId("undefined-note").hidden = columns.every((column) => column.missing.size === 0);
     fillHead();
     const first = (kind) => columns.find((column) => column.kind === kind);
