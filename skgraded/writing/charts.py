@@ -150,8 +150,8 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
         return records, ""
     means: dict = {}
     for record in records:
-        means.setdefault(record.system, np.nan_to_num(record.mean, nan=-np.inf))
-        means.setdefault(record.baseline, np.nan_to_num(record.baseline_mean, nan=-np.inf))
+        for name, mean in ((record.system, record.mean), (record.baseline, record.baseline_mean)):
+            means.setdefault(name, -math.inf if math.isnan(mean) else mean)
     if len({record.baseline for record in records}) == 1:
         ranked = sorted(records, key=lambda record: -means[record.system])[:MAX_INTERVALS]
         return ranked, (
@@ -217,7 +217,8 @@ def heat_map(measure, names, differences, told_apart):
     for i, of_system in enumerate(differences.tolist()):
         cells = []
         for j, value in enumerate(of_system):
-            shade = math.ceil(SHADES * abs(np.nan_to_num(value)) / peak - 1e-9)
+            share = 0 if math.isnan(value) else abs(value) / peak
+            shade = math.ceil(SHADES * share - 1e-9)
             side = "" if shade == 0 else f"{'win' if value > 0 else 'loss'}-{shade}"
             text = "" if i == j else signed(value, digits).replace("0.", ".", 1)
             cells.append({"text": text, "shade": side, "apart": told_apart[i][j] == 1})

@@ -68,25 +68,27 @@ class ComparisonPage:
 
     def html(self) -> str:
         """Fill the template of the page; an ImportError without Jinja2."""
-        said: dict = {}  # rows and their sentences by heading
-        for row, sentence in zip(self.rows, self.sentences(), strict=True):
-            said.setdefault(row.heading, []).append((row, self._printable(sentence)))
-        drawn = {
-            heading: charts.charted([row for row, _ in both]) for heading, both in said.items()
-        }
         systems = self.board.systems
-        names = [(text.shortened(name), text.label(name)) for name in systems]
+        long_names = [name for name in systems if text.shortened(name) != text.label(name)]
+        groups: dict = {}  # rows with their sentences by heading
+        for row, sentence in zip(self.rows, self.sentences(), strict=True):
+            for name in long_names:
+                sentence = sentence.replace(name, text.shortened(name))
+            groups.setdefault(row.heading, []).append((row, printable(sentence)))
+        drawn = {
+            heading: charts.charted([row for row, _ in group]) for heading, group in groups.items()
+        }
         absent = [] if len(systems) > 2 else ["pairs"]
         absent += [] if self.queries else ["differences", "queries"]
         return render("comparison.html.j2", {
             "title": self.title, "lead": self.lead, "leaderboard": self._leaderboard(),
             "sections": {at: heading for at, heading in SECTIONS.items() if at not in absent},
-            "long_names": [both for both in names if both[0] != both[1]],
+            "long_names": [(text.shortened(name), text.label(name)) for name in long_names],
             "heat_maps": [] if len(systems) <= 2 else [
-                charts.heat_map(heading, systems, *both)
-                for heading, both in self.matrices().items()
+                charts.heat_map(heading, systems, *matrices)
+                for heading, matrices in self.matrices().items()
             ],
-            "groups": [_group(heading, both) for heading, both in said.items()],
+            "groups": [_sentences_of(heading, group) for heading, group in groups.items()],
             "percent": text.percent_text(self.level),
             "is_tested": self.rows[0].is_significant is not None,
             "forests": [charts.forest(heading, *shown) for heading, shown in drawn.items()],
@@ -105,7 +107,7 @@ class ComparisonPage:
                 f"{MAX_ROWS} of {len(rows):,} rows, those of the smallest p; to_html and to_frame "
                 "have all. "
             )
-            rows = sorted(rows, key=lambda row: np.nan_to_num(row.p_adjusted, nan=np.inf))
+            rows = sorted(rows, key=lambda row: (row.p_adjusted != row.p_adjusted, row.p_adjusted))
         table = _comparison_table(rows[:MAX_ROWS], self.hidden, self.level)
         return render("fragment.html.j2", {
             "title": self.title, "lead": self.lead, "summary": self._leaderboard(),
@@ -118,13 +120,6 @@ class ComparisonPage:
             [("System", "name"), *((heading, "marked") for heading in self.board.measures)],
             [[name, *row] for name, row in zip(self.board.names(), self.board.cells, strict=True)],
         )
-
-    def _printable(self, sentence):
-        """A sentence with shortened names."""
-        for name in self.board.systems:
-            if text.shortened(name) != text.label(name):
-                sentence = sentence.replace(name, text.shortened(name))
-        return printable(sentence)
 
     def _of_queries(self, drawn):
         """Charts of the differences in the drawn rows, and the data of the table of queries."""
@@ -161,14 +156,14 @@ class ComparisonPage:
         }
 
 
-def _group(heading, said):
+def _sentences_of(heading, group):
     """What the rows of a heading show in short, and their sentences, significant pairs first."""
-    significant = [sentence for row, sentence in said if row.is_significant]
-    others = [sentence for row, sentence in said if not row.is_significant]
-    pairs = plural(len(said), "pair", "pairs")
-    outcome = f": {len(significant)} of {len(said)} {pairs} told apart" * (len(said) > 1)
-    if said[0][0].is_significant is None:
-        outcome = f": {len(said)} {pairs}, not tested"
+    significant = [sentence for row, sentence in group if row.is_significant]
+    others = [sentence for row, sentence in group if not row.is_significant]
+    pairs = plural(len(group), "pair", "pairs")
+    outcome = f": {len(significant)} of {len(group)} {pairs} told apart" * (len(group) > 1)
+    if group[0][0].is_significant is None:
+        outcome = f": {len(group)} {pairs}, not tested"
     both = (("Told apart", significant), ("Not told apart", others))
     return heading, outcome, [(title, sentences) for title, sentences in both if sentences]
 

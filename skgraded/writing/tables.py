@@ -145,14 +145,16 @@ def are_numbers(frame: Any) -> list[bool]:
 
 def _as_text(frame, digits, safe, marked):
     """The frame with all cells and names as text that is safe in a table."""
+    import pandas as pd
+
     def shown(cell):
         if isinstance(cell, Marked):
             return marked(cell_text(cell.value, digits), cell)
         return safe(cell_text(cell, digits))
 
-    text = frame.astype(object).map(shown).astype(object)
-    text.columns = [safe(cell_text(name, digits)) for name in frame.columns]
-    return text
+    rows = [[shown(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
+    columns = [safe(cell_text(name, digits)) for name in frame.columns]
+    return pd.DataFrame(rows, columns=columns, dtype=object)
 
 
 def cell_text(cell: Any, digits: int) -> str:
