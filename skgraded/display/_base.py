@@ -1,7 +1,6 @@
 """What displays share: axes, legends and texts, and the way from estimators to a picture."""
 
-from __future__ import annotations
-
+import inspect
 import textwrap
 from collections.abc import Mapping
 from typing import Any, Self
@@ -10,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import check_grades
+from skgraded._input.docs import with_parameters
 from skgraded._input.query_source import queries_of
-from skgraded.display._docs import documented
 from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import check_response_method, document_scores
@@ -25,12 +24,62 @@ SIDE_WIDTH = 40  # characters that fit along the vertical axis
 MOST_INSIDE = 8  # entries of a legend inside the axes; a longer legend is placed beside them
 COLUMN_LENGTH = 25  # entries per column of a legend beside the axes
 
+# Paragraphs that the docstrings share.
+PARAMETERS = r"""
+y_true : array-like of shape (n,), or Judgments
+    Grades ≥ 0, 0 = irrelevant.
+y_score : array-like of shape (n,), or mapping of str to such
+    The system's scores, the highest first; -inf: not retrieved. Of several systems the scores by
+    name.
+qid : array-like of shape (n,), optional
+    The query of each row, in any row order.
+group : array-like of shape (n_queries,), optional
+    Sizes of consecutive queries, in place of `qid`.
+sample_weight : array-like of shape (n,), optional
+    A query's weight is the mean over its rows.
+comparison : Comparison
+    As `compare` makes it.
+name : str, optional
+    The system's name. A mapping has names of its own.
+measure : Measure or str, optional
+    By default the first.
+measures : Measure, str, or list of these, optional
+    By default all.
+level, method, n_resamples, rng
+    As for `Evaluation.summary`, of which it draws the numbers.
+ax : matplotlib.axes.Axes, optional
+    Where to draw; None: in a new figure.
+**kwargs : dict
+    Settings of matplotlib for what `plot` draws.
+"""
+END = """
+Returns
+-------
+display
+    Of this class.
+
+Raises
+------
+ValueError, TypeError
+    On bad input, before any work.
+ImportError
+    If there is no matplotlib."""
+
+
+def documented(method):
+    """Give a docstring the shared paragraph of each parameter that it says nothing of."""
+    if method.__doc__ is not None:  # python -OO
+        _, *names = inspect.signature(method).parameters  # without self or cls
+        method.__doc__ = with_parameters(method.__doc__, names, PARAMETERS) + END
+    return method
+
 
 class Display:
     """A picture: it holds what `plot` draws and, once drawn, the axes."""
 
     ax_: Any
     figure_: Any
+    _draw: Any  # of each class: with the axes or None and settings of matplotlib
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -44,9 +93,6 @@ class Display:
         self._need_matplotlib("plot")
         self._draw(ax, kwargs)
         return self
-
-    def _draw(self, ax, settings):
-        raise NotImplementedError
 
     @classmethod
     def _need_matplotlib(cls, method):
@@ -189,13 +235,7 @@ class SystemsDisplay(Display):
 class NamedDisplay(SystemsDisplay):
     """A picture of means over queries of systems that may have names."""
 
-    def __init__(
-        self,
-        name: str | list[str] | None,
-        n_systems: int,
-        n_queries: int | np.ndarray | None,
-        n_undefined: ArrayLike | None,
-    ) -> None:
+    def __init__(self, name: Any, n_systems: int, n_queries: Any, n_undefined: Any) -> None:
         self.name: list[str] | None = as_names(name, n_systems)
         self._n_systems = n_systems
         self.n_queries = n_queries
@@ -219,11 +259,8 @@ class NamedDisplay(SystemsDisplay):
         from matplotlib.lines import Line2D
 
         names = self.name if name is None else as_names(name, self._n_systems)
-        self._draw_systems(ax, names, normalize_kwargs(kwargs, Line2D))
+        self._draw(ax, normalize_kwargs(kwargs, Line2D), names)
         return self
-
-    def _draw_systems(self, ax, names, settings):
-        raise NotImplementedError
 
     def _take_axes_for(self, ax, n_entries):
         """Draw on these axes, or on those of a new figure with room for the legend beside them."""

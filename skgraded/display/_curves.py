@@ -1,26 +1,16 @@
 """Curves of measures over a threshold or a cut-off, in scikit-learn's Display form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column
-from skgraded.display._base import NamedDisplay, colors_of, legend_name
-from skgraded.display._docs import documented
+from skgraded.display._base import NamedDisplay, colors_of, documented, legend_name
 from skgraded.display._systems import judged, systems_first
 from skgraded.judgments import Judgments
-from skgraded.measures import Measure, MuAP
-from skgraded.measures.curves import (
-    check_cutoffs,
-    cutoff_curve,
-    n_undefined_at,
-    threshold_curve,
-    without_cutoff,
-)
+from skgraded.measures import Measure, MuAP, curves
 
 LINESTYLES = ("-", "--", "-.", ":")
 MARKERS = (".", "x", "^", "s", "+")  # five, which with four line styles make twenty looks
@@ -90,9 +80,7 @@ class ThresholdCurveDisplay(NamedDisplay):
         self.thresholds: np.ndarray = column(thresholds, "thresholds")
         ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
         if not (ends[1:] > ends[:-1]).all():
-            raise ValueError(
-                f"thresholds must be finite, above 0 and ascend; got {thresholds!r}."
-            )
+            raise ValueError(f"thresholds must be finite, above 0 and ascend; got {thresholds!r}.")
         self.average_precision: np.ndarray = systems_first(
             average_precision, "average_precision", (len(self.thresholds),)
         )
@@ -119,7 +107,7 @@ class ThresholdCurveDisplay(NamedDisplay):
         undefined: float = 0.0,
         relative: bool = True,
         **kwargs: Any,
-    ) -> ThresholdCurveDisplay:
+    ) -> Self:
         """Draw the curve of a system's scores, or one of each of several systems.
 
         Parameters
@@ -133,21 +121,19 @@ class ThresholdCurveDisplay(NamedDisplay):
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
         )
-        curves = [
-            threshold_curve(judgments, values, ties=ties, undefined=undefined, relative=relative)
-            for values in scores
-        ]
+        settings: Any = {"ties": ties, "undefined": undefined, "relative": relative}
+        steps = [curves.threshold_curve(judgments, values, **settings) for values in scores]
         mu_ap = None
         if relative or judgments.n_queries == 1:
             mu_ap = [measure(judgments, values) for values in scores]
-        thresholds = curves[0].thresholds
+        thresholds = steps[0].thresholds
         return cls(
-            thresholds, [curve.average_precision for curve in curves], mu_ap=mu_ap, name=names,
+            thresholds, [curve.average_precision for curve in steps], mu_ap=mu_ap, name=names,
             relative=relative, n_queries=judgments.n_queries,
-            n_undefined=n_undefined_at(judgments, thresholds, relative),
+            n_undefined=curves.n_undefined_at(judgments, thresholds, relative),
         ).plot(ax=ax, **kwargs)
 
-    def _draw_systems(self, ax, names, settings):
+    def _draw(self, ax, settings, names):
         n = len(self.average_precision)
         self._take_axes_for(ax, n)
         t = np.concatenate(([0.0], self.thresholds))
@@ -230,7 +216,7 @@ class CutoffCurveDisplay(NamedDisplay):
         n_queries: int | None = None,
         n_undefined: ArrayLike | None = None,
     ):
-        self.cutoffs: np.ndarray = check_cutoffs(cutoffs)
+        self.cutoffs: np.ndarray = curves.check_cutoffs(cutoffs)
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         shape = len(self.measures), len(self.cutoffs)
         self.values: np.ndarray = systems_first(values, "values", shape)
@@ -252,7 +238,7 @@ class CutoffCurveDisplay(NamedDisplay):
         measures: str | Measure | Iterable[str | Measure] = ("ndcg", "ndcng"),
         cutoffs: ArrayLike | None = None,
         **kwargs: Any,
-    ) -> CutoffCurveDisplay:
+    ) -> Self:
         """Draw the curves of a system's scores, or those of each of several systems.
 
         Parameters
@@ -261,21 +247,22 @@ class CutoffCurveDisplay(NamedDisplay):
             As for `skgraded.measures.cutoff_curve`.
         """
         cls._need_matplotlib("from_predictions")
-        uncut = without_cutoff(measures, ties)
+        uncut = curves.without_cutoff(measures, ties)
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
         )
-        curves = [
-            cutoff_curve(judgments, values, measures=uncut, cutoffs=cutoffs) for values in scores
+        points = [
+            curves.cutoff_curve(judgments, values, measures=uncut, cutoffs=cutoffs)
+            for values in scores
         ]
         return cls(
-            curves[0].cutoffs, [curve.values for curve in curves],
+            points[0].cutoffs, [curve.values for curve in points],
             measures=[measure.name for measure in uncut], name=names,
             n_queries=judgments.n_queries,
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],
         ).plot(ax=ax, **kwargs)
 
-    def _draw_systems(self, ax, names, settings):
+    def _draw(self, ax, settings, names):
         n_systems, n_measures = self.values.shape[:2]
         self._take_axes_for(ax, n_systems * n_measures)
         from matplotlib.ticker import MaxNLocator

@@ -1,25 +1,22 @@
 """Differences of two systems query by query."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.words import counted
-from skgraded.display._base import BLUE, LEGEND_WIDTH, SystemsDisplay, wrapped
-from skgraded.display._comparisons import check_comparison, query_differences
-from skgraded.display._docs import documented
-from skgraded.display._systems import evaluate_systems, systems_of
+from skgraded.display._base import BLUE, LEGEND_WIDTH, SystemsDisplay, documented, wrapped
+from skgraded.display._systems import check_comparison, evaluate_systems, systems_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.pairing import check_system
 from skgraded.stats.paired_samples import count_outcomes
 
 ORANGE, PALE_ORANGE = "#D55E00", "#F7D4B8"
@@ -64,16 +61,14 @@ class QueryDifferenceDisplay(SystemsDisplay):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    >>> noise = np.random.default_rng(0).normal(size=len(y))
-    >>> systems = {"noisy": y + 2 * noise, "good": y + noise}
+    >>> systems = {"feature 0": X[:, 0], "feature 1": X[:, 1]}
     >>> display = sg.QueryDifferenceDisplay.from_predictions(
     ...     y, systems, qid=qid, measure="ndcng@10", ax=Figure().subplots())
     >>> display.ax_.get_ylabel(), display.wins, display.ties, display.losses
-    ('difference in NDCNG@10', 58, 2, 0)
+    ('difference in NDCNG@10', 43, 3, 14)
     """
 
     def __init__(
@@ -113,7 +108,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         measure: str | Measure | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> QueryDifferenceDisplay:
+    ) -> Self:
         """Draw the differences of a row of a comparison.
 
         Queries that do not count (without a value in one of the systems, or of weight 0) are left
@@ -128,8 +123,12 @@ class QueryDifferenceDisplay(SystemsDisplay):
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
         name = evaluated_name(measure, comparison.measures)
-        differences, parameters = query_differences(comparison, system, baseline, name)
-        return cls(differences, **parameters).plot(ax=ax, **kwargs)
+        row = _row_of(comparison, system, baseline, name)
+        return cls(
+            comparison.all_differences(row.system, row.baseline, name), measure=name,
+            system=row.system, baseline=row.baseline, query_ids=comparison.query_ids,
+            mean=row.difference, interval=(row.ci_low, row.ci_high), level=comparison.level,
+        ).plot(ax=ax, **kwargs)
 
     @classmethod
     @documented
@@ -145,7 +144,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         level: float = 0.95,
         ax: Any = None,
         **kwargs: Any,
-    ) -> QueryDifferenceDisplay:
+    ) -> Self:
         """Draw the differences of two systems' scores.
 
         Parameters
@@ -219,6 +218,26 @@ class QueryDifferenceDisplay(SystemsDisplay):
         names = [_shortened(str(query)) for query in self.query_ids]
         rotation = 0 if sum(map(len, names)) < 50 else 90
         self.ax_.set_xticks(np.arange(len(names)) + 0.5, names, rotation=rotation)
+
+
+def _row_of(comparison, system, baseline, measure):
+    """The row of the comparison that these names leave."""
+    for argument, name in (("system", system), ("baseline", baseline)):
+        if name is not None:
+            check_system(argument, name, comparison.systems)
+    rows = [row for row in comparison.rows if row.measure == measure]
+    matches = [
+        row for row in rows if system in (None, row.system) and baseline in (None, row.baseline)
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    known = "; ".join(f"system={row.system!r}, baseline={row.baseline!r}" for row in rows[:6])
+    more = "; …" if len(rows) > 6 else ""
+    problem = f"has {len(matches)} such pairs" if matches else "has no such pair"
+    raise ValueError(
+        f"The comparison {problem} (system={system!r}, baseline={baseline!r}). Give one of: "
+        f"{known}{more}."
+    )
 
 
 def _queries(n):

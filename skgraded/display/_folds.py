@@ -1,16 +1,14 @@
 """Folds of a cross-validation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from skgraded._input.columns import column, whole_number
 from skgraded._input.words import plural
-from skgraded.display._base import BLUE, MOST_INSIDE, Display, colors_of, legend_name, low_to_high
-from skgraded.display._docs import documented
+from skgraded.display import _base
+from skgraded.display._base import Display, documented
 from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
 from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
@@ -114,7 +112,7 @@ class FoldDisplay(Display):
         rng: int | np.random.Generator | None = 0,
         ax: Any = None,
         **kwargs: Any,
-    ) -> FoldDisplay:
+    ) -> Self:
         """Draw the folds of a cross-evaluation, or those of several models.
 
         Queries without a value are left out, and those of weight 0; boxes know no weights.
@@ -130,13 +128,7 @@ class FoldDisplay(Display):
             check_made_by("cross_evaluate", report, CrossEvaluation, "cross_evaluation")
         shown = evaluated_name(measure, list(reports[0].per_query))
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
-        models: list = [
-            (
-                *_values_of(report, evaluated_name(shown, list(report.per_query))),
-                report.mean()[shown], report.confidence_interval(level, **settings)[shown],
-            )
-            for report in reports
-        ]
+        models: list = [_parts_of(report, shown, level, settings) for report in reports]
         values, fold, means, mean, interval = (
             list(part) if names else part[0] for part in zip(*models, strict=True)
         )
@@ -147,16 +139,19 @@ class FoldDisplay(Display):
 
     def _draw(self, ax, settings):
         n, n_folds = len(self._models), max(len(means) for _, _, means in self._models)
-        beside = n > MOST_INSIDE // 2  # the place of the legend
+        beside = n > _base.MOST_INSIDE // 2  # the place of the legend
         size = max(6.4, 0.14 * n * n_folds) + 4 * beside, max(4.8, 1 + 0.22 * n)
         self._take_axes(ax, figsize=size)
-        by_fold = [self._by_fold(i) for i in range(n)]
+        by_fold = [
+            [values[(fold == at) & ~np.isnan(values)] for at in range(len(means))]
+            for values, fold, means in self._models
+        ]
         self.boxes_: list[Any] = []
         self.points_: Any = []
         self.mean_line_: Any = []
         self.interval_ = None
         if self._several:
-            for i, color in enumerate(colors_of(n)):
+            for i, color in enumerate(_base.colors_of(n)):
                 color = color or f"C{i}"
                 self.points_.append(self._draw_model(i, by_fold[i], color, settings))
                 self.mean_line_.append(None if beside else self._draw_model_mean(i, color))
@@ -172,15 +167,10 @@ class FoldDisplay(Display):
         n_left_out = max(int(np.isnan(values).sum()) for values, _, _ in self._models)
         left_out = f", {n_left_out:,} left out" if n_left_out else ""
         queries = plural(max(sizes), "query", "queries")
-        self.ax_.set_xlabel(f"fold, {low_to_high(sizes)} {queries} each{left_out}")
+        self.ax_.set_xlabel(f"fold, {_base.low_to_high(sizes)} {queries} each{left_out}")
         self._whole_ticks()
         self._fit_height()
         return self._legend_beside() if beside else self._legend_above()
-
-    def _by_fold(self, i):
-        values, fold, means = self._models[i]
-        defined = ~np.isnan(values)
-        return [values[defined & (fold == at)] for at in range(len(means))]
 
     def _draw_model(self, i, by_fold, color, settings):
         """Draw a box per fold and the means of the folds; without a colour the model is alone."""
@@ -200,7 +190,7 @@ class FoldDisplay(Display):
             style |= {"whiskerprops": line, "capprops": line}
         self.boxes_ += self.ax_.boxplot(by_fold, **{**style, **settings})["boxes"]
         (points,) = self.ax_.plot(
-            places, self._models[i][2], linestyle="none", marker="D", color=color or BLUE,
+            places, self._models[i][2], linestyle="none", marker="D", color=color or _base.BLUE,
             label=self._label(i) if color else "mean of the fold",
             markersize=None if n == 1 else max(2.5, 6 - n / 4),
         )
@@ -213,7 +203,7 @@ class FoldDisplay(Display):
 
     def _label(self, i):
         """The name of a model, with its mean and interval."""
-        text = legend_name(self.name[i])
+        text = _base.legend_name(self.name[i])
         if self.mean is None:
             return text
         text += f": mean {self.mean[i]:.3f}"
@@ -234,10 +224,12 @@ def _checked(values, fold, fold_means):
     return values, places, fold_means
 
 
-def _values_of(cv, name):
-    """Values by query, the fold of each, and the means of the folds by one measure."""
+def _parts_of(cv, name, level, settings):
+    """Values by query, folds, their means, the mean of all and its interval by one measure."""
+    evaluated_name(name, list(cv.per_query))
     query, fold, by_measure = cv.all_tests()
     values = by_measure[name]
     if cv.weights is not None:
         values = np.where(cv.weights[query] > 0, values, np.nan)
-    return values, fold, [means[name] for means in fold_means(cv)]
+    means = [by_name[name] for by_name in fold_means(cv)]
+    return values, fold, means, cv.mean()[name], cv.confidence_interval(level, **settings)[name]

@@ -1,18 +1,15 @@
 """Mean differences of all pairs of systems, shaded."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import Display, wrapped, wrapped_name
-from skgraded.display._comparisons import difference_matrices
-from skgraded.display._docs import documented
-from skgraded.display._systems import as_names
+from skgraded.display._base import Display, documented, wrapped, wrapped_name
+from skgraded.display._systems import as_names, check_comparison
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
+from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import signed
 
 MOST_SYSTEMS = 40  # that are drawn
@@ -49,19 +46,15 @@ class DifferenceHeatmapDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
     >>> evaluations = {
-    ...     f"noise {i}": sg.evaluate(
-    ...         y, y + i * np.random.default_rng(i).normal(size=len(y)), qid=qid, measures="ap")
-    ...     for i in (1, 2, 4)
-    ... }
+    ...     f"feature {i}": sg.evaluate(y, X[:, i], qid=qid, measures="ap") for i in range(3)}
     >>> display = sg.DifferenceHeatmapDisplay.from_comparison(
     ...     sg.compare(evaluations, rng=0), ax=Figure().subplots())
     >>> display.name, [text.get_text() for text in display.texts_[:2]]
-    (['noise 1', 'noise 2', 'noise 4'], ['+.165*', '+.239*'])
+    (['feature 1', 'feature 0', 'feature 2'], ['+.095*', '+.135*'])
     """
 
     def __init__(
@@ -73,11 +66,10 @@ class DifferenceHeatmapDisplay(Display):
         measure: str,
     ):
         self.differences = np.asarray(differences, dtype=float)
-        n = len(self.differences)
-        if self.differences.shape != (n, n) or n == 0:
+        n, shape = len(self.differences), self.differences.shape
+        if shape != (n, n) or n == 0:
             raise ValueError(
-                "differences must have the shape (n_systems, n_systems); got "
-                f"{self.differences.shape}."
+                f"differences must have the shape (n_systems, n_systems); got {shape}."
             )
         self.told_apart = None if told_apart is None else np.asarray(told_apart, dtype=float)
         if self.told_apart is not None and self.told_apart.shape != (n, n):
@@ -96,18 +88,15 @@ class DifferenceHeatmapDisplay(Display):
         measure: str | Measure | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> DifferenceHeatmapDisplay:
+    ) -> Self:
         """Draw the mean differences of all pairs of a comparison, the best system first.
 
         With a baseline only its pairs are tested, and marked.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            As `compare` makes it.
         """
         cls._need_matplotlib("from_comparison")
-        shown, systems, differences, told_apart = difference_matrices(comparison, measure)
+        check_comparison(comparison)
+        shown = evaluated_name(measure, comparison.measures)
+        systems, differences, told_apart = comparison.matrices(shown)
         return cls(differences, told_apart, name=systems, measure=shown).plot(ax=ax, **kwargs)
 
     def _draw(self, ax, settings):

@@ -1,27 +1,18 @@
 """Means and mean differences with their intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import NamedDisplay, legend_name, wrapped, wrapped_name
-from skgraded.display._comparisons import check_comparison, interval_columns
-from skgraded.display._docs import documented
-from skgraded.display._systems import (
-    check_made_by,
-    evaluate_systems,
-    measure_names,
-    systems_first,
-    systems_of,
-)
+from skgraded.display import _systems
+from skgraded.display._base import NamedDisplay, documented, legend_name, wrapped, wrapped_name
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
+from skgraded.writing.charts import charted, pair_name, turned
 from skgraded.writing.text import percent_text, shortened
 
 MARKERS = "os^Dv*Pph8"
@@ -69,18 +60,16 @@ class IntervalDisplay(NamedDisplay):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    >>> noise = np.random.default_rng(0).normal(size=len(y))
-    >>> systems = {"noisy": y + 2 * noise, "good": y + noise}
+    >>> systems = {"feature 0": X[:, 0], "feature 1": X[:, 1]}
     >>> display = sg.IntervalDisplay.from_predictions(
     ...     y, systems, qid=qid, measures="ndcng@10", ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'NDCNG@10: mean, of 60 queries, 2 undefined, 95 % intervals'
     >>> [text.get_text() for text in display.ax_.get_yticklabels()]
-    ['noisy', 'good']
+    ['feature 0', 'feature 1']
     """
 
     def __init__(
@@ -99,13 +88,12 @@ class IntervalDisplay(NamedDisplay):
         told_apart: ArrayLike | None = None,
     ):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
-        self.means: np.ndarray = systems_first(means, "means", (len(self.measures),))
+        self.means: np.ndarray = _systems.systems_first(means, "means", (len(self.measures),))
         self.low, self.high = (np.atleast_2d(np.asarray(end, dtype=float)) for end in (low, high))
         for argument, end in (("low", self.low), ("high", self.high)):
             if end.shape != self.means.shape:
                 raise ValueError(
-                    f"{argument} must have the shape {self.means.shape} of means; "
-                    f"got {end.shape}."
+                    f"{argument} must have the shape {self.means.shape} of means; got {end.shape}."
                 )
         self.told_apart = None
         if told_apart is not None:
@@ -128,7 +116,7 @@ class IntervalDisplay(NamedDisplay):
         rng: int | np.random.Generator | None = 0,
         ax: Any = None,
         **kwargs: Any,
-    ) -> IntervalDisplay:
+    ) -> Self:
         """Draw means with intervals of one evaluation or of several.
 
         Parameters
@@ -139,13 +127,13 @@ class IntervalDisplay(NamedDisplay):
             By default those of the first evaluation.
         """
         cls._need_matplotlib("from_evaluations")
-        names, reports = systems_of(evaluations, name, "evaluations")
+        names, reports = _systems.systems_of(evaluations, name, "evaluations")
         arguments = ["evaluations"]
         if isinstance(evaluations, Mapping):
             arguments = [f"evaluations[{key!r}]" for key in names]
         for argument, report in zip(arguments, reports, strict=True):
-            check_made_by("evaluate", report, Evaluation, argument)
-        shown = measure_names(measures, list(reports[0].per_query))
+            _systems.check_made_by("evaluate", report, Evaluation, argument)
+        shown = _systems.measure_names(measures, list(reports[0].per_query))
         for argument, report in zip(arguments, reports, strict=True):
             for measure in shown:
                 if measure not in report.per_query:
@@ -174,7 +162,7 @@ class IntervalDisplay(NamedDisplay):
         measures: str | Measure | Iterable[str | Measure] | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> IntervalDisplay:
+    ) -> Self:
         """Draw the mean differences of a comparison with their intervals.
 
         Without a baseline a row is a pair of systems; of more than 24 pairs those of the system
@@ -182,20 +170,22 @@ class IntervalDisplay(NamedDisplay):
         the comparison's table. The points of systems that the test does not tell apart are hollow.
         """
         cls._need_matplotlib("from_comparison")
-        check_comparison(comparison)
-        shown = measure_names(measures, comparison.measures)
-        pairs, columns, note = interval_columns(comparison, shown)
+        _systems.check_comparison(comparison)
+        shown = _systems.measure_names(measures, comparison.measures)
+        rows, note = _drawn_rows(comparison, shown)
         if comparison.baseline is None:
-            names = [f"{shortened(system)} − {shortened(other)}" for system, other in pairs]
-            quantity = "mean difference"
+            names, quantity = [pair_name(row) for row, *_ in rows], "mean difference"
         else:
-            names = [system for system, _ in pairs]
+            names = [row.system for row, *_ in rows]
             quantity = f"mean difference to {shortened(comparison.baseline)}"
+        difference, low, high, n_queries, is_significant = (
+            [[getattr(row, key) for row in of_pair] for of_pair in rows]
+            for key in ("difference", "ci_low", "ci_high", "n_queries", "is_significant")
+        )
         return cls(
-            columns["difference"], columns["ci_low"], columns["ci_high"], measures=shown,
-            name=names, quantity=quantity + note, zero_line=True, level=comparison.level,
-            n_queries=columns["n_queries"],
-            told_apart=None if comparison.test is None else columns["is_significant"],
+            difference, low, high, measures=shown, name=names, quantity=quantity + note,
+            zero_line=True, level=comparison.level, n_queries=n_queries,
+            told_apart=None if comparison.test is None else is_significant,
         ).plot(ax=ax, **kwargs)
 
     @classmethod
@@ -213,7 +203,7 @@ class IntervalDisplay(NamedDisplay):
         measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
         level: float = 0.95,
         **kwargs: Any,
-    ) -> IntervalDisplay:
+    ) -> Self:
         """Draw means with intervals of a system's scores, or those of several systems.
 
         Parameters
@@ -225,15 +215,13 @@ class IntervalDisplay(NamedDisplay):
             `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is as for `plot`.
         """
         cls._need_matplotlib("from_predictions")
-        evaluations: Any = evaluate_systems(
+        evaluations: Any = _systems.evaluate_systems(
             y_true, y_score, name, as_measures(measures), qid=qid, group=group,
             sample_weight=sample_weight,
         )
-        if not isinstance(y_score, Mapping):
-            (evaluations,) = evaluations.values()
         return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
 
-    def _draw_systems(self, ax, names, settings):
+    def _draw(self, ax, settings, names):
         tables = [self.means, self.low, self.high, self.told_apart]
         one_measure = len(self.measures) == 1
         if len(self.means) == 1 and (names is None or not one_measure):
@@ -249,7 +237,9 @@ class IntervalDisplay(NamedDisplay):
         self._draw_rows(tables, series, settings)
         measure = f"{self.measures[0]}: " if one_measure and names is not None else ""
         widest = max(len(line) for row in rows for line in row.split("\n"))
-        self.ax_.set_xlabel(wrapped(measure + self._what(), min(60, 72 - widest)))
+        intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
+        what = ", ".join(filter(None, [self.quantity, self._counted_queries(), intervals]))
+        self.ax_.set_xlabel(wrapped(measure + what, min(60, 72 - widest)))
         self.ax_.set_ylim(len(rows) - 0.5, -0.5)
         self.ax_.set_yticks(range(len(rows)), rows)
         if self._n_entries():
@@ -286,9 +276,15 @@ class IntervalDisplay(NamedDisplay):
         for label in ax.get_yticklabels():
             label.set_fontsize(min(label.get_fontsize(), room))
 
-    def _what(self):
-        """Say what the means and intervals are."""
-        parts = [self.quantity, self._counted_queries()]
-        if self.level is not None:
-            parts.append(f"{percent_text(self.level)} intervals")
-        return ", ".join(filter(None, parts))
+
+def _drawn_rows(comparison, measures):
+    """Rows of the pairs of systems to draw, by pair and measure; a note unless they are all."""
+    rows = comparison.shown_rows()
+    known = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}
+    of_first = [row for row in rows if row.measure == measures[0]]
+    drawn, _ = charted(of_first)
+    note = ""
+    if len(drawn) < len(of_first):
+        best = f"of {shortened(drawn[0].system)}" if comparison.baseline is None else "of the best"
+        note = f", {len(drawn)} {best} among {len(of_first)}"
+    return [[known[row.system, row.baseline, name] for name in measures] for row in drawn], note

@@ -8,12 +8,8 @@ from skgraded._input.columns import check_scores
 from skgraded._input.query_source import is_column
 from skgraded.judgments import check_judgments
 from skgraded.measures import Measure
+from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import evaluate, evaluated_name
-
-NO_QID = (
-    "from_estimator needs the query of each row: give qid or group, or else estimators that all "
-    "find it at the same place of X, QueryRanker(…, qid='query_id')."
-)
 
 
 def systems_of(systems, name, argument):
@@ -42,12 +38,11 @@ def judged(y_true, y_score, name, **truth):
 
 
 def evaluate_systems(y_true, y_score, name, measures, **truth):
-    """Evaluations of the scores by system name."""
+    """The evaluation of the scores; for a mapping of systems a dict with one for each."""
     judgments, names, scores = judged(y_true, y_score, name, **truth)
-    return {
-        key: evaluate(judgments, values, measures=measures)
-        for key, values in zip(names or [""], scores, strict=True)
-    }
+    evaluations = [evaluate(judgments, values, measures=measures) for values in scores]
+    is_mapping = isinstance(y_score, Mapping)
+    return dict(zip(names, evaluations, strict=True)) if is_mapping else evaluations[0]
 
 
 def common_source(estimators):
@@ -57,7 +52,10 @@ def common_source(estimators):
         qid is first or (is_column(qid) and is_column(first) and qid == first) for qid in others
     )
     if first is None or not all(alike):
-        raise ValueError(NO_QID)
+        raise ValueError(
+            "from_estimator needs the query of each row: give qid or group, or else estimators "
+            "that all find it at the same place of X, QueryRanker(…, qid='query_id')."
+        )
     return first
 
 
@@ -79,6 +77,13 @@ def systems_first(values, argument, shape):
         wanted = ", ".join(map(str, ("n_systems", *shape)))
         raise ValueError(f"{argument} must have the shape ({wanted}); got {array.shape}.")
     return array.reshape(full)
+
+
+def check_comparison(comparison):
+    """Raise an error unless `compare` made it, without segments."""
+    check_made_by("compare", comparison, Comparison, "comparison")
+    if comparison.segments is not None:
+        raise ValueError("comparison has segments: draw a comparison that was made without by.")
 
 
 def check_made_by(function, report, cls, argument):

@@ -1,9 +1,6 @@
 """Charts of pages of HTML: where intervals, bars and shades lie, for the templates to draw."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -29,41 +26,25 @@ def level_chart(name, values, mean, n_queries=None):
     if len(values):
         lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75])
         text += f", median {number(median, 3)}, quartiles {number(lower, 3)} and {number(upper, 3)}"
-    middle = (low + high) / 2
-    return {
-        "kind": "level",
-        "title": name,
-        "text": text,
-        "scale": [
-            (_height(tick, low, high), f"{tick:g}".replace("-", "−"))
-            for tick in (high, middle, low)
-        ],
-        "ends": _ends(len(values) if n_queries is None else n_queries, "highest", "lowest"),
-        "mean": None if math.isnan(mean) else _height(mean, low, high),
-        **_bars(values, low, high),
-    }
+    ticks = zip((high, (low + high) / 2, low), reversed(interval_axis(low, high)), strict=True)
+    n = len(values) if n_queries is None else n_queries
+    ends = _ends(n, "highest", "lowest")
+    return _chart("level", name, text, values, (low, high), ticks, ends, mean)
 
 
 def difference_charts(records: Any, differences: Any) -> Any:
     """Chart the differences of pairs of systems by one measure, all on one scale."""
     ordered = [-np.sort(-values) for values in differences]
-    peak = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0)
-    high = peak or 1.0
-    low = -high
-    scale = [(_height(tick, low, high), text) for tick, text in _ticks_within(high)]
+    high = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0) or 1.0
     outcomes = ("wins", "win"), ("ties", "tie"), ("losses", "loss")
-    return [
-        {
-            "kind": "difference",
-            "title": pair_name(record),
-            "text": ", ".join(counted(getattr(record, many), one, many) for many, one in outcomes),
-            "scale": scale,
-            "ends": _ends(len(values), "largest win", "largest loss"),
-            "mean": None,
-            **_bars(values, low, high),
-        }
-        for record, values in zip(records, ordered, strict=True)
-    ]
+    charts = []
+    for record, values in zip(records, ordered, strict=True):
+        text = ", ".join(counted(getattr(record, many), one, many) for many, one in outcomes)
+        ends = _ends(len(values), "largest win", "largest loss")
+        charts.append(_chart(
+            "difference", pair_name(record), text, values, (-high, high), _ticks_within(high), ends
+        ))
+    return charts
 
 
 def _ticks_within(high):
@@ -80,24 +61,30 @@ def _ends(n, first, last):
     return [f"1, {first}", f"{n:,}, {last}"] if n > 1 else [counted(n, "query", "queries"), ""]
 
 
-def _bars(values, low, high):
-    """Outlines of the bars above and below 0, of at most MAX_BARS values that stand for all."""
+def _chart(kind, title, text, values, limits, ticks, ends, mean=math.nan):
+    """A chart of the bars above and below 0 of at most MAX_BARS values that stand for all."""
     n = min(len(values), MAX_BARS)
     values = values[np.linspace(0, len(values) - 1, n).round().astype(int)]
-    zero = _height(0, low, high)
-    up, down = values > 0, values < 0
+    zero = _height(0, *limits)
+    down = values[values < 0]
     return {
+        "kind": kind,
+        "title": title,
+        "text": text,
+        "scale": [(_height(tick, *limits), tick_text) for tick, tick_text in ticks],
+        "ends": ends,
+        "mean": None if math.isnan(mean) else _height(mean, *limits),
         "width": max(n, 1),
         "zero": zero,
-        "up": _outline(values[up], 0, zero, low, high),
-        "down": _outline(values[down], n - int(down.sum()), zero, low, high),
+        "up": _outline(values[values > 0], 0, zero, limits),
+        "down": _outline(down, n - len(down), zero, limits),
     }
 
 
-def _outline(values, start, zero, low, high):
+def _outline(values, start, zero, limits):
     if not len(values):
         return ""
-    steps = (f"V{_height(value, low, high):g}h1" for value in values.tolist())
+    steps = (f"V{_height(value, *limits):g}h1" for value in values.tolist())
     return f"M{start},{zero:g}{''.join(steps)}V{zero:g}Z"
 
 
@@ -111,7 +98,7 @@ def _percent(value, low, high):
     return round(100 * (value - low) / (high - low), 2)
 
 
-def interval_mark(value: float, ends: Iterable[float], low: float, high: float) -> dict[str, Any]:
+def interval_mark(value, ends, low, high):
     """A point with its interval, in percent of a line; `value` is kept for sorting."""
     at, left, right = (
         _percent(min(max(x, low), high), low, high) if math.isfinite(x) else None
@@ -123,7 +110,7 @@ def interval_mark(value: float, ends: Iterable[float], low: float, high: float) 
     return {"at": at, "low": left, "high": right, "zero": zero, "open": False, "value": value}
 
 
-def interval_axis(low: float, high: float) -> list[str]:
+def interval_axis(low, high):
     """The numbers below the ends and the middle of a line."""
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
 
@@ -139,7 +126,6 @@ def forest(measure, records, note=""):
     for record in records:
         interval = record.ci_low, record.ci_high
         mark = interval_mark(record.difference, interval, low, high)
-        mark["zero"] = _percent(0, low, high)
         mark["open"] = not record.is_significant
         if record.is_significant is None:  # without a test
             mark["open"] = interval[0] <= 0 <= interval[1]
@@ -164,8 +150,8 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
         return records, ""
     means: dict = {}
     for record in records:
-        means.setdefault(record.system, _rank(record.mean))
-        means.setdefault(record.baseline, _rank(record.baseline_mean))
+        for name, mean in ((record.system, record.mean), (record.baseline, record.baseline_mean)):
+            means.setdefault(name, -math.inf if math.isnan(mean) else mean)
     if len({record.baseline for record in records}) == 1:
         ranked = sorted(records, key=lambda record: -means[record.system])[:MAX_INTERVALS]
         return ranked, (
@@ -182,10 +168,6 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
         f"Of {len(records)} pairs {len(of_best)} of the best system by this measure, "
         f"{shortened(best)}, are drawn."
     )
-
-
-def _rank(mean):
-    return mean if mean == mean else -math.inf
 
 
 def turned(row: Any) -> Any:
@@ -235,13 +217,10 @@ def heat_map(measure, names, differences, told_apart):
     for i, of_system in enumerate(differences.tolist()):
         cells = []
         for j, value in enumerate(of_system):
-            if i == j or math.isnan(value):
-                cells.append({"text": "" if i == j else "nan", "shade": "", "apart": False})
-                continue
-            shade = math.ceil(SHADES * abs(value) / peak - 1e-9)
+            share = 0 if math.isnan(value) else abs(value) / peak
+            shade = math.ceil(SHADES * share - 1e-9)
             side = "" if shade == 0 else f"{'win' if value > 0 else 'loss'}-{shade}"
-            apart = told_apart[i][j] == 1
-            text = signed(value, digits).replace("0.", ".", 1)
-            cells.append({"text": text, "shade": side, "apart": apart})
+            text = "" if i == j else signed(value, digits).replace("0.", ".", 1)
+            cells.append({"text": text, "shade": side, "apart": told_apart[i][j] == 1})
         rows.append((names[i], cells))
     return {"measure": measure, "rows": rows, "note": f"{note}."}

@@ -1,31 +1,14 @@
 """Comparisons as HTML: one self-contained page, and a small fragment for notebooks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from skgraded._input.words import plural, printable
-from skgraded.writing.charts import (
-    MAX_CHARTS,
-    MAX_SHADED,
-    charted,
-    difference_charts,
-    forest,
-    heat_map,
-)
-from skgraded.writing.evaluation_page import (
-    INTERVALS,
-    MAX_QUERIES,
-    Fragment,
-    PageTable,
-    render,
-)
-from skgraded.writing.text import json_numbers, label, labels, percent_text, shortened
+from skgraded.writing import charts, text
+from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, PageTable, render
 
 MAX_VALUES = 150_000  # of queries in a page: some 1.5 MB
 MAX_ROWS = 40  # of the table in a notebook
@@ -66,7 +49,7 @@ class QueryTable:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonPage:
-    """What the page of a comparison shows; the template reads these attributes.
+    """What the page of a comparison shows.
 
     Rows have the columns of the table as attributes, `heading` and `is_significant`; `hidden` are
     the columns that say nothing about this comparison.
@@ -85,175 +68,111 @@ class ComparisonPage:
 
     def html(self) -> str:
         """Fill the template of the page; an ImportError without Jinja2."""
-        template = "comparison.html.j2" if self.queries else "summary_comparison.html.j2"
-        return render(template, self)
+        systems = self.board.systems
+        long_names = [name for name in systems if text.shortened(name) != text.label(name)]
+        groups: dict = {}  # rows with their sentences by heading
+        for row, sentence in zip(self.rows, self.sentences(), strict=True):
+            for name in long_names:
+                sentence = sentence.replace(name, text.shortened(name))
+            groups.setdefault(row.heading, []).append((row, printable(sentence)))
+        drawn = {
+            heading: charts.charted([row for row, _ in group]) for heading, group in groups.items()
+        }
+        absent = [] if len(systems) > 2 else ["pairs"]
+        absent += [] if self.queries else ["differences", "queries"]
+        return render("comparison.html.j2", {
+            "title": self.title, "lead": self.lead, "leaderboard": self._leaderboard(),
+            "sections": {at: heading for at, heading in SECTIONS.items() if at not in absent},
+            "long_names": [(text.shortened(name), text.label(name)) for name in long_names],
+            "heat_maps": [] if len(systems) <= 2 else [
+                charts.heat_map(heading, systems, *matrices)
+                for heading, matrices in self.matrices().items()
+            ],
+            "groups": [_sentences_of(heading, group) for heading, group in groups.items()],
+            "percent": text.percent_text(self.level),
+            "is_tested": self.rows[0].is_significant is not None,
+            "forests": [charts.forest(heading, *shown) for heading, shown in drawn.items()],
+            "summary": _comparison_table(self.rows, self.hidden, self.level),
+            **self._of_queries(drawn),
+        })
 
     def fragment(self) -> str:
         """Fill the template of the fragment for notebooks; an ImportError without Jinja2.
 
         More than 40 rows are cut to those with the smallest p.
         """
-        def p_of(row):
-            return row.p_adjusted if row.p_adjusted == row.p_adjusted else np.inf
-
         rows, note = self.rows, ""
         if len(rows) > MAX_ROWS:
             note = (
                 f"{MAX_ROWS} of {len(rows):,} rows, those of the smallest p; to_html and to_frame "
                 "have all. "
             )
-            rows = sorted(rows, key=p_of)[:MAX_ROWS]
-        table = _comparison_table(rows, self.hidden, self.level)
-        table = table._replace(caption=note + table.caption)
-        return Fragment(self.title, self.lead, self.leaderboard, compared=table).html()
+            rows = sorted(rows, key=lambda row: (row.p_adjusted != row.p_adjusted, row.p_adjusted))
+        table = _comparison_table(rows[:MAX_ROWS], self.hidden, self.level)
+        return render("fragment.html.j2", {
+            "title": self.title, "lead": self.lead, "summary": self._leaderboard(),
+            "details": {"Differences": table._replace(caption=note + table.caption)},
+        })
 
-    @property
-    def percent(self) -> str:
-        """The level of the intervals."""
-        return percent_text(self.level)
-
-    @property
-    def sections(self) -> list[tuple[str, str]]:
-        """The anchors and headings of the sections."""
-        hidden = [] if len(self.board.systems) > 2 else ["pairs"]
-        hidden += [] if self.queries else ["differences", "queries"]
-        return [section for section in SECTIONS.items() if section[0] not in hidden]
-
-    @property
-    def leaderboard(self) -> PageTable:
-        """Means of the systems."""
+    def _leaderboard(self):
         return PageTable(
             self.board.note.replace("* the best", "Means; bold: the best"),
             [("System", "name"), *((heading, "marked") for heading in self.board.measures)],
             [[name, *row] for name, row in zip(self.board.names(), self.board.cells, strict=True)],
         )
 
-    @property
-    def long_names(self) -> list[tuple[str, str]]:
-        """Names that are shortened, and the full ones."""
-        names = [(shortened(name), label(name)) for name in self.board.systems]
-        return [both for both in names if both[0] != both[1]]
-
-    @property
-    def heat_maps(self) -> dict[str, Any]:
-        """Heat maps of all pairs, and the numbers of their columns."""
-        systems, maps = self.board.systems, []
-        if len(systems) > 2:
-            maps = [heat_map(heading, systems, *two) for heading, two in self.matrices().items()]
-        numbers = [str(i + 1) for i in range(min(len(systems), MAX_SHADED))]
-        return {"numbers": numbers, "measures": maps}
-
-    @property
-    def is_tested(self) -> bool:
-        """Whether there is a test."""
-        return self.rows[0].is_significant is not None
-
-    @cached_property
-    def by_heading(self) -> dict[str, list[Any]]:
-        """Rows by heading."""
-        groups: dict = {}
-        for row in self.rows:
-            groups.setdefault(row.heading, []).append(row)
-        return groups
-
-    @property
-    def groups(self) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
-        """What each heading shows in short, and its sentences, significant pairs first."""
-        texts = self._texts()
-        return [_said(heading, rows, texts) for heading, rows in self.by_heading.items()]
-
-    def _texts(self):
-        """The sentence of each row, by its identity, with shortened names."""
-        texts = {}
-        for row, text in zip(self.rows, self.sentences(), strict=True):
-            for name in self.board.systems:
-                if shortened(name) != label(name):
-                    text = text.replace(name, shortened(name))
-            texts[id(row)] = printable(text)
-        return texts
-
-    @property
-    def forests(self) -> list[dict[str, Any]]:
-        """Intervals of the differences."""
-        return [forest(heading, *charted(rows)) for heading, rows in self.by_heading.items()]
-
-    @property
-    def summary(self) -> PageTable:
-        """The table of the comparison."""
-        return _comparison_table(self.rows, self.hidden, self.level)
-
-    @property
-    def charts(self) -> list[dict[str, Any]]:
-        """Charts of the differences of each pair."""
-        assert self.queries is not None
-        return [
-            _charts(heading, *charted(rows), self.queries.differences)
-            for heading, rows in self.by_heading.items()
-        ]
-
-    @property
-    def n_queries(self) -> int:
-        """All queries."""
-        return len(self.queries.query_ids) if self.queries else 0
-
-    @cached_property
-    def _positions(self):
-        """Positions of the queries in the table."""
-        queries = self.queries
-        assert queries is not None
-        first, *_ = queries.per_query.values()
-        return _kept(first, queries.baseline, len(queries.per_query))
-
-    @property
-    def kept(self) -> str:
-        """Which queries the table contains if it does not contain all."""
-        queries = self.queries
-        assert queries is not None
-        quarter = f"{len(self._positions) // 4:,}"
-        return (
-            f"the {quarter} with the largest loss of any system against "
-            f"{shortened(queries.systems[queries.baseline])} by {next(iter(queries.per_query))}, "
-            f"the {quarter} with the largest win, and of the others as many, evenly spread"
-        )
-
-    @cached_property
-    def data(self) -> dict[str, Any] | None:
-        """What the script draws the table of queries from."""
+    def _of_queries(self, drawn):
+        """Charts of the differences in the drawn rows, and the data of the table of queries."""
         queries = self.queries
         if queries is None:
-            return None
-        kept = self._positions
+            return {"data": None}
+        first, values = next(iter(queries.per_query.items()))
+        kept = _kept(values, queries.baseline, len(queries.per_query))
+        quarter = f"{len(kept) // 4:,}"
         return {
-            "ids": labels(queries.query_ids[kept]),
-            "systems": labels(queries.systems),
-            "measures": labels(queries.per_query),
-            "baseline": queries.baseline,
-            "values": [
-                [json_numbers(values[kept]) for values in systems]
-                for systems in queries.per_query.values()
+            "charts": [
+                _charts(heading, rows, note, queries.differences)
+                for heading, (rows, note) in drawn.items()
             ],
-            "weights": None if queries.weights is None else json_numbers(queries.weights[kept]),
+            "n_queries": len(queries.query_ids),
+            "kept": (  # if the table does not contain all
+                f"the {quarter} with the largest loss of any system against "
+                f"{text.shortened(queries.systems[queries.baseline])} by {first}, "
+                f"the {quarter} with the largest win, and of the others as many, evenly spread"
+            ),
+            "data": {
+                "ids": text.labels(queries.query_ids[kept]),
+                "systems": text.labels(queries.systems),
+                "measures": text.labels(queries.per_query),
+                "baseline": queries.baseline,
+                "values": [
+                    [text.json_numbers(values[kept]) for values in systems]
+                    for systems in queries.per_query.values()
+                ],
+                "weights": (
+                    None if queries.weights is None else text.json_numbers(queries.weights[kept])
+                ),
+            },
         }
 
 
-def _said(heading, rows, texts):
-    significant = [texts[id(row)] for row in rows if row.is_significant]
-    others = [texts[id(row)] for row in rows if not row.is_significant]
-    pairs = plural(len(rows), "pair", "pairs")
-    text = f": {len(significant)} of {len(rows)} {pairs} told apart" * (len(rows) > 1)
-    if rows[0].is_significant is None:
-        text = f": {len(rows)} {pairs}, not tested"
+def _sentences_of(heading, group):
+    """What the rows of a heading show in short, and their sentences, significant pairs first."""
+    significant = [sentence for row, sentence in group if row.is_significant]
+    others = [sentence for row, sentence in group if not row.is_significant]
+    pairs = plural(len(group), "pair", "pairs")
+    outcome = f": {len(significant)} of {len(group)} {pairs} told apart" * (len(group) > 1)
+    if group[0][0].is_significant is None:
+        outcome = f": {len(group)} {pairs}, not tested"
     both = (("Told apart", significant), ("Not told apart", others))
-    return heading, text, [(title, said) for title, said in both if said]
+    return heading, outcome, [(title, sentences) for title, sentences in both if sentences]
 
 
 def _comparison_table(rows, hidden, level):
-    columns = {
-        heading: column for heading, column in COMPARED.items() if column[1] not in hidden
-    }
+    columns = {heading: column for heading, column in COMPARED.items() if column[1] not in hidden}
     methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in rows}))
     return PageTable(
-        f"Mean differences with {percent_text(level)} intervals by {methods}; "
+        f"Mean differences with {text.percent_text(level)} intervals by {methods}; "
         "effect size: mean difference / standard deviation of the differences",
         [(heading, kind) for heading, (kind, _) in columns.items()],
         [[_take(row, key) for _, key in columns.values()] for row in rows],
@@ -264,12 +183,12 @@ def _take(row, key):
     return getattr(row, key) if isinstance(key, str) else [getattr(row, name) for name in key]
 
 
-def _charts(name, found, note, differences):
-    drawn = found[:MAX_CHARTS]
-    if len(found) > MAX_CHARTS:
-        note = f"{note} Of {len(found)} charts the first {MAX_CHARTS} are drawn.".strip()
-    charts = difference_charts(drawn, [differences(row) for row in drawn])
-    return {"measure": name, "note": note, "charts": charts}
+def _charts(name, rows, note, differences):
+    drawn = rows[:charts.MAX_CHARTS]
+    if len(rows) > len(drawn):
+        note = f"{note} Of {len(rows)} charts the first {len(drawn)} are drawn.".strip()
+    of_pairs = charts.difference_charts(drawn, [differences(row) for row in drawn])
+    return {"measure": name, "note": note, "charts": of_pairs}
 
 
 def _kept(values, base, n_measures):

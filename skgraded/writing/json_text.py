@@ -3,8 +3,6 @@
 A form checks types and shapes only. The class that is made of what was read checks the rest.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -103,9 +101,7 @@ def by_name(form: Form) -> Form:
         _refuse_other_type(written, (dict,), "an object", name)
         return {key: form.read(value, f"{name}[{key!r}]") for key, value in written.items()}
 
-    return Form(
-        lambda values: {key: form.write(value) for key, value in values.items()}, read_dict
-    )
+    return Form(lambda values: {key: form.write(value) for key, value in values.items()}, read_dict)
 
 
 def record(made: Callable[..., Any], **forms: Form) -> Form:
@@ -194,13 +190,6 @@ def numbers_to_json(values: np.ndarray) -> list[Any]:
 FLOATS = _array_form("a number", float, numbers_to_json, int, float, type(None))
 INTEGERS = _array_form("a whole number", np.intp, np.ndarray.tolist, int)
 FLAGS = _array_form("true or false", bool, np.ndarray.tolist, bool)
-
-
-def check_positions(positions: list[int], n: int, name: str) -> None:
-    """Refuse what are no positions from 0 to n - 1."""
-    wrong = next((at for at in positions if type(at) is not int or not 0 <= at < n), None)
-    if wrong is not None:
-        raise ValueError(f"{name} has {wrong!r}, but it must be from 0 to {n - 1}.")
 
 
 def ids_to_json(ids: np.ndarray, what: str = "query id") -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Plain sentences for the rows of comparisons."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from skgraded._input.words import plural
@@ -43,8 +41,9 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
     left_out = f" Left out: {_queries(n_left_out)}, undefined or without weight."
     end = _undefined(row) + (left_out if n_left_out else "")
     if row.ties == n:
+        everywhere = "the one query" if n == 1 else f"all {n} queries"
         return (
-            f"{row.system} and {row.baseline} have the same {measure} for {_all_queries(n)}: "
+            f"{row.system} and {row.baseline} have the same {measure} for {everywhere}: "
             f"{row.mean:.3f}.{end}"
         )
     digits = 3 if abs(row.difference) >= 0.01 else 4
@@ -184,10 +183,6 @@ def _p(p):
 
 def _queries(n):
     return f"{n} {plural(n, 'query', 'queries')}"
-
-
-def _all_queries(n):
-    return "the one query" if n == 1 else f"all {n} queries"
 
 
 # Tests and corrections --------------------------------------------------------------------------

@@ -1,18 +1,13 @@
 """Frames as text: Markdown, LaTeX and CSV."""
 
-from __future__ import annotations
-
 import numbers
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from skgraded._input.writing import written_whole
 from skgraded.writing.text import Bound
-
-if TYPE_CHECKING:
-    import pandas
 
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
@@ -43,14 +38,14 @@ class Marked(NamedTuple):
     mark: str
 
 
-def frame(data: Any, **settings: Any) -> pandas.DataFrame:
+def frame(data: Any, **settings: Any) -> Any:
     """Make a frame of columns or rows; pandas is imported when it is needed."""
     import pandas as pd
 
     return pd.DataFrame(data, **settings)
 
 
-def markdown(frame: pandas.DataFrame, digits: int = 4) -> str:
+def markdown(frame: Any, digits: int = 4) -> str:
     """Write a frame as a Markdown table, without its index, with so many decimals of floats."""
     aligned = ["right" if is_number else "left" for is_number in are_numbers(frame)]
     return _as_text(frame, digits, _safe_in_markdown, _marked_in_markdown).to_markdown(
@@ -58,7 +53,7 @@ def markdown(frame: pandas.DataFrame, digits: int = 4) -> str:
     )
 
 
-def latex(frame: pandas.DataFrame, digits: int = 4) -> str:
+def latex(frame: Any, digits: int = 4) -> str:
     r"""Write a frame as a table of LaTeX that fits the width of a line, without its index.
 
     It needs ``\usepackage{booktabs,array,graphicx}``: a table that is too wide is shrunk. One of
@@ -122,7 +117,7 @@ def _in_lines(lines, side):
     return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{heading}\end{{tabular}}"
 
 
-def aligned(frame: pandas.DataFrame, digits: int = 4) -> str:
+def aligned(frame: Any, digits: int = 4) -> str:
     """Write a frame as aligned text, names to the left and numbers to the right."""
     text = _as_text(frame, digits, str, _marked_in_text)
     columns = []
@@ -133,7 +128,7 @@ def aligned(frame: pandas.DataFrame, digits: int = 4) -> str:
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
-def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
+def csv(frame: Any, path: str | Path | None = None) -> str | None:
     """Write a frame as CSV with all digits, without its index; the text if there is no path."""
     if path is None:
         return frame.to_csv(index=False, na_rep="nan")
@@ -147,7 +142,7 @@ def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def are_numbers(frame: pandas.DataFrame) -> list[bool]:
+def are_numbers(frame: Any) -> list[bool]:
     """Whether each column of a frame holds numbers only."""
     return [
         all(isinstance(cell, (numbers.Number, Marked)) for cell in frame.iloc[:, i])
@@ -164,13 +159,9 @@ def _as_text(frame, digits, safe, marked):
             return marked(cell_text(cell.value, digits), cell)
         return safe(cell_text(cell, digits))
 
-    columns = {
-        i: [shown(cell) for cell in frame.iloc[:, i]]
-        for i in range(frame.shape[1])
-    }
-    text = pd.DataFrame(columns, dtype=object)
-    text.columns = [safe(cell_text(name, digits)) for name in frame.columns]
-    return text
+    rows = [[shown(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
+    columns = [safe(cell_text(name, digits)) for name in frame.columns]
+    return pd.DataFrame(rows, columns=columns, dtype=object)
 
 
 def cell_text(cell: Any, digits: int) -> str:

@@ -1,7 +1,5 @@
 """How reports write names and numbers, pages of HTML above all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
