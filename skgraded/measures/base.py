@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import dataclasses
 import math
 import numbers
@@ -10,13 +9,14 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import (
+    is_finite_number,
     number,
     one_of,
     refuse_data_set,
@@ -25,7 +25,7 @@ from skgraded._input.columns import (
     whole_number,
 )
 from skgraded._input.docs import with_parameters
-from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, sum_queries, total
+from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, Plan, sum_queries, total
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
@@ -43,10 +43,9 @@ def _check_k(value):
 
 def check_undefined(value: Any) -> float:
     """Return `undefined` as a float if it is 0.0, 1.0 or nan, else raise a ValueError."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if is_number and math.isnan(value):
+    if isinstance(value, numbers.Real) and value != value:
         return math.nan  # always the same object, so that it equals itself in a tuple
-    if is_number and value in (0.0, 1.0):
+    if is_finite_number(value) and value in (0, 1):
         return float(value)
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
@@ -69,16 +68,14 @@ def call_checked(
     return values
 
 
-GAINS = ("exp2", "linear")
-DISCOUNTS = ("log2", "letor")
 _CHECKS = {
     "k": _check_k,
     "ties": one_of("ties", TIES),
     "undefined": check_undefined,
     "threshold": number("threshold", 0, optional=True),
     "max_grade": number("max_grade", 0, above=True, optional=True),
-    "gain": one_of("gain", GAINS, or_callable=True),
-    "discount": one_of("discount", DISCOUNTS, or_callable=True),
+    "gain": one_of("gain", ("exp2", "linear"), or_callable=True),
+    "discount": one_of("discount", ("log2", "letor"), or_callable=True),
 }
 
 
@@ -91,12 +88,7 @@ def _text(value):
 
 def fields_of(measure: Any) -> dict[str, dataclasses.Field[Any]]:
     """The parameters of a measure or of a class of them: dataclass fields by name."""
-    return _fields(measure if isinstance(measure, type) else type(measure))
-
-
-@cache
-def _fields(cls):
-    fields = {field.name: field for field in dataclasses.fields(cls)}
+    fields = {field.name: field for field in dataclasses.fields(measure)}
     return fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
 
 
@@ -196,23 +188,21 @@ class Measure:
         int
         """
         judgments = check_judgments(y_true, qid=qid, group=group)
-        self._refuse_unknown(judgments)
+        self._check(judgments)
         return int(self.undefined_queries(judgments).sum())
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
-        undefined = self.once("_undefined", judgments)
+        undefined = judgments.remember(
+            ("undefined", self), lambda: self._undefined(judgments)
+        )
         undefined.flags.writeable = False
         return undefined
 
     def plan(self, judgments: Judgments) -> Any:
         """Lay out what the kernel has to sum for this measure over these Judgments, once."""
-        self._refuse_unknown(judgments)
-        return self.once("_plan", judgments)
-
-    def once(self, method: str, judgments: Judgments) -> Any:
-        """Return what a method computes from these Judgments, computed at the first call only."""
-        return judgments.remember((method, self), lambda: getattr(self, method)(judgments))
+        self._check(judgments)
+        return judgments.remember(("plan", self), lambda: self._plan(judgments))
 
     def _plan(self, judgments):
         return None
@@ -224,7 +214,8 @@ class Measure:
         """Values of the queries that have one, (n_queries,), of a measure without a plan."""
         raise NotImplementedError
 
-    def _refuse_unknown(self, judgments):
+    def _check(self, judgments):
+        """Refuse Judgments with a grade that the measure cannot use."""
         if judgments.n_unknown:
             raise ValueError(
                 f"y_true must not be NaN: row {judgments.first_unknown} is nan. "
@@ -278,13 +269,7 @@ class Measure:
                     f"{self} cannot be pickled: its {name} is a lambda or a function inside a "
                     "function. Define it with def at the top of a module."
                 )
-        new = copyreg.__newobj_ex__  # type: ignore[attr-defined]
-        return new, (type(self), (), {}), self._parameters
-
-    def __setstate__(self, parameters: dict[str, Any]) -> None:
-        for name, value in parameters.items():
-            is_nan = isinstance(value, float) and math.isnan(value)  # by a pickle, an object anew
-            object.__setattr__(self, name, math.nan if is_nan else value)
+        return partial(type(self), **self._parameters), ()
 
 
 @shared_fields
@@ -303,7 +288,13 @@ class Ranked(Measure):
 
     def _depth(self, judgments):
         """Ranks that count: k, or all of the largest query."""
-        return judgments.max_size if self.k is None else min(self.k, judgments.max_size)
+        return min(self.k, judgments.max_size) if isinstance(self.k, int) else judgments.max_size
+
+    def _sum(self, kind, values, judgments, discount=None, **settings):
+        """Plan a sum of this kind over the ranks that count, from one value of each level."""
+        return Plan(
+            kind, values, TIES[self.ties], self._depth(judgments), discount, **settings
+        )
 
 
 # The registry ------------------------------------------------------------------------------------

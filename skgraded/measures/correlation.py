@@ -135,7 +135,7 @@ class EDRC(_Correlation):
         by_rank[2:] = rank_weights(self.discount, np.arange(2, len(by_rank), dtype=float))
         return by_rank[rank]
 
-    def _refuse_unknown(self, judgments):
+    def _check(self, judgments):
         pass  # a document of unknown grade is one of which no preference is known
 
 

@@ -6,45 +6,23 @@ import numpy as np
 
 from skgraded._input.columns import number
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
-from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR, Plan
+from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Function, Ranked, shared_fields
+from skgraded.measures.base import Function
 from skgraded.measures.grades import (
+    LN2,
+    Gained,
+    Graded,
+    Thresholded,
     divisors,
     n_relevant,
-    normalized_levels,
-    refuse_gain_of_0,
-    refuse_grades_above,
-    relative_gains,
-    relevant_levels,
+    of_tops,
     relevant_weights,
-    top_gains,
-    without_gain,
 )
 
 
-@shared_fields
-class _Thresholded(Ranked):
-    """A measure of relevant documents, of which a query needs one."""
-
-    threshold: float | None = None
-
-    def _undefined(self, judgments):
-        return n_relevant(judgments, relevant_levels(judgments, self.threshold)) == 0
-
-
-class Graded(Ranked):
-    """A measure of grades, of which a query needs one above 0."""
-
-    def _undefined(self, judgments):
-        max_grade = getattr(self, "max_grade", None)
-        if max_grade is not None:
-            refuse_grades_above(max_grade, judgments)
-        return judgments.top_grades <= 0
-
-
 @base.measure(aliases=("map",))
-class AP(_Thresholded):
+class AP(Thresholded):
     r"""Average precision of the documents at or above a threshold (Scheel et al. 2011, eq. 2).
 
     AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], r_p the grade at rank p, R_t the number of documents
@@ -67,12 +45,9 @@ class AP(_Thresholded):
     """
 
     def _plan(self, judgments):
-        relevant = relevant_levels(judgments, self.threshold)
-        depth = self._depth(judgments)
-        weights = relevant_weights(judgments, relevant, depth)
+        weights = relevant_weights(judgments, self._relevant(judgments), self._depth(judgments))
         # With t = 0 every document is relevant and P@p is 1.
-        kind = LINEAR if self.threshold == 0 else PAIR
-        return Plan(kind, weights, TIES[self.ties], depth)
+        return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, judgments)
 
 
 @base.measure(aliases=("mu_map",))
@@ -105,15 +80,14 @@ class MuAP(Graded):
     """
 
     def _plan(self, judgments):
-        depth = self._depth(judgments)
         weights = level_weights(
-            judgments.levels, judgments.counts, judgments.level_starts, depth
+            judgments.levels, judgments.counts, judgments.level_starts, self._depth(judgments)
         )
-        return Plan(PAIR, weights, TIES[self.ties], depth)
+        return self._sum(PAIR, weights, judgments)
 
 
 @base.measure()
-class GAP(Graded):
+class GAP(Gained):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
     A user takes the documents of grade i and above for relevant with a probability G(i), which
@@ -143,19 +117,16 @@ class GAP(Graded):
     gain: str | Function = "linear"
 
     def _plan(self, judgments):
-        depth = self._depth(judgments)
-        refuse_gain_of_0(self, judgments)
-        gains = relative_gains(self, judgments.levels, judgments)
-        ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, np.ones(depth))
+        self._refuse_gain_of_0(judgments)
+        gains = self._gains(judgments)
+        ones = np.ones(self._depth(judgments))
+        ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, ones)
         gains /= judgments.by_level(divisors(ideal))
-        return Plan(PAIR, gains, TIES[self.ties], depth)
-
-    def _undefined(self, judgments):
-        return without_gain(self, judgments.levels, judgments)
+        return self._sum(PAIR, gains, judgments)
 
 
 @base.measure(aliases=("q",))
-class QMeasure(Graded):
+class QMeasure(Gained):
     r"""Q-measure (Sakai 2004): average precision with the gain that was cumulated so far.
 
     Q = (1/R) Σ_{p: r_p > 0} (C(p) + β cg(p)) / (p + β cg*(p)), r_p the grade at rank p, C(p) the
@@ -183,14 +154,14 @@ class QMeasure(Graded):
     gain: str | Function = "linear"
 
     _own_checks = {"beta": number("beta", 0)}
+    _undefined = Graded._undefined  # R counts documents, whatever they gain
 
     def _plan(self, judgments):
-        depth = self._depth(judgments)
-        relevant = relevant_levels(judgments, None)
-        refuse_gain_of_0(self, judgments)
-        gains = relative_gains(self, judgments.levels, judgments)
+        relevant = judgments.levels > 0
+        self._refuse_gain_of_0(judgments)
+        gains = self._gains(judgments)
         # Numerator and denominator are divided by 1 + β · top gain, so that none overflows.
-        tops = top_gains(self, judgments)
+        tops = self._top_gains(judgments)
         tops = self.beta * tops if self.beta else np.zeros_like(tops)  # an infinite gain times 0
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.where(np.isinf(tops), 1.0, np.minimum(tops, 1e300) * of_count)
@@ -198,17 +169,32 @@ class QMeasure(Graded):
             gains, judgments.counts, judgments.level_starts, judgments.starts,
             np.ones(judgments.max_size),
         )
-        n = np.minimum(n_relevant(judgments, relevant), depth)
+        n = np.minimum(n_relevant(judgments, relevant), self._depth(judgments))
         sizes = judgments.sizes
         rank = np.arange(1, judgments.n_rows + 1) - np.repeat(judgments.starts[:-1], sizes)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
         values = judgments.by_level(of_count) * relevant + judgments.by_level(of_gain) * gains
         discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
-        return Plan(CUMULATED, values, TIES[self.ties], depth, discount, by_row=True)
+        return self._sum(CUMULATED, values, judgments, discount, by_row=True)
+
+    def _top_gains(self, judgments):
+        """Gain of the top grade of each query; inf if it is too large."""
+        if callable(self.gain):
+            return of_tops(self._called_gains(judgments), judgments)
+        with np.errstate(over="ignore"):
+            tops = judgments.top_grades
+            return np.expm1(LN2 * tops) if self.gain == "exp2" else tops
+
+
+def _mean_of_ranks(measure, values, judgments):
+    """Plan the mean of the values of the first k documents, or of all that were retrieved."""
+    if measure.k is None:
+        return measure._sum(LINEAR, values, judgments, per_retrieved=True)
+    return measure._sum(LINEAR, values / measure.k, judgments)
 
 
 @base.measure(aliases=("p",))
-class Precision(_Thresholded):
+class Precision(Thresholded):
     r"""Precision P@k: the share of relevant documents among the first k.
 
     P@k divides by k even when fewer documents were retrieved; without k it divides by the number
@@ -227,19 +213,14 @@ class Precision(_Thresholded):
     """
 
     def _plan(self, judgments):
-        relevant = relevant_levels(judgments, self.threshold).astype(float)
-        if self.k is None:
-            return Plan(
-                LINEAR, relevant, TIES[self.ties], judgments.max_size, per_retrieved=True
-            )
-        return Plan(LINEAR, relevant / self.k, TIES[self.ties], self._depth(judgments))
+        return _mean_of_ranks(self, self._relevant(judgments).astype(float), judgments)
 
     def _undefined(self, judgments):
         return np.zeros(judgments.n_queries, dtype=bool)
 
 
 @base.measure(aliases=("r",))
-class Recall(_Thresholded):
+class Recall(Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
     A query without a relevant document has no recall.
@@ -252,13 +233,12 @@ class Recall(_Thresholded):
     """
 
     def _plan(self, judgments):
-        relevant = relevant_levels(judgments, self.threshold)
-        values = relevant_weights(judgments, relevant, judgments.max_size)
-        return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))
+        values = relevant_weights(judgments, self._relevant(judgments), judgments.max_size)
+        return self._sum(LINEAR, values, judgments)
 
 
 @base.measure(aliases=("mrr", "recip_rank"))
-class RR(_Thresholded):
+class RR(Thresholded):
     r"""Reciprocal rank: 1/p of the first relevant document, 0 if none is among the first k.
 
     Its mean over queries is MRR. A query without a relevant document has no reciprocal rank.
@@ -280,8 +260,7 @@ class RR(_Thresholded):
     """
 
     def _plan(self, judgments):
-        relevant = relevant_levels(judgments, self.threshold).astype(float)
-        return Plan(FIRST, relevant, TIES[self.ties], self._depth(judgments))
+        return self._sum(FIRST, self._relevant(judgments).astype(float), judgments)
 
 
 @base.measure()
@@ -302,10 +281,7 @@ class GeneralizedPrecision(Graded):
     max_grade: float | None = None
 
     def _plan(self, judgments):
-        values = normalized_levels(judgments, self.max_grade)
-        if self.k is None:
-            return Plan(LINEAR, values, TIES[self.ties], judgments.max_size, per_retrieved=True)
-        return Plan(LINEAR, values / self.k, TIES[self.ties], self._depth(judgments))
+        return _mean_of_ranks(self, self._normalized(judgments), judgments)
 
 
 @base.measure()
@@ -324,7 +300,6 @@ class GeneralizedRecall(Graded):
 
     def _plan(self, judgments):
         # relative to the top grade, so that no sum overflows
-        values = normalized_levels(judgments, None)
-        totals = judgments.sum_levels(values * judgments.counts)
-        values = values / judgments.by_level(divisors(totals))
-        return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))
+        values = self._normalized(judgments)
+        values /= judgments.by_level(divisors(judgments.sum_levels(values * judgments.counts)))
+        return self._sum(LINEAR, values, judgments)

@@ -3,29 +3,16 @@
 import numpy as np
 
 from skgraded._input.columns import number
-from skgraded._kernels.sums import CASCADE, LINEAR, Plan
+from skgraded._kernels.sums import CASCADE, LINEAR, ORDINAL, Plan
 from skgraded.measures import base
-from skgraded.measures.base import TIES, sum_plans
-from skgraded.measures.grades import (
-    LN2,
-    divisors,
-    normalized_levels,
-    refuse_grades_above,
-    relative_exp2_gains,
-)
-from skgraded.measures.precision import Graded
+from skgraded.measures.base import sum_plans
+from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_exp2_gains
 
 
 @np.errstate(under="ignore")  # beside a grade of 900, one of 1 stops nobody
-def _stops(judgments, max_grade):
+def _stops(grades, tops):
     """R(g) = (2^g - 1) / 2^g_max of each level, without a power that overflows."""
-    grades = judgments.levels
-    if max_grade is None:
-        top = judgments.by_level(judgments.top_grades)
-    else:
-        refuse_grades_above(max_grade, judgments)
-        top = judgments.on_scale(max_grade)
-    return -np.exp2(grades - top) * np.expm1(-LN2 * grades)
+    return -np.exp2(grades - tops) * np.expm1(-LN2 * grades)
 
 
 @base.measure()
@@ -52,8 +39,7 @@ class ERR(Graded):
     max_grade: float | None = None
 
     def _plan(self, judgments):
-        stops = _stops(judgments, self.max_grade)
-        return Plan(CASCADE, stops, TIES[self.ties], self._depth(judgments))
+        return self._sum(CASCADE, _stops(judgments.levels, self._tops(judgments)), judgments)
 
 
 @base.measure()
@@ -87,16 +73,12 @@ class NERR(Graded):
 
     def _plan(self, judgments):
         # Where hardly anybody stops only the ratios count: no stop at a top grade is too small.
-        tops = _stops(judgments, self.max_grade)[judgments.level_starts[1:] - 1]
+        tops = of_tops(_stops(judgments.levels, self._tops(judgments)), judgments)
         stops = relative_exp2_gains(judgments.levels, judgments)
         stops *= judgments.by_level(np.maximum(tops, 1e-18))
-        depth = self._depth(judgments)
-        ideal = Plan(CASCADE, stops, TIES["ordinal"], depth)
+        ideal = Plan(CASCADE, stops, ORDINAL, self._depth(judgments))
         (best,) = sum_plans([ideal], judgments, judgments.grades)
-        return Plan(
-            CASCADE, stops, TIES[self.ties], depth,
-            scale=1.0 / divisors(best), shift=0.0,
-        )
+        return self._sum(CASCADE, stops, judgments, scale=1.0 / divisors(best), shift=0.0)
 
 
 @base.measure()
@@ -126,7 +108,6 @@ class RBP(Graded):
 
     @np.errstate(under="ignore")  # nobody gets to rank 10,000
     def _plan(self, judgments):
-        depth = self._depth(judgments)
-        gains = (1.0 - self.persistence) * normalized_levels(judgments, self.max_grade)
-        discount = np.power(float(self.persistence), np.arange(depth))
-        return Plan(LINEAR, gains, TIES[self.ties], depth, discount)
+        gains = (1.0 - self.persistence) * self._normalized(judgments)
+        discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
+        return self._sum(LINEAR, gains, judgments, discount)
