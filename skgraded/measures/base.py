@@ -314,8 +314,11 @@ threshold : float, optional
 gain : {"linear", "exp2"} or callable, default="linear"
     The grade r itself, or 2^r - 1, or a function of an array of grades, which must not fall as
     grades rise and must give 0 for 0.
+discount : {"log2", "letor"} or callable, default="log2"
+    1 / log2(i + 1); or 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002); or a function
+    of an array of ranks from 1, which must not rise.
 max_grade : float, optional
-    r_max: None is the query's own top grade; a number is the top of the data set's scale.
+    The top of the scale: None is the query's own top grade; a number is that of the data set.
 undefined : {0.0, 1.0, nan}, default=0.0
     The value of a query that has none; nan leaves it out of the mean.
 """
@@ -325,20 +328,11 @@ undefined : {0.0, 1.0, nan}, default=0.0
 def measure(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
-    """Register a class of measures where it is defined.
+    """Register a class of measures where it is defined; a ValueError if its name is taken.
 
     The class becomes a frozen dataclass, known by its name to texts, to ``skgraded`` and to the
-    table in the docs. Its docstring gets a paragraph for each parameter that it says nothing of.
-
-    Parameters
-    ----------
-    aliases : iterable of str, or mapping of str to dict, default=()
-        Further names in texts; in a mapping with the parameters that they stand for.
-
-    Raises
-    ------
-    ValueError
-        If another file has a measure of this name.
+    table in the docs. Its docstring gets a paragraph for each parameter that it does not describe.
+    `aliases` are further names in texts; a mapping gives the parameters that they stand for.
     """
     standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 

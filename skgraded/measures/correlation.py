@@ -107,10 +107,7 @@ class EDRC(_Correlation):
     discount: str | Function = field(default="linear", kw_only=False)
     prior: float = field(default=0.5, kw_only=False)
 
-    _own_checks = {
-        "discount": CHECK_DISCOUNT,
-        "prior": number("prior", 0, 1),
-    }
+    _own_checks = {"discount": CHECK_DISCOUNT, "prior": number("prior", 0, 1)}
 
     def _plan(self, judgments):
         counts, n_known = judgments.counts, judgments.sum_levels(judgments.counts)
@@ -168,11 +165,8 @@ class KendallTau(_ByScipy):
     (P - Q) / sqrt((P + Q + T)(P + Q + U)), P and Q the numbers of concordant and discordant
     pairs, T and U those tied in the grades only and in the scores only. From -1 to 1; 0 where
     all scores are equal. Documents that were not retrieved have equal scores below all others. A
-    query of one document, or of equal grades only, has no τ_b.
-
-    Notes
-    -----
-    SciPy takes about 0.8 ms a query, a thousand times the time of the other measures.
+    query of one document, or of equal grades only, has no τ_b. SciPy takes about 0.8 ms per query,
+    a thousand times as long as the other measures.
 
     Examples
     --------
@@ -190,11 +184,8 @@ class SpearmanRho(_ByScipy):
 
     The correlation of the ranks, equal values having their mean rank. From -1 to 1; 0 where all
     scores are equal. Documents that were not retrieved have equal scores below all others. A
-    query of one document, or of equal grades only, has no ρ.
-
-    Notes
-    -----
-    SciPy takes about 0.8 ms a query, a thousand times the time of the other measures.
+    query of one document, or of equal grades only, has no ρ. SciPy takes about 0.8 ms per query,
+    a thousand times as long as the other measures.
 
     Examples
     --------

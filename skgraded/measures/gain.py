@@ -69,9 +69,6 @@ class NDCG(_CumulatedGain):
         the query's documents (LETOR's MeanNDCG, the paper's table 2).
     gain : {"exp2", "linear"} or callable, default="exp2"
         2^r - 1, or r, or a function of an array of grades, which must not fall as grades rise.
-    discount : {"log2", "letor"} or callable, default="log2"
-        1 / log2(i + 1); or 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002); or a
-        function of an array of ranks from 1, which must not rise.
 
     Examples
     --------
@@ -93,8 +90,9 @@ class NDCG(_CumulatedGain):
 class NDCNG(_CumulatedGain):
     r"""Normalized discounted cumulative normalized gain (Scheel et al. 2011, eq. 5).
 
-    NDCG of the grades r_i / m_q, m_q the highest reachable gain of the query, so that the value
-    does not depend on the scale of the grades. A query with no grade > 0 has no NDCNG.
+    NDCG of the grades r_i / m_q, m_q the highest reachable gain of the query, which is the top of
+    the scale, so that the value does not depend on the scale of the grades. A query with no
+    grade > 0 has no NDCNG.
 
     Parameters
     ----------
@@ -103,10 +101,6 @@ class NDCNG(_CumulatedGain):
         the query's documents.
     gain : {"exp2", "linear"} or callable, default="exp2"
         As for `NDCG`; a callable gets the normalized grades r / m_q.
-    discount : {"log2", "letor"} or callable, default="log2"
-        As for `NDCG`.
-    max_grade : float, optional
-        m_q: None is the query's own top grade; a number is the top of the data set's scale.
 
     Examples
     --------

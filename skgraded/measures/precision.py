@@ -267,9 +267,9 @@ class RR(Thresholded):
 class GeneralizedPrecision(Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
-    gP@k = Σ_{i≤k} (r_i / r_max) / k, r_i the grade at rank i. It divides by k even when fewer
-    documents were retrieved; without k by the number retrieved. With one grade > 0 it is
-    precision. A query with no grade > 0 has no gP.
+    gP@k = Σ_{i≤k} (r_i / r_max) / k, r_i the grade at rank i, r_max the top of the scale. It
+    divides by k even when fewer documents were retrieved; without k by the number retrieved. With
+    one grade > 0 it is precision. A query with no grade > 0 has no gP.
 
     Examples
     --------

@@ -49,38 +49,30 @@ def edrc_score(
     r"""Expected discounted rank correlation of preferences, from -1 to 1.
 
     Both the truth G and the prediction Ĝ may leave pairs open; both are closed transitively.
-    Ackerman and Chen (2011), section 4:
-
-    .. math::
-
-        EDRC = \frac{2}{Z} \sum_{v: R(v) > 1} \frac{C(v)}{D(R(v))} - 1,
-        \quad Z = \sum_{v: R(v) > 1} \frac{|W(v)|}{D(R(v))},
-        \quad C(v) = \sum_{w \in W(v)} EP(v, w)
+    EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v)) and
+    C(v) = Σ_{w∈W(v)} EP(v, w) (Ackerman and Chen 2011, section 4).
 
     The rank R(v) is 1 for an item that nothing is preferred to in G, else one more than the
     highest rank among those preferred to it. W(v) are all other items except those that v is
     preferred to. EP(v, w), where w is preferred to v in G, is 1 if Ĝ agrees, 0 if it says the
-    opposite and `prior` if it is silent; where G knows nothing of the pair, it is `prior`.
-
-    Where the paper's formulas depart from its example, the example is followed: start nodes have
-    rank 1 (its algorithm gives 2), and Z divides by D(R(v)).
+    opposite and `prior` if it is silent; where G knows nothing of the pair, it is `prior`. Where
+    the paper's formulas depart from its example, the example is followed: start nodes have rank 1
+    (its algorithm gives 2), and Z divides by D(R(v)).
 
     Parameters
     ----------
     true_pairs : list of tuples, array of shape (n, 2), or frame of two columns
         Pairs (preferred, other) of items, in any order. Items are any hashable.
     predicted_pairs : mapping of item to score, or pairs in any form of `true_pairs`
-        By scores, the higher is preferred, and nothing is said of equal ones. With `qid`, a mapping
-        of query to either: scores or pairs. (A mapping, because queries may predict in both forms
-        and a forgotten query is seen.) Queries that have no true pairs are passed over.
+        The higher score is preferred; equal scores say nothing. With `qid`, a mapping of each query
+        to its scores or pairs, in which queries without true pairs are ignored.
     discount : {"linear", "log2", "exp2"} or callable, default="linear"
-        D: R, log2(1 + R), or 2^R. A callable gets an array of ranks, which begins at 2 at the
-        least, and gives as many numbers > 0 to divide by.
+        D: R, log2(1 + R), or 2^R. A callable gets an array of ranks ≥ 2 and gives as many numbers
+        > 0 to divide by.
     prior : float or callable, default=0.5
         What a pair earns that truth or prediction is silent about, in [0, 1]. A callable
-        ``prior(v, w)`` gives the probability that v is preferred to w; it is asked for the order
-        that the measure expects, ``prior(w, v)`` for w in W(v). It is called for every such pair,
-        up to n_items² times.
+        ``prior(v, w)`` gives the probability that v is preferred to w. It is called as
+        ``prior(w, v)`` for every such pair with w in W(v), up to n_items² times.
     items : collection of items or "judged", optional
         The items to judge by, such as the recommended ones: both sides are closed first, then
         restricted to these. "judged" are the items of `true_pairs`. By default all items of either
@@ -125,11 +117,8 @@ def edrc_score(
     -----
     Where both sides are whole orders (scores, or pairs that leave only ties open, such as a chain),
     the time is that of a sort: a million items take some seconds. Otherwise it grows with
-    items × pairs, since no way is known to count what follows from pairs without following it:
-    100,000 items with 500,000 pairs a side take some seconds, and memory stays below a gigabyte up
-    to a million items. Items that the truth does not mention cost next to nothing. A callable prior
-    costs a call for each pair.
-
+    items × pairs: 100,000 items with 500,000 pairs a side take some seconds, and memory stays below
+    a gigabyte up to a million items. Items that the truth does not mention cost next to nothing.
     With a total order and ``discount=lambda rank: rank - 1`` it is the AP correlation with the
     roles of the lists swapped.
 

@@ -19,15 +19,10 @@ def _stops(grades, tops):
 class ERR(Graded):
     r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
 
-    A user stops at a document of grade g with the probability R(g) = (2^g - 1) / 2^g_max.
+    A user stops at a document of grade g with the probability R(g) = (2^g - 1) / 2^g_max, where
+    g_max is the top of the scale; published values use the top of the data set's scale.
     ERR = Σ_{p≤k} (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), r_p the grade at rank p. From 0 to below 1,
     also for an ideal list. A query with no grade > 0 has no ERR.
-
-    Parameters
-    ----------
-    max_grade : float, optional
-        g_max: None is the query's own top grade; a number is the top of the data set's scale,
-        which published values of ERR take.
 
     Examples
     --------
@@ -47,18 +42,10 @@ class NERR(Graded):
     r"""Normalized expected reciprocal rank: ERR over that of the ideal order, at the same cut-off.
 
     nERR@k = ERR@k / ERR@k of all the query's documents by falling grade, ERR being that of
-    Chapelle et al. 2009 (`ERR`), normalised as in the Web tracks of TREC and in NTCIR's tasks. From
-    0 to 1, which an ideal list scores. A query with no grade > 0 has no nERR.
-
-    Parameters
-    ----------
-    max_grade : float, optional
-        g_max: None is the query's own top grade; a number is the top of the data set's scale,
-        which published values of nERR take.
-
-    Notes
-    -----
-    Under ties it is the expectation of the numerator over that of the ideal order.
+    Chapelle et al. 2009 (`ERR`), normalised as in the Web tracks of TREC and in NTCIR's tasks.
+    Published values use the top of the data set's scale. Under ties it is the expectation of the
+    numerator over that of the ideal order. From 0 to 1, which an ideal list scores. A query with
+    no grade > 0 has no nERR.
 
     Examples
     --------
@@ -86,8 +73,8 @@ class RBP(Graded):
     r"""Rank-biased precision (Moffat & Zobel 2008, section 3.2), of grades.
 
     A user goes on from each document to the next with the probability `persistence`, φ.
-    RBP = (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, r_p the grade at rank p. From 0 to below 1, also
-    for an ideal list. A query with no grade > 0 has no RBP.
+    RBP = (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, r_p the grade at rank p, r_max the top of the
+    scale. From 0 to below 1, also for an ideal list. A query with no grade > 0 has no RBP.
 
     Parameters
     ----------
