@@ -15,15 +15,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import (
-    is_finite_number,
-    number,
-    one_of,
-    refuse_data_set,
-    refuse_nan_scores,
-    score_column,
-    whole_number,
-)
+from skgraded._input import columns
 from skgraded._input.docs import with_parameters
 from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, Plan, sum_queries, total
 from skgraded._kernels.threads import run_chunks
@@ -38,21 +30,19 @@ TIES = {"average": AVERAGE, "ordinal": ORDINAL, "best": BEST, "worst": WORST}
 def _check_k(value):
     if value is None or (isinstance(value, str) and value == "mean"):
         return value
-    return whole_number(value, "k", 1)
+    return columns.whole_number(value, "k", 1)
 
 
 def check_undefined(value: Any) -> float:
     """Return `undefined` as a float if it is 0.0, 1.0 or nan, else raise a ValueError."""
     if isinstance(value, numbers.Real) and value != value:
         return math.nan  # always the same object, so that it equals itself in a tuple
-    if is_finite_number(value) and value in (0, 1):
+    if columns.is_finite_number(value) and value in (0, 1):
         return float(value)
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
-def call_checked(
-    function: Any, name: str, arguments: np.ndarray, above_0: bool = False
-) -> np.ndarray:
+def call_checked(function, name, arguments, above_0=False):
     """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
     result = function(arguments.copy())
     try:
@@ -70,12 +60,12 @@ def call_checked(
 
 _CHECKS = {
     "k": _check_k,
-    "ties": one_of("ties", TIES),
+    "ties": columns.one_of("ties", TIES),
     "undefined": check_undefined,
-    "threshold": number("threshold", 0, optional=True),
-    "max_grade": number("max_grade", 0, above=True, optional=True),
-    "gain": one_of("gain", ("exp2", "linear"), or_callable=True),
-    "discount": one_of("discount", ("log2", "letor"), or_callable=True),
+    "threshold": columns.number("threshold", 0, optional=True),
+    "max_grade": columns.number("max_grade", 0, above=True, optional=True),
+    "gain": columns.one_of("gain", ("exp2", "linear"), or_callable=True),
+    "discount": columns.one_of("discount", ("log2", "letor"), or_callable=True),
 }
 
 
@@ -157,7 +147,7 @@ class Measure:
             On bad input, before any work: which argument, which row, which value.
         """
         if not hasattr(y_score, "__len__"):
-            refuse_data_set(y_score, "y_score")  # before the predictions are taken for grades
+            columns.refuse_data_set(y_score, "y_score")  # before they are taken for grades
         judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
         return mean_scores([self], judgments, y_score)[0]
 
@@ -256,11 +246,10 @@ class Measure:
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def __copy__(self) -> Self:
+    def __deepcopy__(self, memo: Any = None) -> Self:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self
+    __copy__ = __deepcopy__
 
     def __reduce__(self) -> tuple[Any, ...]:
         for name, value in self._parameters.items():
@@ -292,9 +281,7 @@ class Ranked(Measure):
 
     def _sum(self, kind, values, judgments, discount=None, **settings):
         """Plan a sum of this kind over the ranks that count, from one value of each level."""
-        return Plan(
-            kind, values, TIES[self.ties], self._depth(judgments), discount, **settings
-        )
+        return Plan(kind, values, TIES[self.ties], self._depth(judgments), discount, **settings)
 
 
 # The registry ------------------------------------------------------------------------------------
@@ -369,15 +356,12 @@ def score_queries(
 ) -> list[np.ndarray]:
     """Values of several measures for each query, (n_queries,) each, from one sort of the scores."""
     plans = [measure.plan(judgments) for measure in measures]
-    scores = score_column(y_score, judgments.n_rows)
-    sums = sum_plans([plan for plan in plans if plan is not None], judgments, scores)
-    rows, all_values = iter(sums), []
+    scores = columns.score_column(y_score, judgments.n_rows)
+    sums = iter(sum_plans([plan for plan in plans if plan is not None], judgments, scores))
+    all_values = []
     for measure, plan in zip(measures, plans, strict=True):
-        values = measure.values(judgments, scores) if plan is None else next(rows)
+        values = measure.values(judgments, scores) if plan is None else next(sums)
         all_values.append(values)
-        if plan is not None and plan.scale is not None:
-            values *= plan.scale
-            values += plan.shift
         # Every measure ends at 1: what is as near to it as its sums are rounded is 1.
         values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
@@ -385,7 +369,7 @@ def score_queries(
 
 
 def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-    """Rank the scores once and sum up each plan over it, (n_plans, n_queries); NaN is refused."""
+    """Rank the scores once; the value of each plan, (n_plans, n_queries). NaN is refused."""
     sums = np.empty((len(plans), judgments.n_queries))
     has_nan = run_chunks(
         lambda first, last: sum_queries(
@@ -395,7 +379,11 @@ def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.
         judgments.starts,
     )
     if any(has_nan):
-        refuse_nan_scores(scores)
+        columns.refuse_nan_scores(scores)
+    for plan, values in zip(plans, sums, strict=True):
+        if plan.scale is not None:
+            values *= plan.scale
+            values += plan.shift
     return sums
 
 

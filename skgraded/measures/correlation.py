@@ -7,7 +7,7 @@ from dataclasses import field
 import numpy as np
 
 from skgraded._input.columns import number, one_of
-from skgraded._kernels.sums import ABOVE, TAU, Plan
+from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
 from skgraded.judgments import Judgments
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Function, Measure, call_checked
@@ -61,9 +61,8 @@ class TauAP(_Correlation):
 
     def _plan(self, judgments):
         scale = 2.0 / np.maximum(judgments.sizes - 1, 1)
-        shift = np.full(judgments.n_queries, -1.0)
         return Plan(
-            TAU, judgments.levels, TIES[self.ties], judgments.max_size, scale=scale, shift=shift
+            TAU, judgments.levels, TIES[self.ties], judgments.max_size, scale=scale, shift=-1.0
         )
 
 
@@ -120,7 +119,7 @@ class EDRC(_Correlation):
         total[self._undefined(judgments)] = 1.0
         unknown = judgments.sum_levels(weights * counts * equal_or_unknown)
         return Plan(
-            ABOVE, weights, TIES["average"], judgments.max_size, prior=self.prior,
+            ABOVE, weights, AVERAGE, judgments.max_size, prior=self.prior,
             scale=2.0 / total, shift=2.0 / total * self.prior * unknown - 1.0,
         )
 
@@ -145,16 +144,16 @@ class _ByScipy(_Correlation):
         from scipy import stats  # slow to import
 
         correlation = getattr(stats, self._function)
-        grades = judgments.grades
-        order = np.arange(judgments.n_rows) if judgments.order is None else judgments.order
+        if judgments.order is not None:
+            scores = scores[judgments.order]
         out = np.zeros(judgments.n_queries)
         for query in np.flatnonzero(~self.undefined_queries(judgments)):
-            rows = order[judgments.starts[query] : judgments.starts[query + 1]]
+            rows = slice(*judgments.starts[query : query + 2])
             # as ranks: SciPy 1.11 takes the sum of inf and -inf for a missing value
-            ranks = np.unique(scores[rows], return_inverse=True)[1]
+            codes, ranks = judgments.codes[rows], np.unique(scores[rows], return_inverse=True)[1]
             if ranks.max() > 0:  # else 0: constant scores say nothing
-                by_rank = np.lexsort((ranks, grades[rows]))  # sums of one order have the same bits
-                out[query] = correlation(grades[rows][by_rank], ranks[by_rank]).statistic
+                by_rank = np.lexsort((ranks, codes))  # sums of one order have the same bits
+                out[query] = correlation(codes[by_rank], ranks[by_rank]).statistic
         return out
 
 

@@ -89,7 +89,7 @@ def threshold_curve(
     """
     measure = MuAP(ties=ties, undefined=undefined)
     judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-    measure.plan(judgments)  # refuses grades that are not known
+    measure._check(judgments)
     if not relative and judgments.levels.max() <= 0:
         raise ValueError(
             "y_true has no grade above 0, so there is no threshold: relative=True gives the value "
@@ -223,11 +223,7 @@ def _score_in_parts(measures, judgments, scores):
         yield from score_queries(measures[i : i + at_once], copy(judgments), scores)
 
 
-# Input -------------------------------------------------------------------------------------------
-
-def without_cutoff(
-    measures: str | Measure | Iterable[str | Measure], ties: str | None = None
-) -> list[Ranked]:
+def without_cutoff(measures, ties=None):
     """Measures without a cut-off, checked to have none and to know one; with a tie rule, if any."""
     uncut: list = as_measures(measures)
     for measure in uncut:
@@ -240,8 +236,7 @@ def without_cutoff(
 
 def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:
     """Whole cut-offs that ascend from 1 or above, (n_cutoffs,) of int."""
-    numbers = column(cutoffs, "cutoffs").tolist()
-    whole = np.array([whole_number(n, "cutoffs", 1) for n in numbers])
+    whole = np.array([whole_number(n, "cutoffs", 1) for n in column(cutoffs, "cutoffs").tolist()])
     if (np.diff(whole) <= 0).any():
         raise ValueError(f"cutoffs must ascend; got {whole.tolist()}.")
     return whole

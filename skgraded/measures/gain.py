@@ -97,8 +97,7 @@ class NDCNG(_CumulatedGain):
     Parameters
     ----------
     k : int or "mean", optional
-        The cut-off; None: all ranks. "mean": the mean of NDCNG@n over n = 1..N, N the number of
-        the query's documents.
+        As for `NDCG`; "mean": the mean of NDCNG@n over n.
     gain : {"exp2", "linear"} or callable, default="exp2"
         As for `NDCG`; a callable gets the normalized grades r / m_q.
 
@@ -119,15 +118,14 @@ class NDCNG(_CumulatedGain):
         normalized = self._normalized(judgments)
         tops = of_tops(normalized, judgments)
         small = (judgments.top_grades > 0) & (tops < SMALL)
-        if not small.any():
-            return normalized
         if callable(self.gain):
-            if (tops[small] >= np.finfo(float).tiny).all():
-                return normalized
-            raise ValueError(
-                f"max_grade is {self.max_grade}, beside which y_true has grades that vanish: give "
-                "the top of the data set's scale."
-            )
-        # Gains of so small grades are as good as linear, so that only ratios count.
-        relative = judgments.levels / judgments.by_level(divisors(judgments.top_grades))
-        return np.where(judgments.by_level(small), SMALL * relative, normalized)
+            if (tops[small] < np.finfo(float).tiny).any():
+                raise ValueError(
+                    f"max_grade is {self.max_grade}, beside which y_true has grades that vanish: "
+                    "give the top of the data set's scale."
+                )
+        elif small.any():
+            # Gains of so small grades are as good as linear, so that only ratios count.
+            relative = judgments.levels / judgments.by_level(divisors(judgments.top_grades))
+            return np.where(judgments.by_level(small), SMALL * relative, normalized)
+        return normalized

@@ -7,32 +7,18 @@ import numpy as np
 from skgraded._input.columns import number
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
 from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR
-from skgraded.measures import base
+from skgraded.measures import base, grades
 from skgraded.measures.base import Function
-from skgraded.measures.grades import (
-    LN2,
-    Gained,
-    Graded,
-    Thresholded,
-    divisors,
-    n_relevant,
-    of_tops,
-    relevant_weights,
-)
 
 
 @base.measure(aliases=("map",))
-class AP(Thresholded):
+class AP(grades.Thresholded):
     r"""Average precision of the documents at or above a threshold (Scheel et al. 2011, eq. 2).
 
-    AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], r_p the grade at rank p, R_t the number of documents
-    with r ≥ t. Under a cut-off k the sum stops at rank k and the divisor is min(R_t, k), so that
-    an ideal list scores 1. Its mean over queries is MAP. A query with R_t = 0 has no AP.
-
-    Parameters
-    ----------
-    threshold : float, optional
-        The lowest relevant grade t, ≥ 0; None: every grade > 0 is relevant.
+    AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], t the threshold, r_p the grade at rank p, R_t the number
+    of documents with r ≥ t. Under a cut-off k the sum stops at rank k and the divisor is
+    min(R_t, k), so that an ideal list scores 1. Its mean over queries is MAP. A query with R_t = 0
+    has no AP.
 
     Examples
     --------
@@ -45,24 +31,21 @@ class AP(Thresholded):
     """
 
     def _plan(self, judgments):
-        weights = relevant_weights(judgments, self._relevant(judgments), self._depth(judgments))
+        relevant, depth = self._relevant(judgments), self._depth(judgments)
+        weights = grades.relevant_weights(judgments, relevant, depth)
         # With t = 0 every document is relevant and P@p is 1.
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, judgments)
 
 
 @base.measure(aliases=("mu_map",))
-class MuAP(Graded):
+class MuAP(grades.Graded):
     r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, t_1 < … < t_m the distinct grades > 0 that the query uses,
     d_i = t_i - t_{i-1}, t_0 = 0: the mean of AP^t over t uniform in (0, t_m]. It does not change
-    when all grades are multiplied by a number > 0, and with one grade > 0 it is AP. Its mean
-    over queries is μMAP. A query with no grade > 0 has no μAP.
-
-    Parameters
-    ----------
-    k : int, optional
-        The cut-off; None: all ranks. The sums stop at rank k and AP^t is divided by min(R_t, k).
+    when all grades are multiplied by a number > 0, and with one grade > 0 it is AP. Under a cut-off
+    k the sums stop at rank k and AP^t is divided by min(R_t, k). Its mean over queries is μMAP. A
+    query with no grade > 0 has no μAP.
 
     Notes
     -----
@@ -87,23 +70,18 @@ class MuAP(Graded):
 
 
 @base.measure()
-class GAP(Gained):
+class GAP(grades.Gained):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
     A user takes the documents of grade i and above for relevant with a probability G(i), which
     does not fall; GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), r_p the grade at rank p,
-    the divisor over all documents of the query. It is μAP but for one thing: the sums of
-    precision are averaged over the thresholds, and then divided by the expected number of
-    relevant documents, so that a threshold which many documents reach counts more. Under a
-    cut-off k the sum stops at rank k and the divisor is that of the k best documents, so that an
-    ideal list scores 1. With one grade > 0 it is AP. A query with no grade > 0 has no GAP.
-
-    Parameters
-    ----------
-    gain : {"linear", "exp2"} or callable, default="linear"
-        G up to a factor: the grade r itself, all thresholds being equally probable, as where the
-        paper knows nothing of the users; 2^r - 1; or a function of an array of grades, which must
-        not fall as grades rise and gives 0 for 0.
+    the divisor over all documents of the query. G is `gain` up to a factor: with "linear", as where
+    the paper knows nothing of the users, all thresholds are equally probable. GAP is μAP but for
+    one thing: the sums of precision are averaged over the thresholds, and then divided by the
+    expected number of relevant documents, so that a threshold which many documents reach counts
+    more. Under a cut-off k the sum stops at rank k and the divisor is that of the k best documents,
+    so that an ideal list scores 1. With one grade > 0 it is AP. A query with no grade > 0 has no
+    GAP.
 
     Examples
     --------
@@ -121,12 +99,12 @@ class GAP(Gained):
         gains = self._gains(judgments)
         ones = np.ones(self._depth(judgments))
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, ones)
-        gains /= judgments.by_level(divisors(ideal))
+        gains /= judgments.by_level(grades.divisors(ideal))
         return self._sum(PAIR, gains, judgments)
 
 
 @base.measure(aliases=("q",))
-class QMeasure(Gained):
+class QMeasure(grades.Gained):
     r"""Q-measure (Sakai 2004): average precision with the gain that was cumulated so far.
 
     Q = (1/R) Σ_{p: r_p > 0} (C(p) + β cg(p)) / (p + β cg*(p)), r_p the grade at rank p, C(p) the
@@ -154,7 +132,7 @@ class QMeasure(Gained):
     gain: str | Function = "linear"
 
     _own_checks = {"beta": number("beta", 0)}
-    _undefined = Graded._undefined  # R counts documents, whatever they gain
+    _undefined = grades.Graded._undefined  # R counts documents, whatever they gain
 
     def _plan(self, judgments):
         relevant = judgments.levels > 0
@@ -169,7 +147,7 @@ class QMeasure(Gained):
             gains, judgments.counts, judgments.level_starts, judgments.starts,
             np.ones(judgments.max_size),
         )
-        n = np.minimum(n_relevant(judgments, relevant), self._depth(judgments))
+        n = np.minimum(grades.n_relevant(judgments, relevant), self._depth(judgments))
         sizes = judgments.sizes
         rank = np.arange(1, judgments.n_rows + 1) - np.repeat(judgments.starts[:-1], sizes)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
@@ -180,10 +158,10 @@ class QMeasure(Gained):
     def _top_gains(self, judgments):
         """Gain of the top grade of each query; inf if it is too large."""
         if callable(self.gain):
-            return of_tops(self._called_gains(judgments), judgments)
+            return grades.of_tops(self._called_gains(judgments), judgments)
         with np.errstate(over="ignore"):
             tops = judgments.top_grades
-            return np.expm1(LN2 * tops) if self.gain == "exp2" else tops
+            return np.expm1(grades.LN2 * tops) if self.gain == "exp2" else tops
 
 
 def _mean_of_ranks(measure, values, judgments):
@@ -194,16 +172,12 @@ def _mean_of_ranks(measure, values, judgments):
 
 
 @base.measure(aliases=("p",))
-class Precision(Thresholded):
+class Precision(grades.Thresholded):
     r"""Precision P@k: the share of relevant documents among the first k.
 
     P@k divides by k even when fewer documents were retrieved; without k it divides by the number
-    retrieved, and is 0 if there is none. A query without a relevant document has precision 0.
-
-    Parameters
-    ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
-        Without effect, since every query has a precision.
+    retrieved, and is 0 if there is none. A query without a relevant document has precision 0:
+    `undefined` has no effect, since every query has a precision.
 
     Examples
     --------
@@ -220,7 +194,7 @@ class Precision(Thresholded):
 
 
 @base.measure(aliases=("r",))
-class Recall(Thresholded):
+class Recall(grades.Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
     A query without a relevant document has no recall.
@@ -233,22 +207,17 @@ class Recall(Thresholded):
     """
 
     def _plan(self, judgments):
-        values = relevant_weights(judgments, self._relevant(judgments), judgments.max_size)
+        values = grades.relevant_weights(judgments, self._relevant(judgments), judgments.max_size)
         return self._sum(LINEAR, values, judgments)
 
 
 @base.measure(aliases=("mrr", "recip_rank"))
-class RR(Thresholded):
+class RR(grades.Thresholded):
     r"""Reciprocal rank: 1/p of the first relevant document, 0 if none is among the first k.
 
-    Its mean over queries is MRR. A query without a relevant document has no reciprocal rank.
-
-    Parameters
-    ----------
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders (of n
-        tied, r relevant, the i-th is the first with probability C(n-i, r-1) / C(n, r)), the
-        order of rows, or the order that is best or worst for the grades.
+    Its mean over queries is MRR. A query without a relevant document has no reciprocal rank. Of n
+    tied documents, r of them relevant, the i-th is the first relevant document with the probability
+    C(n-i, r-1) / C(n, r).
 
     Examples
     --------
@@ -264,7 +233,7 @@ class RR(Thresholded):
 
 
 @base.measure()
-class GeneralizedPrecision(Graded):
+class GeneralizedPrecision(grades.Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gP@k = Σ_{i≤k} (r_i / r_max) / k, r_i the grade at rank i, r_max the top of the scale. It
@@ -285,7 +254,7 @@ class GeneralizedPrecision(Graded):
 
 
 @base.measure()
-class GeneralizedRecall(Graded):
+class GeneralizedRecall(grades.Graded):
     r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gR@k = Σ_{i≤k} r_i / Σ r, r_i the grade at rank i, the divisor over all documents of the
@@ -301,5 +270,6 @@ class GeneralizedRecall(Graded):
     def _plan(self, judgments):
         # relative to the top grade, so that no sum overflows
         values = self._normalized(judgments)
-        values /= judgments.by_level(divisors(judgments.sum_levels(values * judgments.counts)))
+        totals = judgments.sum_levels(values * judgments.counts)
+        values /= judgments.by_level(grades.divisors(totals))
         return self._sum(LINEAR, values, judgments)

@@ -75,7 +75,7 @@ class Pairs:
         pairs_of_numbers = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
         self.graph = Graph(len(self.items), pairs_of_numbers)
         if self.graph.has_cycle:
-            raise Cycle(
+            raise ValueError(
                 f"{name} has a cycle: {_chain(_a_cycle(self.items, distinct))}. Preferences must "
                 "not contradict each other: leave out one of these pairs, or give cycles='unknown' "
                 "or 'majority'."
@@ -106,10 +106,6 @@ def _a_cycle(items, pairs):
         TopologicalSorter(preferred).prepare()
     except CycleError as error:
         return error.args[1]
-
-
-class Cycle(ValueError):
-    """Preferences of one query contradict each other."""
 
 
 class Scores:

@@ -161,13 +161,13 @@ def read_items(items, name, may_be_empty=False):
     read: dict = {}
     for item in _elements(items):
         _check_item(item, f"{name} has", read)
-        read[item] = None
     if not may_be_empty:
         refuse_empty(read, name)
     return read
 
 
 def _check_item(item, where, seen):
+    """Enter an item in the dict `seen`, or raise the error of what is no item."""
     try:
         if item in seen:
             return

@@ -9,30 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded.measures import preference_graphs as graphs
+from skgraded.measures import preference_input as inputs
 from skgraded.measures.base import Function, check_undefined, mean_over_queries
 from skgraded.measures.correlation import CHECK_DISCOUNT, rank_weights
-from skgraded.measures.preference_graphs import (
-    CHECK_CYCLES,
-    Cycle,
-    LeftOut,
-    Pairs,
-    Scores,
-    count_pairs,
-    expected,
-    without_cycles,
-)
-from skgraded.measures.preference_input import (
-    JUDGED,
-    check_prior,
-    kind_of,
-    read_items,
-    read_items_by_query,
-    read_pairs,
-    read_pairs_by_query,
-    read_scores,
-    refuse_empty,
-    refuse_lacking,
-)
+from skgraded.measures.preference_graphs import LeftOut
 
 
 def edrc_score(
@@ -238,27 +219,27 @@ def preferences_left_out(
     >>> left_out["bob"]
     LeftOut(n_pairs=1, n_contradicted=1, n_in_cycles=0)
     """
-    if CHECK_CYCLES(cycles) == "raise":
+    if graphs.CHECK_CYCLES(cycles) == "raise":
         raise ValueError('cycles must be "unknown" or "majority": "raise" leaves nothing out.')
     if qid is None:
         raise ValueError("qid is missing: preferences_left_out needs the query of each pair.")
-    pairs_of = read_pairs_by_query(pairs, qid, "pairs")
-    return {query: without_cycles(stated, cycles)[1] for query, stated in pairs_of.items()}
+    pairs_of = inputs.read_pairs_by_query(pairs, qid, "pairs")
+    return {query: graphs.without_cycles(stated, cycles)[1] for query, stated in pairs_of.items()}
 
 
 # Truth, prediction and items ---------------------------------------------------------------------
 
 def _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles):
     """Value by query; everything is read before anything is measured."""
-    discount, prior, cycles = CHECK_DISCOUNT(discount), check_prior(prior), CHECK_CYCLES(cycles)
-    undefined = check_undefined(undefined)
-    pairs_of = read_pairs_by_query(true_pairs, qid, "true_pairs")
+    discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
+    cycles, undefined = graphs.CHECK_CYCLES(cycles), check_undefined(undefined)
+    pairs_of = inputs.read_pairs_by_query(true_pairs, qid, "true_pairs")
     if qid is None:
         prediction = _prediction(predicted_pairs, "predicted_pairs", cycles)
-        refuse_empty(prediction.items, "predicted_pairs")
+        inputs.refuse_empty(prediction.items, "predicted_pairs")
         if items is not None:
-            items = read_items(items, "items")
-        sides = {None: (Pairs(pairs_of[None], "true_pairs", cycles), prediction, items)}
+            items = inputs.read_items(items, "items")
+        sides = {None: (graphs.Pairs(pairs_of[None], "true_pairs", cycles), prediction, items)}
     else:
         sides = _sides_of_queries(pairs_of, predicted_pairs, items, cycles)
     _warn_of_left_out(sides.values(), cycles)
@@ -270,18 +251,18 @@ def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
             "predicted_pairs must, with qid, be a mapping of each query to its pairs or scores; "
-            f"got {kind_of(predicted_pairs)}."
+            f"got {inputs.kind_of(predicted_pairs)}."
         )
-    refuse_lacking(pairs_of, predicted_pairs, "predicted_pairs")
-    items_of = read_items_by_query(items, pairs_of)
+    inputs.refuse_lacking(pairs_of, predicted_pairs, "predicted_pairs")
+    items_of = inputs.read_items_by_query(items, pairs_of)
     sides = {}
     for query, pairs in pairs_of.items():
         name = f"predicted_pairs[{query!r}]"
         predicted = _prediction(predicted_pairs[query], name, cycles)
         try:
-            truth = Pairs(pairs, f"true_pairs, query {query!r},", cycles)
-        except Cycle as error:
-            left_out = [without_cycles(other, "unknown")[1] for other in pairs_of.values()]
+            truth = graphs.Pairs(pairs, f"true_pairs, query {query!r},", cycles)
+        except ValueError as error:  # a cycle
+            left_out = [graphs.without_cycles(other, "unknown")[1] for other in pairs_of.values()]
             n_cyclic = sum(counts.n_unknown > 0 for counts in left_out)
             raise ValueError(
                 f"{error} Queries with cycles: {n_cyclic} of {len(pairs_of)}."
@@ -292,8 +273,8 @@ def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
 
 def _prediction(prediction, name, cycles):
     if isinstance(prediction, Mapping):
-        return Scores(read_scores(prediction, name))
-    return Pairs(read_pairs(prediction, name), name, cycles)
+        return graphs.Scores(inputs.read_scores(prediction, name))
+    return graphs.Pairs(inputs.read_pairs(prediction, name), name, cycles)
 
 
 def _warn_of_left_out(sides, cycles):
@@ -316,27 +297,24 @@ def _warn_of_left_out(sides, cycles):
         )
 
 
-# The measure -------------------------------------------------------------------------------------
-
 def _edrc(truth, prediction, items, discount, prior, undefined):
     """EDRC of one query; the names are those of the formula."""
     if items is None:
         items = dict.fromkeys([*truth.items, *prediction.items])
-    elif items is JUDGED:
+    elif items is inputs.JUDGED:
         items = dict.fromkeys(truth.items)
     counted = np.fromiter((v in items for v in truth.items), np.uint8, len(truth.items))
     ranks = truth.graph.depths(counted)
     lower = np.flatnonzero(counted & (ranks > 1)).astype(np.int32)
     if not len(lower):
         return undefined
-    n_below, agree, disagree, C = count_pairs(truth, prediction, counted, lower, prior)
+    n_below, agree, disagree, C = graphs.count_pairs(truth, prediction, counted, lower, prior)
     W = len(items) - n_below  # an item itself is below it too
     if callable(prior):
         # Of the items that the truth does not mention, every pair earns the prior.
         others = [w for w in items if w not in truth.number]
-        C += agree + [expected(prior, others, truth.items[v]) for v in lower]
+        C += agree + [graphs.expected(prior, others, truth.items[v]) for v in lower]
     else:
         C = agree + prior * (W - agree - disagree)
-    every_rank = np.arange(2.0, ranks.max() + 1)
-    weights = rank_weights(discount, every_rank)[ranks[lower] - 2]
+    weights = rank_weights(discount, np.arange(2.0, ranks.max() + 1))[ranks[lower] - 2]
     return float(2 * (weights @ C) / (weights @ W) - 1)

@@ -239,7 +239,7 @@ def test_the_docstring_says_of_each_parameter_what_it_is(cls):
 
 
 def test_a_docstring_keeps_what_a_measure_says_itself_of_a_parameter():
-    assert "C(n-i, r-1)" in sg.RR.__doc__ and "C(n-i, r-1)" not in sg.AP.__doc__
+    assert "MeanNDCG" in sg.NDCG.__doc__ and "MeanNDCG" not in sg.AP.__doc__
     assert "exact expectation over all their orders" in sg.AP.__doc__
 
 
