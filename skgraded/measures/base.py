@@ -9,7 +9,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -35,10 +35,10 @@ def _check_k(value):
 
 def check_undefined(value: Any) -> float:
     """Return `undefined` as a float if it is 0.0, 1.0 or nan, else raise a ValueError."""
-    if isinstance(value, numbers.Real) and value != value:
-        return math.nan  # always the same object, so that it equals itself in a tuple
     if columns.is_finite_number(value) and value in (0, 1):
         return float(value)
+    if isinstance(value, numbers.Real) and value != value:
+        return math.nan  # always the same object, so that it equals itself in a tuple
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
@@ -76,9 +76,10 @@ def _text(value):
     return repr(value)
 
 
-def fields_of(measure: Any) -> dict[str, dataclasses.Field[Any]]:
-    """The parameters of a measure or of a class of them: dataclass fields by name."""
-    fields = {field.name: field for field in dataclasses.fields(measure)}
+@cache
+def fields_of(cls: type[Any]) -> dict[str, dataclasses.Field[Any]]:
+    """The parameters of a class of measures: dataclass fields by name."""
+    fields = {field.name: field for field in dataclasses.fields(cls)}
     return fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
 
 
@@ -191,8 +192,11 @@ class Measure:
 
     def plan(self, judgments: Judgments) -> Any:
         """Lay out what the kernel has to sum for this measure over these Judgments, once."""
-        self._check(judgments)
-        return judgments.remember(("plan", self), lambda: self._plan(judgments))
+        def lay_out():
+            self._check(judgments)
+            return self._plan(judgments)
+
+        return judgments.remember(("plan", self), lay_out)
 
     def _plan(self, judgments):
         return None
@@ -214,7 +218,7 @@ class Measure:
 
     @property
     def _parameters(self):
-        return {name: getattr(self, name) for name in fields_of(self)}
+        return {name: getattr(self, name) for name in fields_of(type(self))}
 
     @cached_property
     def _key(self):
@@ -225,12 +229,12 @@ class Measure:
     @property
     def name(self) -> str:
         """The measure's text, which `measure` reads back."""
-        parameters = self._parameters
+        parameters, fields = self._parameters, fields_of(type(self))
         k = parameters.pop("k", None)
         shown = ",".join(
             f"{name}={_text(value)}"
             for name, value in parameters.items()
-            if _text(value) != _text(fields_of(self)[name].default)
+            if _text(value) != _text(fields[name].default)
         )
         cut_off = "" if k is None else f"@{k}"
         return type(self).__name__ + (f"({shown})" if shown else "") + cut_off
@@ -362,6 +366,9 @@ def score_queries(
     for measure, plan in zip(measures, plans, strict=True):
         values = measure.values(judgments, scores) if plan is None else next(sums)
         all_values.append(values)
+        if plan is not None and plan.scale is not None:
+            values *= plan.scale
+            values += plan.shift
         # Every measure ends at 1: what is as near to it as its sums are rounded is 1.
         values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
@@ -369,7 +376,7 @@ def score_queries(
 
 
 def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-    """Rank the scores once; the value of each plan, (n_plans, n_queries). NaN is refused."""
+    """Rank the scores once and sum up each plan over it, (n_plans, n_queries); NaN is refused."""
     sums = np.empty((len(plans), judgments.n_queries))
     has_nan = run_chunks(
         lambda first, last: sum_queries(
@@ -380,10 +387,6 @@ def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.
     )
     if any(has_nan):
         columns.refuse_nan_scores(scores)
-    for plan, values in zip(plans, sums, strict=True):
-        if plan.scale is not None:
-            values *= plan.scale
-            values += plan.shift
     return sums
 
 

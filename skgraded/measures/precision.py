@@ -157,11 +157,12 @@ class QMeasure(grades.Gained):
 
     def _top_gains(self, judgments):
         """Gain of the top grade of each query; inf if it is too large."""
-        if callable(self.gain):
-            return grades.of_tops(self._called_gains(judgments), judgments)
-        with np.errstate(over="ignore"):
-            tops = judgments.top_grades
-            return np.expm1(grades.LN2 * tops) if self.gain == "exp2" else tops
+        if self.gain == "linear":
+            return judgments.top_grades
+        if self.gain == "exp2":
+            with np.errstate(over="ignore"):
+                return np.expm1(grades.LN2 * judgments.top_grades)
+        return grades.of_tops(self._called_gains(judgments), judgments)
 
 
 def _mean_of_ranks(measure, values, judgments):

@@ -179,7 +179,7 @@ def test_measures_of_huge_and_tiny_grades(case, measure, rule):
     if found is REFUSED:
         assert has_nan(y_true) and name != "EDRC"
         return
-    setting = {key: getattr(measure, key) for key in fields_of(measure)}
+    setting = {key: getattr(measure, key) for key in fields_of(type(measure))}
     setting = {key: setting[key] for key in setting if key not in ("ties", "undefined")}
     for own, value in zip(truth[0], found.tolist(), strict=True):
         grades, scores = [y_true.meant[r] for r in own], [y_score.meant[r] for r in own]
