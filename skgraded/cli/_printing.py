@@ -4,7 +4,7 @@ import json
 import math
 
 from skgraded._input.words import counted, plain, plain_list, plural
-from skgraded.measures.base import ALIASES, MEASURES, fields_of
+from skgraded.measures.base import ALIASES, MEASURES
 from skgraded.reports.comparing import compare
 from skgraded.stats.corrections import is_significant
 from skgraded.writing import tables
@@ -127,7 +127,7 @@ def of_measures():
     rows = [
         {
             "measure": name, "other names": ", ".join(others[name]),
-            "parameters": ", ".join(fields_of(measure)),
+            "parameters": ", ".join(measure.fields),
             "what it is": (measure.__doc__ or "").split("\n")[0].rstrip("."),
         }
         for name, measure in MEASURES.items()

@@ -9,7 +9,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -76,20 +76,16 @@ def _text(value):
     return repr(value)
 
 
-@cache
-def fields_of(cls: type[Any]) -> dict[str, dataclasses.Field[Any]]:
-    """The parameters of a class of measures: dataclass fields by name."""
-    fields = {field.name: field for field in dataclasses.fields(cls)}
-    return fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
-
-
 M = TypeVar("M", bound="Measure")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
 def shared_fields(cls: type[M]) -> type[M]:
     """Make a dataclass of a class whose fields measures inherit."""
-    return dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
+    cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
+    fields = {field.name: field for field in dataclasses.fields(cls)}
+    cls.fields = fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
+    return cls
 
 
 # The measure -------------------------------------------------------------------------------------
@@ -104,13 +100,14 @@ class Measure:
     """
 
     undefined: float = 0.0
+    fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
 
     def __post_init__(self) -> None:
         checks = _CHECKS | self._own_checks
         for name, value in self._parameters.items():
             object.__setattr__(self, name, checks[name](value))
-    # of parameters that mean something else elsewhere
-    _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}
+
+    _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # of parameters unlike others
 
     def __call__(
         self,
@@ -218,7 +215,7 @@ class Measure:
 
     @property
     def _parameters(self):
-        return {name: getattr(self, name) for name in fields_of(type(self))}
+        return {name: getattr(self, name) for name in self.fields}
 
     @cached_property
     def _key(self):
@@ -229,12 +226,12 @@ class Measure:
     @property
     def name(self) -> str:
         """The measure's text, which `measure` reads back."""
-        parameters, fields = self._parameters, fields_of(type(self))
+        parameters = self._parameters
         k = parameters.pop("k", None)
         shown = ",".join(
             f"{name}={_text(value)}"
             for name, value in parameters.items()
-            if _text(value) != _text(fields[name].default)
+            if _text(value) != _text(self.fields[name].default)
         )
         cut_off = "" if k is None else f"@{k}"
         return type(self).__name__ + (f"({shown})" if shown else "") + cut_off
@@ -330,7 +327,7 @@ def measure(
     def register(cls):
         cls = shared_fields(cls)
         if cls.__doc__ is not None:  # python -OO
-            cls.__doc__ = with_parameters(cls.__doc__, fields_of(cls), PARAMETERS)
+            cls.__doc__ = with_parameters(cls.__doc__, cls.fields, PARAMETERS)
         if _is_new(cls):
             MEASURES[cls.__name__] = cls
             ALIASES.update((alias, (cls, meant)) for alias, meant in standing_for.items())

@@ -15,7 +15,7 @@ from skgraded.measures.base import TIES, Function, Measure, call_checked
 CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
 
 
-def rank_weights(discount: str | Function, ranks: np.ndarray) -> np.ndarray:
+def rank_weights(discount, ranks):
     """1/D(R) of distinct ranks R ≥ 2; for a callable D times its smallest value.
 
     Only the ratios count in EDRC, and so no weight overflows.

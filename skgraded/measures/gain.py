@@ -58,9 +58,8 @@ class _CumulatedGain(Gained):
 class NDCG(_CumulatedGain):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 
-    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), r_i the grade at rank i; NDCG@k is DCG@k divided by
-    the DCG@k of the ideal order of all the query's documents. A query with no grade > 0 has no
-    NDCG.
+    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), r_i the grade at rank i; NDCG@k is DCG@k divided by the
+    DCG@k of the ideal order of all the query's documents. A query with no grade > 0 has no NDCG.
 
     Parameters
     ----------

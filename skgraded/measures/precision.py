@@ -16,9 +16,8 @@ class AP(grades.Thresholded):
     r"""Average precision of the documents at or above a threshold (Scheel et al. 2011, eq. 2).
 
     AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], t the threshold, r_p the grade at rank p, R_t the number
-    of documents with r ≥ t. Under a cut-off k the sum stops at rank k and the divisor is
-    min(R_t, k), so that an ideal list scores 1. Its mean over queries is MAP. A query with R_t = 0
-    has no AP.
+    of documents with r ≥ t. Under a cut-off k the sum stops at rank k and the divisor is min(R_t,
+    k), so an ideal list scores 1. Its mean over queries is MAP. A query with R_t = 0 has no AP.
 
     Examples
     --------
@@ -73,15 +72,14 @@ class MuAP(grades.Graded):
 class GAP(grades.Gained):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
-    A user takes the documents of grade i and above for relevant with a probability G(i), which
-    does not fall; GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), r_p the grade at rank p,
-    the divisor over all documents of the query. G is `gain` up to a factor: with "linear", as where
-    the paper knows nothing of the users, all thresholds are equally probable. GAP is μAP but for
-    one thing: the sums of precision are averaged over the thresholds, and then divided by the
-    expected number of relevant documents, so that a threshold which many documents reach counts
-    more. Under a cut-off k the sum stops at rank k and the divisor is that of the k best documents,
-    so that an ideal list scores 1. With one grade > 0 it is AP. A query with no grade > 0 has no
-    GAP.
+    A user takes the documents of grade i and above for relevant with a probability G(i), which does
+    not fall; GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), r_p the grade at rank p, the
+    divisor over all documents of the query. G is `gain` up to a factor: with "linear", as where the
+    paper knows nothing of the users, all thresholds are equally probable. GAP is μAP but for one
+    thing: the sums of precision are averaged over the thresholds, and then divided by the expected
+    number of relevant documents, so that a threshold which many documents reach counts more. Under
+    a cut-off k the sum stops at rank k and the divisor is that of the k best documents, so an ideal
+    list scores 1. With one grade > 0 it is AP. A query with no grade > 0 has no GAP.
 
     Examples
     --------
@@ -217,8 +215,8 @@ class RR(grades.Thresholded):
     r"""Reciprocal rank: 1/p of the first relevant document, 0 if none is among the first k.
 
     Its mean over queries is MRR. A query without a relevant document has no reciprocal rank. Of n
-    tied documents, r of them relevant, the i-th is the first relevant document with the probability
-    C(n-i, r-1) / C(n, r).
+    tied documents with r relevant, the i-th is the first relevant with the probability C(n-i, r-1)
+    / C(n, r).
 
     Examples
     --------

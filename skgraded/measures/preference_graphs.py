@@ -76,7 +76,7 @@ class Pairs:
         self.graph = Graph(len(self.items), pairs_of_numbers)
         if self.graph.has_cycle:
             raise ValueError(
-                f"{name} has a cycle: {_chain(_a_cycle(self.items, distinct))}. Preferences must "
+                f"{name} has a cycle: {_a_cycle(self.items, distinct)}. Preferences must "
                 "not contradict each other: leave out one of these pairs, or give cycles='unknown' "
                 "or 'majority'."
             )
@@ -91,21 +91,18 @@ class Pairs:
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
 
-def _chain(cycle):
-    shown = [repr(item) for item in cycle]
-    if len(shown) > 12:
-        shown[8:-2] = [f"… ({len(shown) - 10} more) …"]
-    return " ≻ ".join(shown)
-
-
 def _a_cycle(items, pairs):
+    """Text of a cycle, in which a long one is cut short."""
     preferred: dict = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
     try:
         TopologicalSorter(preferred).prepare()
     except CycleError as error:
-        return error.args[1]
+        shown = [repr(item) for item in error.args[1]]
+    if len(shown) > 12:
+        shown[8:-2] = [f"… ({len(shown) - 10} more) …"]
+    return " ≻ ".join(shown)
 
 
 class Scores:
@@ -210,10 +207,12 @@ def _sides_in_graph(graph, numbers, number):
     tables = np.empty((2, graph.n, _n_words(number)), np.uint64)
     reached = np.zeros((2, graph.n + 1), np.uint8)
     for first in _blocks(number):
+        sides = []
         for side in (ABOVE, BELOW):
             graph.reach(side, number_in_graph, first, BLOCK, tables[side], reached[side])
-        rows = np.where(reached[:, numbers], numbers, -1).astype(np.int32, order="C")
-        yield list(zip(tables, rows, strict=True))
+            rows = np.where(reached[side, numbers], numbers, -1).astype(np.int32)
+            sides.append((tables[side], rows))
+        yield sides
 
 
 def _sides_in_order(places, number):

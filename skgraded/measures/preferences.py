@@ -206,8 +206,7 @@ def preferences_left_out(
     Raises
     ------
     ValueError, TypeError
-        If pairs are malformed or empty, an item is missing or preferred to itself, or `qid` has
-        another length or gaps.
+        If `edrc_score` refuses such pairs, or `qid` has another length or gaps.
 
     Examples
     --------

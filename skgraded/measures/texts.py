@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from skgraded._input.words import nearest
-from skgraded.measures.base import ALIASES, MEASURES, Measure, fields_of
+from skgraded.measures.base import ALIASES, MEASURES, Measure
 
 _FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
 _OF_TREC_EVAL = {  # its names with a cut-off, `P_10` and others
@@ -93,7 +93,7 @@ def _parameters_of(text, form, cls):
         call = None
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
-    known = {_plain(name): name for name in fields_of(cls)}
+    known = {_plain(name): name for name in cls.fields}
     for keyword in call.keywords:
         name = known.get(_plain(keyword.arg or "**"))
         if name is None:
