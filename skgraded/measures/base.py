@@ -181,9 +181,7 @@ class Measure:
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
-        undefined = judgments.remember(
-            ("undefined", self), lambda: self._undefined(judgments)
-        )
+        undefined = judgments.remember(("_undefined", self), lambda: self._undefined(judgments))
         undefined.flags.writeable = False
         return undefined
 
@@ -193,7 +191,7 @@ class Measure:
             self._check(judgments)
             return self._plan(judgments)
 
-        return judgments.remember(("plan", self), lay_out)
+        return judgments.remember(("_plan", self), lay_out)
 
     def _plan(self, judgments):
         return None

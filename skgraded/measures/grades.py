@@ -29,18 +29,17 @@ class Thresholded(Ranked):
 class Graded(Ranked):
     """A measure of grades, of which a query needs one above 0."""
 
-    max_grade: float | None = None  # a parameter of the measures that declare it
-
     def _check(self, judgments):
         super()._check(judgments)
-        if self.max_grade is None:
+        max_grade = getattr(self, "max_grade", None)
+        if max_grade is None:
             return
-        top = judgments.on_scale(self.max_grade)
+        top = judgments.on_scale(max_grade)
         if judgments.top_grades.max() > top:
             grades = judgments.grades
             row = int(np.argmax(grades > top))
             raise ValueError(
-                f"max_grade is {self.max_grade}, but y_true has {grades[row]:g} in row {row}. "
+                f"max_grade is {max_grade}, but y_true has {grades[row]:g} in row {row}. "
                 "Give the top of the data set's scale."
             )
 
@@ -49,9 +48,10 @@ class Graded(Ranked):
 
     def _tops(self, judgments):
         """The top of the scale for each level: `max_grade`, or the top grade of the query."""
-        if self.max_grade is None:
+        max_grade = getattr(self, "max_grade", None)
+        if max_grade is None:
             return judgments.by_level(judgments.top_grades)
-        return judgments.on_scale(self.max_grade)
+        return judgments.on_scale(max_grade)
 
     def _normalized(self, judgments):
         """Each level's grade divided by the top of its scale."""

@@ -226,8 +226,6 @@ def preferences_left_out(
     return {query: graphs.without_cycles(stated, cycles)[1] for query, stated in pairs_of.items()}
 
 
-# Truth, prediction and items ---------------------------------------------------------------------
-
 def _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles):
     """Value by query; everything is read before anything is measured."""
     discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
