@@ -5,7 +5,7 @@ python docs/table_of_measures.py
 
 from pathlib import Path
 
-from skgraded.measures.base import ALIASES, MEASURES, fields_of
+from skgraded.measures.base import ALIASES, MEASURES
 
 PAGE = Path(__file__).parent / "measures.md"
 START, END = "<!-- made by docs/table_of_measures.py -->\n", "<!-- end -->\n"
@@ -16,7 +16,7 @@ def table():
     rows = ["| measure | also | what it is | parameters |", "| --- | --- | --- | --- |"]
     for name, cls in sorted(MEASURES.items()):
         aliases = ", ".join(f"`{alias}`" for alias, (of, _) in sorted(ALIASES.items()) if of is cls)
-        parameters = ", ".join(f"`{name}`" for name in fields_of(cls))
+        parameters = ", ".join(f"`{name}`" for name in cls.fields)
         what = cls.__doc__.partition("\n")[0].rstrip(".")
         rows.append(f"| `{name}` | {aliases} | {what} | {parameters} |")
     return "\n".join(rows) + "\n"

@@ -4,7 +4,7 @@ import json
 import math
 
 from skgraded._input.words import counted, plain, plain_list, plural
-from skgraded.measures.base import ALIASES, MEASURES, fields_of
+from skgraded.measures.base import ALIASES, MEASURES
 from skgraded.reports.comparing import compare
 from skgraded.writing import tables
 from skgraded.writing.text import percent_text
@@ -120,7 +120,7 @@ def of_measures():
     rows = [
         {
             "measure": name, "other names": ", ".join(others[name]),
-            "parameters": ", ".join(fields_of(measure)),
+            "parameters": ", ".join(measure.fields),
             "what it is": (measure.__doc__ or "").split("\n")[0].rstrip("."),
         }
         for name, measure in MEASURES.items()

@@ -1,12 +1,6 @@
 """Measures of graded ranking: small immutable values that are also score functions."""
 
-from skgraded.measures.base import (
-    MEASURES,
-    Measure,
-    mean_over_queries,
-    mean_scores,
-    score_queries,
-)
+from skgraded.measures.base import MEASURES, Measure, mean_over_queries, mean_scores, score_queries
 from skgraded.measures.correlation import *
 from skgraded.measures.curves import CutoffCurve, ThresholdCurve, cutoff_curve, threshold_curve
 from skgraded.measures.gain import *
@@ -16,18 +10,7 @@ from skgraded.measures.texts import as_measures, measure
 from skgraded.measures.user_models import *
 
 __all__ = sorted([
-    "CutoffCurve",
-    "Measure",
-    "ThresholdCurve",
-    "as_measures",
-    "cutoff_curve",
-    "edrc_per_query",
-    "edrc_score",
-    "mean_over_queries",
-    "mean_scores",
-    "measure",
-    "preferences_left_out",
-    "score_queries",
-    "threshold_curve",
-    *MEASURES,
+    "CutoffCurve", "Measure", "ThresholdCurve", "as_measures", "cutoff_curve", "edrc_per_query",
+    "edrc_score", "mean_over_queries", "mean_scores", "measure", "preferences_left_out",
+    "score_queries", "threshold_curve", *MEASURES,
 ])

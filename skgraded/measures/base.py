@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import dataclasses
 import math
 import numbers
@@ -10,22 +9,15 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import (
-    number,
-    one_of,
-    refuse_data_set,
-    refuse_nan_scores,
-    score_column,
-    whole_number,
-)
+from skgraded._input import columns
 from skgraded._input.docs import with_parameters
-from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, sum_queries, total
+from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, Plan, sum_queries, total
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
@@ -38,22 +30,19 @@ TIES = {"average": AVERAGE, "ordinal": ORDINAL, "best": BEST, "worst": WORST}
 def _check_k(value):
     if value is None or (isinstance(value, str) and value == "mean"):
         return value
-    return whole_number(value, "k", 1)
+    return columns.whole_number(value, "k", 1)
 
 
 def check_undefined(value: Any) -> float:
     """Return `undefined` as a float if it is 0.0, 1.0 or nan, else raise a ValueError."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if is_number and math.isnan(value):
-        return math.nan  # always the same object, so that it equals itself in a tuple
-    if is_number and value in (0.0, 1.0):
+    if columns.is_finite_number(value) and value in (0, 1):
         return float(value)
+    if isinstance(value, numbers.Real) and value != value:
+        return math.nan  # always the same object, so that it equals itself in a tuple
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
-def call_checked(
-    function: Any, name: str, arguments: np.ndarray, above_0: bool = False
-) -> np.ndarray:
+def call_checked(function, name, arguments, above_0=False):
     """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
     result = function(arguments.copy())
     try:
@@ -69,16 +58,14 @@ def call_checked(
     return values
 
 
-GAINS = ("exp2", "linear")
-DISCOUNTS = ("log2", "letor")
 _CHECKS = {
     "k": _check_k,
-    "ties": one_of("ties", TIES),
+    "ties": columns.one_of("ties", TIES),
     "undefined": check_undefined,
-    "threshold": number("threshold", 0, optional=True),
-    "max_grade": number("max_grade", 0, above=True, optional=True),
-    "gain": one_of("gain", GAINS, or_callable=True),
-    "discount": one_of("discount", DISCOUNTS, or_callable=True),
+    "threshold": columns.number("threshold", 0, optional=True),
+    "max_grade": columns.number("max_grade", 0, above=True, optional=True),
+    "gain": columns.one_of("gain", ("exp2", "linear"), or_callable=True),
+    "discount": columns.one_of("discount", ("log2", "letor"), or_callable=True),
 }
 
 
@@ -89,24 +76,16 @@ def _text(value):
     return repr(value)
 
 
-def fields_of(measure: Any) -> dict[str, dataclasses.Field[Any]]:
-    """The parameters of a measure or of a class of them: dataclass fields by name."""
-    return _fields(measure if isinstance(measure, type) else type(measure))
-
-
-@cache
-def _fields(cls):
-    fields = {field.name: field for field in dataclasses.fields(cls)}
-    return fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
-
-
 M = TypeVar("M", bound="Measure")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
 def shared_fields(cls: type[M]) -> type[M]:
     """Make a dataclass of a class whose fields measures inherit."""
-    return dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
+    cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
+    fields = {field.name: field for field in dataclasses.fields(cls)}
+    cls.fields = fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
+    return cls
 
 
 # The measure -------------------------------------------------------------------------------------
@@ -121,13 +100,14 @@ class Measure:
     """
 
     undefined: float = 0.0
+    fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
 
     def __post_init__(self) -> None:
         checks = _CHECKS | self._own_checks
         for name, value in self._parameters.items():
             object.__setattr__(self, name, checks[name](value))
-    # of parameters that mean something else elsewhere
-    _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}
+
+    _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # of parameters unlike others
 
     def __call__(
         self,
@@ -165,7 +145,7 @@ class Measure:
             On bad input, before any work: which argument, which row, which value.
         """
         if not hasattr(y_score, "__len__"):
-            refuse_data_set(y_score, "y_score")  # before the predictions are taken for grades
+            columns.refuse_data_set(y_score, "y_score")  # before they are taken for grades
         judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
         return mean_scores([self], judgments, y_score)[0]
 
@@ -196,23 +176,22 @@ class Measure:
         int
         """
         judgments = check_judgments(y_true, qid=qid, group=group)
-        self._refuse_unknown(judgments)
+        self._check(judgments)
         return int(self.undefined_queries(judgments).sum())
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
-        undefined = self.once("_undefined", judgments)
+        undefined = judgments.remember(("_undefined", self), lambda: self._undefined(judgments))
         undefined.flags.writeable = False
         return undefined
 
     def plan(self, judgments: Judgments) -> Any:
         """Lay out what the kernel has to sum for this measure over these Judgments, once."""
-        self._refuse_unknown(judgments)
-        return self.once("_plan", judgments)
+        def lay_out():
+            self._check(judgments)
+            return self._plan(judgments)
 
-    def once(self, method: str, judgments: Judgments) -> Any:
-        """Return what a method computes from these Judgments, computed at the first call only."""
-        return judgments.remember((method, self), lambda: getattr(self, method)(judgments))
+        return judgments.remember(("_plan", self), lay_out)
 
     def _plan(self, judgments):
         return None
@@ -224,7 +203,8 @@ class Measure:
         """Values of the queries that have one, (n_queries,), of a measure without a plan."""
         raise NotImplementedError
 
-    def _refuse_unknown(self, judgments):
+    def _check(self, judgments):
+        """Refuse Judgments with a grade that the measure cannot use."""
         if judgments.n_unknown:
             raise ValueError(
                 f"y_true must not be NaN: row {judgments.first_unknown} is nan. "
@@ -233,7 +213,7 @@ class Measure:
 
     @property
     def _parameters(self):
-        return {name: getattr(self, name) for name in fields_of(self)}
+        return {name: getattr(self, name) for name in self.fields}
 
     @cached_property
     def _key(self):
@@ -249,7 +229,7 @@ class Measure:
         shown = ",".join(
             f"{name}={_text(value)}"
             for name, value in parameters.items()
-            if _text(value) != _text(fields_of(self)[name].default)
+            if _text(value) != _text(self.fields[name].default)
         )
         cut_off = "" if k is None else f"@{k}"
         return type(self).__name__ + (f"({shown})" if shown else "") + cut_off
@@ -265,11 +245,10 @@ class Measure:
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def __copy__(self) -> Self:
+    def __deepcopy__(self, memo: Any = None) -> Self:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self
+    __copy__ = __deepcopy__
 
     def __reduce__(self) -> tuple[Any, ...]:
         for name, value in self._parameters.items():
@@ -278,13 +257,7 @@ class Measure:
                     f"{self} cannot be pickled: its {name} is a lambda or a function inside a "
                     "function. Define it with def at the top of a module."
                 )
-        new = copyreg.__newobj_ex__  # type: ignore[attr-defined]
-        return new, (type(self), (), {}), self._parameters
-
-    def __setstate__(self, parameters: dict[str, Any]) -> None:
-        for name, value in parameters.items():
-            is_nan = isinstance(value, float) and math.isnan(value)  # by a pickle, an object anew
-            object.__setattr__(self, name, math.nan if is_nan else value)
+        return partial(type(self), **self._parameters), ()
 
 
 @shared_fields
@@ -303,7 +276,11 @@ class Ranked(Measure):
 
     def _depth(self, judgments):
         """Ranks that count: k, or all of the largest query."""
-        return judgments.max_size if self.k is None else min(self.k, judgments.max_size)
+        return min(self.k, judgments.max_size) if isinstance(self.k, int) else judgments.max_size
+
+    def _sum(self, kind, values, judgments, discount=None, **settings):
+        """Plan a sum of this kind over the ranks that count, from one value of each level."""
+        return Plan(kind, values, TIES[self.ties], self._depth(judgments), discount, **settings)
 
 
 # The registry ------------------------------------------------------------------------------------
@@ -323,8 +300,11 @@ threshold : float, optional
 gain : {"linear", "exp2"} or callable, default="linear"
     The grade r itself, or 2^r - 1, or a function of an array of grades, which must not fall as
     grades rise and must give 0 for 0.
+discount : {"log2", "letor"} or callable, default="log2"
+    1 / log2(i + 1); or 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002); or a function
+    of an array of ranks from 1, which must not rise.
 max_grade : float, optional
-    r_max: None is the query's own top grade; a number is the top of the data set's scale.
+    The top of the scale: None is the query's own top grade; a number is that of the data set.
 undefined : {0.0, 1.0, nan}, default=0.0
     The value of a query that has none; nan leaves it out of the mean.
 """
@@ -334,27 +314,18 @@ undefined : {0.0, 1.0, nan}, default=0.0
 def measure(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
-    """Register a class of measures where it is defined.
+    """Register a class of measures where it is defined; a ValueError if its name is taken.
 
     The class becomes a frozen dataclass, known by its name to texts, to ``skgraded`` and to the
-    table in the docs. Its docstring gets a paragraph for each parameter that it says nothing of.
-
-    Parameters
-    ----------
-    aliases : iterable of str, or mapping of str to dict, default=()
-        Further names in texts; in a mapping with the parameters that they stand for.
-
-    Raises
-    ------
-    ValueError
-        If another file has a measure of this name.
+    table in the docs. Its docstring gets a paragraph for each parameter that it does not describe.
+    `aliases` are further names in texts; a mapping gives the parameters that they stand for.
     """
     standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
     def register(cls):
         cls = shared_fields(cls)
         if cls.__doc__ is not None:  # python -OO
-            cls.__doc__ = with_parameters(cls.__doc__, fields_of(cls), PARAMETERS)
+            cls.__doc__ = with_parameters(cls.__doc__, cls.fields, PARAMETERS)
         if _is_new(cls):
             MEASURES[cls.__name__] = cls
             ALIASES.update((alias, (cls, meant)) for alias, meant in standing_for.items())
@@ -384,11 +355,11 @@ def score_queries(
 ) -> list[np.ndarray]:
     """Values of several measures for each query, (n_queries,) each, from one sort of the scores."""
     plans = [measure.plan(judgments) for measure in measures]
-    scores = score_column(y_score, judgments.n_rows)
-    sums = sum_plans([plan for plan in plans if plan is not None], judgments, scores)
-    rows, all_values = iter(sums), []
+    scores = columns.score_column(y_score, judgments.n_rows)
+    sums = iter(sum_plans([plan for plan in plans if plan is not None], judgments, scores))
+    all_values = []
     for measure, plan in zip(measures, plans, strict=True):
-        values = measure.values(judgments, scores) if plan is None else next(rows)
+        values = measure.values(judgments, scores) if plan is None else next(sums)
         all_values.append(values)
         if plan is not None and plan.scale is not None:
             values *= plan.scale
@@ -410,7 +381,7 @@ def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.
         judgments.starts,
     )
     if any(has_nan):
-        refuse_nan_scores(scores)
+        columns.refuse_nan_scores(scores)
     return sums
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from skgraded._input.columns import check_scores, column, whole_number
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures.base import Measure, Ranked, mean_over_queries, score_queries
+from skgraded.measures.grades import divisors, of_tops
 from skgraded.measures.precision import AP, MuAP
 from skgraded.measures.texts import as_measures
 
@@ -88,16 +89,15 @@ def threshold_curve(
     """
     measure = MuAP(ties=ties, undefined=undefined)
     judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-    measure.plan(judgments)  # refuses grades that are not known
+    measure._check(judgments)
     if not relative and judgments.levels.max() <= 0:
         raise ValueError(
             "y_true has no grade above 0, so there is no threshold: relative=True gives the value "
             "of undefined queries."
         )
     scores = check_scores(y_score, judgments.n_rows)
-    steps = _Steps(judgments, relative)
-    values = steps.mean(steps.average_precision(scores, measure.ties), measure.undefined)
-    return ThresholdCurve(steps.thresholds, values)
+    values = _average_precision(judgments, scores, measure.ties)
+    return ThresholdCurve(*_mean_over_steps(judgments, values, relative, measure.undefined))
 
 
 def n_undefined_at(judgments: Judgments, thresholds: np.ndarray, relative: bool) -> np.ndarray:
@@ -167,66 +167,52 @@ def cutoff_curve(
     return CutoffCurve(ranks, np.reshape(means, (len(uncut), len(ranks))))
 
 
-# Steps of AP over the threshold ------------------------------------------------------------------
+# AP over the threshold ---------------------------------------------------------------------------
 
-class _Steps:
-    """The steps of AP^t of each query, one a grade > 0 that it uses, and those of their mean.
+def _average_precision(judgments, scores, ties):
+    """AP^t of each query at t = each of its levels; 0 at its first level, the grade 0."""
+    # Seen through the codes of its grades, each query's i-th level above 0 is the threshold i.
+    by_code = Judgments(judgments.codes, group=judgments.sizes)
+    measures = [AP(ties=ties, threshold=i) for i in range(1, judgments.n_levels.max())]
+    if judgments.order is not None:
+        scores = scores[judgments.order]
+    values = np.zeros(len(judgments.levels))
+    for i, of_query in enumerate(_score_in_parts(measures, by_code, scores), start=1):
+        has = judgments.n_levels > i
+        values[judgments.level_starts[:-1][has] + i] = of_query[has]
+    return values
 
-    A query's step of grade t_i reaches from its next lower grade t_{i-1} (or 0) up to t_i itself,
-    both over the query's top grade if `relative`. `thresholds` are the ends of all steps.
+
+def _mean_over_steps(judgments, values, relative, undefined):
+    """Thresholds at which the mean over queries of their steps changes, and the mean below each.
+
+    A query's value at a level holds from the next lower level up to that one.
     """
+    ends = judgments.levels
+    if relative:
+        ends = ends / judgments.by_level(divisors(judgments.top_grades))
+    thresholds, at = np.unique(ends, return_inverse=True)
+    if len(thresholds) == 1:  # no grade is above 0
+        return np.ones(1), np.array([undefined])
+    weights = judgments.weights
+    weights = np.ones(judgments.n_queries) if weights is None else weights / weights.max()
 
-    def __init__(self, judgments, relative):
-        self.judgments = judgments
-        n_steps = judgments.n_levels - 1
-        self.query = np.repeat(np.arange(judgments.n_queries), n_steps)
-        above_0 = np.ones(len(judgments.levels), dtype=bool)
-        above_0[judgments.level_starts[:-1]] = False
-        ends = judgments.levels[above_0]
-        if relative:
-            ends = ends / judgments.top_grades[self.query]
-        self.thresholds, self.at = np.unique(ends, return_inverse=True)
-        if len(ends) == 0:
-            self.thresholds = np.ones(1)
-        self.first = np.cumsum(n_steps) - n_steps
-        self.n_steps = n_steps
-        self.last = (self.first + n_steps - 1)[n_steps > 0]
-
-    def average_precision(self, scores, ties):
-        """AP of each step, (n_steps,)."""
-        judgments = self.judgments
-        # Seen through the codes of its grades, each query's i-th step ends at threshold i.
-        by_code = Judgments(judgments.codes, group=judgments.sizes)
-        measures = [AP(ties=ties, threshold=i + 1) for i in range(self.n_steps.max())]
-        if judgments.order is not None:
-            scores = scores[judgments.order]
-        values = np.empty(len(self.query))
-        for i, of_query in enumerate(_score_in_parts(measures, by_code, scores)):
-            has = self.n_steps > i
-            values[self.first[has] + i] = of_query[has]
-        return values
-
-    def mean(self, values, undefined):
-        """Weighted mean over the queries at each threshold, of each step's value."""
-        weights = self.judgments.weights
-        weights = np.ones(self.judgments.n_queries) if weights is None else weights / weights.max()
-        next_value = np.roll(values, -1)
-        next_value[self.last] = 0.0  # above its top grade a query has no step
+    def sums_from(places, numbers):
         # Summed from the top down, where few queries count, no digits are lost.
-        sums = self._from_the_top(slice(None), weights[self.query] * (values - next_value))
-        defined = self._from_the_top(self.last, weights[self.query[self.last]])
-        if np.isnan(undefined):
-            means = np.full(len(sums), np.nan)
-            np.divide(sums, defined, out=means, where=defined > 0)
-        else:
-            total = weights.sum()
-            means = (sums + undefined * (total - defined)) / total
-        return np.clip(means, 0.0, 1.0)
+        sums = np.bincount(places, numbers, minlength=len(thresholds))
+        return np.cumsum(sums[:0:-1])[::-1]
 
-    def _from_the_top(self, steps, numbers):
-        """Sum of the numbers of these steps that end at a threshold or above."""
-        there = np.bincount(self.at[steps], numbers, minlength=len(self.thresholds))
-        return np.cumsum(there[::-1])[::-1]
+    # Above its top grade a query has no step; what follows there is the 0 of the next query.
+    drops = judgments.by_level(weights) * (values - np.roll(values, -1))
+    sums = sums_from(at, drops)
+    defined = sums_from(of_tops(at, judgments), weights)
+    if np.isnan(undefined):
+        means = np.full(len(sums), np.nan)
+        np.divide(sums, defined, out=means, where=defined > 0)
+    else:
+        total = weights.sum()
+        means = (sums + undefined * (total - defined)) / total
+    return thresholds[1:], np.clip(means, 0.0, 1.0)
 
 
 def _score_in_parts(measures, judgments, scores):
@@ -237,11 +223,7 @@ def _score_in_parts(measures, judgments, scores):
         yield from score_queries(measures[i : i + at_once], copy(judgments), scores)
 
 
-# Input -------------------------------------------------------------------------------------------
-
-def without_cutoff(
-    measures: str | Measure | Iterable[str | Measure], ties: str | None = None
-) -> list[Ranked]:
+def without_cutoff(measures, ties=None):
     """Measures without a cut-off, checked to have none and to know one; with a tie rule, if any."""
     uncut: list = as_measures(measures)
     for measure in uncut:
@@ -254,8 +236,7 @@ def without_cutoff(
 
 def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:
     """Whole cut-offs that ascend from 1 or above, (n_cutoffs,) of int."""
-    numbers = column(cutoffs, "cutoffs").tolist()
-    whole = np.array([whole_number(n, "cutoffs", 1) for n in numbers])
+    whole = np.array([whole_number(n, "cutoffs", 1) for n in column(cutoffs, "cutoffs").tolist()])
     if (np.diff(whole) <= 0).any():
         raise ValueError(f"cutoffs must ascend; got {whole.tolist()}.")
     return whole

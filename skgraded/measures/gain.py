@@ -8,17 +8,10 @@ from typing import Literal
 import numpy as np
 
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
-from skgraded._kernels.sums import LINEAR, Plan
+from skgraded._kernels.sums import LINEAR
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Function, Ranked, call_checked, shared_fields
-from skgraded.measures.grades import (
-    SMALL,
-    divisors,
-    normalized_levels,
-    refuse_grades_above,
-    relative_gains,
-    without_gain,
-)
+from skgraded.measures.base import Function, call_checked, shared_fields
+from skgraded.measures.grades import SMALL, Gained, divisors, of_tops
 
 
 def _discounts(discount, depth):
@@ -38,7 +31,7 @@ def _discounts(discount, depth):
 
 
 @shared_fields
-class _CumulatedGain(Ranked):
+class _CumulatedGain(Gained):
     k: int | Literal["mean"] | None = field(  # type: ignore[assignment]  # others have no mean
         default=None, kw_only=False
     )
@@ -47,42 +40,26 @@ class _CumulatedGain(Ranked):
 
     _has_mean = True
 
-    def _gained_grades(self, judgments):
-        # Of each level, as the gain sees it.
-        return judgments.levels
-
-    def _gains(self, judgments):
-        return relative_gains(self, self._gained_grades(judgments), judgments)
-
     def _plan(self, judgments):
-        ties = TIES[self.ties]
         gains = self._gains(judgments)
+        discount = _discounts(self.discount, self._depth(judgments))
         if self.k == "mean":
-            discount = _discounts(self.discount, judgments.max_size)
             ideal = ideal_by_rank(
                 gains, judgments.counts, judgments.level_starts, judgments.starts, discount
             )
             discount = mean_discounts(ideal, judgments.starts, discount)
-            return Plan(LINEAR, gains, ties, judgments.max_size, discount, by_row=True)
-        depth = self._depth(judgments)
-        discount = _discounts(self.discount, depth)
+            return self._sum(LINEAR, gains, judgments, discount, by_row=True)
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, discount)
         gains /= judgments.by_level(divisors(ideal))
-        return Plan(LINEAR, gains, ties, depth, discount)
-
-    def _undefined(self, judgments):
-        if not callable(self.gain):  # without a look at the levels
-            return judgments.top_grades <= 0
-        return without_gain(self, self._gained_grades(judgments), judgments)
+        return self._sum(LINEAR, gains, judgments, discount)
 
 
 @base.measure(aliases={"mean_ndcg": {"k": "mean"}})
 class NDCG(_CumulatedGain):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 
-    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), r_i the grade at rank i; NDCG@k is DCG@k divided by
-    the DCG@k of the ideal order of all the query's documents. A query with no grade > 0 has no
-    NDCG.
+    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), r_i the grade at rank i; NDCG@k is DCG@k divided by the
+    DCG@k of the ideal order of all the query's documents. A query with no grade > 0 has no NDCG.
 
     Parameters
     ----------
@@ -91,9 +68,6 @@ class NDCG(_CumulatedGain):
         the query's documents (LETOR's MeanNDCG, the paper's table 2).
     gain : {"exp2", "linear"} or callable, default="exp2"
         2^r - 1, or r, or a function of an array of grades, which must not fall as grades rise.
-    discount : {"log2", "letor"} or callable, default="log2"
-        1 / log2(i + 1); or 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002); or a
-        function of an array of ranks from 1, which must not rise.
 
     Examples
     --------
@@ -115,20 +89,16 @@ class NDCG(_CumulatedGain):
 class NDCNG(_CumulatedGain):
     r"""Normalized discounted cumulative normalized gain (Scheel et al. 2011, eq. 5).
 
-    NDCG of the grades r_i / m_q, m_q the highest reachable gain of the query, so that the value
-    does not depend on the scale of the grades. A query with no grade > 0 has no NDCNG.
+    NDCG of the grades r_i / m_q, m_q the highest reachable gain of the query, which is the top of
+    the scale, so that the value does not depend on the scale of the grades. A query with no
+    grade > 0 has no NDCNG.
 
     Parameters
     ----------
     k : int or "mean", optional
-        The cut-off; None: all ranks. "mean": the mean of NDCNG@n over n = 1..N, N the number of
-        the query's documents.
+        As for `NDCG`; "mean": the mean of NDCNG@n over n.
     gain : {"exp2", "linear"} or callable, default="exp2"
         As for `NDCG`; a callable gets the normalized grades r / m_q.
-    discount : {"log2", "letor"} or callable, default="log2"
-        As for `NDCG`.
-    max_grade : float, optional
-        m_q: None is the query's own top grade; a number is the top of the data set's scale.
 
     Examples
     --------
@@ -144,23 +114,17 @@ class NDCNG(_CumulatedGain):
     max_grade: float | None = None
 
     def _gained_grades(self, judgments):
-        normalized = normalized_levels(judgments, self.max_grade)
-        tops = normalized[judgments.level_starts[1:] - 1]
+        normalized = self._normalized(judgments)
+        tops = of_tops(normalized, judgments)
         small = (judgments.top_grades > 0) & (tops < SMALL)
-        if not small.any():
-            return normalized
-        if callable(self.gain) and (tops[small] >= np.finfo(float).tiny).all():
-            return normalized
         if callable(self.gain):
-            raise ValueError(
-                f"max_grade is {self.max_grade}, beside which y_true has grades that vanish: give "
-                "the top of the data set's scale."
-            )
-        # Gains of so small grades are as good as linear, so that only ratios count.
-        relative = SMALL * normalized_levels(judgments, None)
-        return np.where(judgments.by_level(small), relative, normalized)
-
-    def _undefined(self, judgments):
-        if self.max_grade is not None:
-            refuse_grades_above(self.max_grade, judgments)
-        return super()._undefined(judgments)
+            if (tops[small] < np.finfo(float).tiny).any():
+                raise ValueError(
+                    f"max_grade is {self.max_grade}, beside which y_true has grades that vanish: "
+                    "give the top of the data set's scale."
+                )
+        elif small.any():
+            # Gains of so small grades are as good as linear, so that only ratios count.
+            relative = judgments.levels / judgments.by_level(divisors(judgments.top_grades))
+            return np.where(judgments.by_level(small), SMALL * relative, normalized)
+        return normalized

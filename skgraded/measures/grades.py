@@ -1,75 +1,142 @@
-"""What several measures ask of the grades: which are relevant, what they gain, on which scale."""
+"""What measures require of the grades: a threshold, the top of a scale, or what a grade gains."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from skgraded.judgments import Judgments
-from skgraded.measures.base import call_checked
+from skgraded.measures.base import Function, Ranked, call_checked, shared_fields
 
 LN2 = np.log(2.0)
 SMALL = 1e-200  # of top grades below this, what is computed may lose its digits
 
 
-def relevant_levels(judgments: Judgments, threshold: float | None) -> np.ndarray:
-    """Whether each level of each query is relevant: grade ≥ threshold, or > 0 if that is None."""
-    if threshold is None:
-        return judgments.levels > 0
-    return judgments.levels >= judgments.on_scale(threshold)
+@shared_fields
+class Thresholded(Ranked):
+    """A measure of relevant documents, of which a query needs one."""
+
+    threshold: float | None = None
+
+    def _relevant(self, judgments):
+        """Whether each level is relevant: grade ≥ threshold, or > 0 if that is None."""
+        if self.threshold is None:
+            return judgments.levels > 0
+        return judgments.levels >= judgments.on_scale(self.threshold)
+
+    def _undefined(self, judgments):
+        return n_relevant(judgments, self._relevant(judgments)) == 0
 
 
-def n_relevant(judgments: Judgments, relevant: np.ndarray) -> np.ndarray:
+class Graded(Ranked):
+    """A measure of grades, of which a query needs one above 0."""
+
+    def _check(self, judgments):
+        super()._check(judgments)
+        max_grade = getattr(self, "max_grade", None)
+        if max_grade is None:
+            return
+        top = judgments.on_scale(max_grade)
+        if judgments.top_grades.max() > top:
+            grades = judgments.grades
+            row = int(np.argmax(grades > top))
+            raise ValueError(
+                f"max_grade is {max_grade}, but y_true has {grades[row]:g} in row {row}. "
+                "Give the top of the data set's scale."
+            )
+
+    def _undefined(self, judgments):
+        return judgments.top_grades <= 0
+
+    def _tops(self, judgments):
+        """The top of the scale for each level: `max_grade`, or the top grade of the query."""
+        max_grade = getattr(self, "max_grade", None)
+        if max_grade is None:
+            return judgments.by_level(judgments.top_grades)
+        return judgments.on_scale(max_grade)
+
+    def _normalized(self, judgments):
+        """Each level's grade divided by the top of its scale."""
+        return judgments.levels / divisors(self._tops(judgments))
+
+
+class Gained(Graded):
+    """A measure of what grades gain, which is the parameter `gain`."""
+
+    gain: str | Function
+
+    def _gained_grades(self, judgments):
+        """The grade of each level as the gain sees it."""
+        return judgments.levels
+
+    def _gains(self, judgments):
+        """Gain of each level divided by the gain of its query's top level; 0 where that is 0."""
+        if self.gain == "exp2":
+            return relative_exp2_gains(self._gained_grades(judgments), judgments)
+        if self.gain == "linear":
+            gains = self._gained_grades(judgments)
+        else:
+            gains = self._called_gains(judgments)
+        return gains / judgments.by_level(divisors(of_tops(gains, judgments)))
+
+    def _called_gains(self, judgments):
+        """What the user's function gives for the grades of all levels; it is called only once."""
+        def call():
+            grades = self._gained_grades(judgments)
+            gains = call_checked(self.gain, "gain", grades)
+            falls = np.diff(gains) < 0
+            falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
+            if falls.any():
+                i = int(np.argmax(falls))
+                raise ValueError(
+                    f"gain must not fall where the grade rises: grade {grades[i]:g} has "
+                    f"{gains[i]:g}, grade {grades[i + 1]:g} has {gains[i + 1]:g}."
+                )
+            return gains
+
+        return judgments.remember(("gain", self), call)
+
+    def _refuse_gain_of_0(self, judgments):
+        """Raise a ValueError if a callable `gain` gives the grade 0 more than 0."""
+        if not callable(self.gain):
+            return
+        gains = self._called_gains(judgments)[judgments.level_starts[:-1]]
+        if gains.any():
+            raise ValueError(
+                f"gain must give 0 for the grade 0 in {type(self).__name__}: no user takes an "
+                f"irrelevant document for relevant; got {gains[gains > 0][:1]!r}."
+            )
+
+    def _undefined(self, judgments):
+        undefined = super()._undefined(judgments)
+        if callable(self.gain):
+            undefined |= of_tops(self._called_gains(judgments), judgments) <= 0
+        return undefined
+
+
+def n_relevant(judgments, relevant):
     """R_t: the number of documents of each query at its relevant levels, (n_queries,)."""
     return judgments.sum_levels(judgments.counts * relevant)
 
 
-def relevant_weights(judgments: Judgments, relevant: np.ndarray, depth: float) -> np.ndarray:
+def relevant_weights(judgments, relevant, depth):
     """1 / min(R_t, depth) of the query at the relevant levels, 0 elsewhere; (n_levels,)."""
     n = np.minimum(n_relevant(judgments, relevant), depth)
     return relevant / judgments.by_level(np.maximum(n, 1))
 
 
-def divisors(values: np.ndarray) -> np.ndarray:
+def divisors(values):
     """The values, 1 in place of 0: to divide by."""
     return np.where(values > 0, values, 1.0)
 
 
-def normalized_levels(judgments: Judgments, max_grade: float | None) -> np.ndarray:
-    """Each level's grade divided by `max_grade`, or by its query's top grade if that is None."""
-    if max_grade is not None:
-        refuse_grades_above(max_grade, judgments)
-        return judgments.levels / judgments.on_scale(max_grade)
-    return judgments.levels / judgments.by_level(divisors(judgments.top_grades))
-
-
-def refuse_grades_above(max_grade: float, judgments: Judgments) -> None:
-    """Raise a ValueError that names the first row whose grade is above `max_grade`."""
-    highest = judgments.on_scale(max_grade)
-    if judgments.levels.max() > highest:
-        grades = judgments.grades
-        row = int(np.argmax(grades > highest))
-        raise ValueError(
-            f"max_grade is {max_grade}, but y_true has {grades[row]:g} in row {row}. Give the "
-            "top of the data set's scale."
-        )
-
-
-def relative_gains(measure: Any, grades: np.ndarray, judgments: Judgments) -> np.ndarray:
-    """Gain of each level divided by the gain of its query's top level; 0 where that is 0."""
-    if measure.gain == "exp2":
-        return relative_exp2_gains(grades, judgments)
-    if measure.gain == "linear":
-        return grades / judgments.by_level(divisors(_of_tops(grades, judgments)))
-    gains = _called_gains(measure, grades, judgments)
-    return gains / judgments.by_level(divisors(_of_tops(gains, judgments)))
+def of_tops(per_level, judgments):
+    """The number of each query's top level, (n_queries,)."""
+    return per_level[judgments.level_starts[1:] - 1]
 
 
 @np.errstate(under="ignore")  # beside a grade of 900, one of 1 gains nothing
-def relative_exp2_gains(grades: np.ndarray, judgments: Judgments) -> np.ndarray:
+def relative_exp2_gains(grades, judgments):
     """Gain 2^g - 1 of each level g divided by that of its query's top level; 0 where that is 0."""
-    tops = divisors(_of_tops(grades, judgments))
+    tops = divisors(of_tops(grades, judgments))
     if tops.min() < SMALL:  # speed only
         # 2^g - 1 of so small a g is g ln 2, and only ratios count
         scale = np.where(tops < SMALL, 2.0**600, 1.0)
@@ -78,66 +145,7 @@ def relative_exp2_gains(grades: np.ndarray, judgments: Judgments) -> np.ndarray:
     # 900 as for 1e-300; step by step, since levels may be as many as rows
     gains = -LN2 * grades
     np.expm1(gains, out=gains)
-    if (tops == tops[0]).all():  # one number in place of many
-        tops = tops[:1]
-    gains /= _of_levels(np.expm1(-LN2 * tops), judgments)
-    below_top = grades - _of_levels(tops, judgments)
+    gains /= judgments.by_level(np.expm1(-LN2 * tops))
+    below_top = grades - judgments.by_level(tops)
     gains *= np.exp2(below_top, out=below_top)
     return gains
-
-
-def _called_gains(measure, grades, judgments):
-    """What the user's function gives for the grades of all levels; it is called only once."""
-    def call():
-        gains = call_checked(measure.gain, "gain", grades)
-        falls = np.diff(gains) < 0
-        falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
-        if falls.any():
-            i = int(np.argmax(falls))
-            raise ValueError(
-                f"gain must not fall where the grade rises: grade {grades[i]:g} has {gains[i]:g}, "
-                f"grade {grades[i + 1]:g} has {gains[i + 1]:g}."
-            )
-        return gains
-
-    return judgments.remember(("gain", measure), call)
-
-
-def _of_tops(per_level, judgments):
-    """The number of each query's top level, (n_queries,)."""
-    return per_level[judgments.level_starts[1:] - 1]
-
-
-def _of_levels(per_query, judgments):
-    """A number of each query for each of its levels; one number of all queries as it is."""
-    return per_query if len(per_query) == 1 else judgments.by_level(per_query)
-
-
-def top_gains(measure: Any, judgments: Judgments) -> np.ndarray:
-    """Gain of the top grade of each query, by which `relative_gains` divides; inf if too large."""
-    if measure.gain == "linear":
-        return judgments.top_grades
-    if measure.gain == "exp2":
-        with np.errstate(over="ignore"):
-            return np.expm1(LN2 * judgments.top_grades)
-    return _of_tops(_called_gains(measure, judgments.levels, judgments), judgments)
-
-
-def refuse_gain_of_0(measure: Any, judgments: Judgments) -> None:
-    """Raise a ValueError if a callable `gain` gives the grade 0, the first level, more than 0."""
-    if not callable(measure.gain):
-        return
-    gains = _called_gains(measure, judgments.levels, judgments)[judgments.level_starts[:-1]]
-    if gains.any():
-        raise ValueError(
-            f"gain must give 0 for the grade 0 in {type(measure).__name__}: no user takes an "
-            f"irrelevant document for relevant; got {gains[gains > 0][:1]!r}."
-        )
-
-
-def without_gain(measure: Any, grades: np.ndarray, judgments: Judgments) -> np.ndarray:
-    """Which queries have no grade > 0, or none that a callable `gain` gives one for."""
-    irrelevant = judgments.top_grades <= 0
-    if not callable(measure.gain):
-        return irrelevant
-    return irrelevant | (_of_tops(relative_gains(measure, grades, judgments), judgments) <= 0)

@@ -6,55 +6,18 @@ import numpy as np
 
 from skgraded._input.columns import number
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
-from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR, Plan
-from skgraded.measures import base
-from skgraded.measures.base import TIES, Function, Ranked, shared_fields
-from skgraded.measures.grades import (
-    divisors,
-    n_relevant,
-    normalized_levels,
-    refuse_gain_of_0,
-    refuse_grades_above,
-    relative_gains,
-    relevant_levels,
-    relevant_weights,
-    top_gains,
-    without_gain,
-)
-
-
-@shared_fields
-class _Thresholded(Ranked):
-    """A measure of relevant documents, of which a query needs one."""
-
-    threshold: float | None = None
-
-    def _undefined(self, judgments):
-        return n_relevant(judgments, relevant_levels(judgments, self.threshold)) == 0
-
-
-class Graded(Ranked):
-    """A measure of grades, of which a query needs one above 0."""
-
-    def _undefined(self, judgments):
-        max_grade = getattr(self, "max_grade", None)
-        if max_grade is not None:
-            refuse_grades_above(max_grade, judgments)
-        return judgments.top_grades <= 0
+from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR
+from skgraded.measures import base, grades
+from skgraded.measures.base import Function
 
 
 @base.measure(aliases=("map",))
-class AP(_Thresholded):
+class AP(grades.Thresholded):
     r"""Average precision of the documents at or above a threshold (Scheel et al. 2011, eq. 2).
 
-    AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], r_p the grade at rank p, R_t the number of documents
-    with r ≥ t. Under a cut-off k the sum stops at rank k and the divisor is min(R_t, k), so that
-    an ideal list scores 1. Its mean over queries is MAP. A query with R_t = 0 has no AP.
-
-    Parameters
-    ----------
-    threshold : float, optional
-        The lowest relevant grade t, ≥ 0; None: every grade > 0 is relevant.
+    AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], t the threshold, r_p the grade at rank p, R_t the number
+    of documents with r ≥ t. Under a cut-off k the sum stops at rank k and the divisor is min(R_t,
+    k), so an ideal list scores 1. Its mean over queries is MAP. A query with R_t = 0 has no AP.
 
     Examples
     --------
@@ -67,27 +30,21 @@ class AP(_Thresholded):
     """
 
     def _plan(self, judgments):
-        relevant = relevant_levels(judgments, self.threshold)
-        depth = self._depth(judgments)
-        weights = relevant_weights(judgments, relevant, depth)
+        relevant, depth = self._relevant(judgments), self._depth(judgments)
+        weights = grades.relevant_weights(judgments, relevant, depth)
         # With t = 0 every document is relevant and P@p is 1.
-        kind = LINEAR if self.threshold == 0 else PAIR
-        return Plan(kind, weights, TIES[self.ties], depth)
+        return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, judgments)
 
 
 @base.measure(aliases=("mu_map",))
-class MuAP(Graded):
+class MuAP(grades.Graded):
     r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, t_1 < … < t_m the distinct grades > 0 that the query uses,
     d_i = t_i - t_{i-1}, t_0 = 0: the mean of AP^t over t uniform in (0, t_m]. It does not change
-    when all grades are multiplied by a number > 0, and with one grade > 0 it is AP. Its mean
-    over queries is μMAP. A query with no grade > 0 has no μAP.
-
-    Parameters
-    ----------
-    k : int, optional
-        The cut-off; None: all ranks. The sums stop at rank k and AP^t is divided by min(R_t, k).
+    when all grades are multiplied by a number > 0, and with one grade > 0 it is AP. Under a cut-off
+    k the sums stop at rank k and AP^t is divided by min(R_t, k). Its mean over queries is μMAP. A
+    query with no grade > 0 has no μAP.
 
     Notes
     -----
@@ -105,31 +62,24 @@ class MuAP(Graded):
     """
 
     def _plan(self, judgments):
-        depth = self._depth(judgments)
         weights = level_weights(
-            judgments.levels, judgments.counts, judgments.level_starts, depth
+            judgments.levels, judgments.counts, judgments.level_starts, self._depth(judgments)
         )
-        return Plan(PAIR, weights, TIES[self.ties], depth)
+        return self._sum(PAIR, weights, judgments)
 
 
 @base.measure()
-class GAP(Graded):
+class GAP(grades.Gained):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
-    A user takes the documents of grade i and above for relevant with a probability G(i), which
-    does not fall; GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), r_p the grade at rank p,
-    the divisor over all documents of the query. It is μAP but for one thing: the sums of
-    precision are averaged over the thresholds, and then divided by the expected number of
-    relevant documents, so that a threshold which many documents reach counts more. Under a
-    cut-off k the sum stops at rank k and the divisor is that of the k best documents, so that an
-    ideal list scores 1. With one grade > 0 it is AP. A query with no grade > 0 has no GAP.
-
-    Parameters
-    ----------
-    gain : {"linear", "exp2"} or callable, default="linear"
-        G up to a factor: the grade r itself, all thresholds being equally probable, as where the
-        paper knows nothing of the users; 2^r - 1; or a function of an array of grades, which must
-        not fall as grades rise and gives 0 for 0.
+    A user takes the documents of grade i and above for relevant with a probability G(i), which does
+    not fall; GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), r_p the grade at rank p, the
+    divisor over all documents of the query. G is `gain` up to a factor: with "linear", as where the
+    paper knows nothing of the users, all thresholds are equally probable. GAP is μAP but for one
+    thing: the sums of precision are averaged over the thresholds, and then divided by the expected
+    number of relevant documents, so that a threshold which many documents reach counts more. Under
+    a cut-off k the sum stops at rank k and the divisor is that of the k best documents, so an ideal
+    list scores 1. With one grade > 0 it is AP. A query with no grade > 0 has no GAP.
 
     Examples
     --------
@@ -143,19 +93,16 @@ class GAP(Graded):
     gain: str | Function = "linear"
 
     def _plan(self, judgments):
-        depth = self._depth(judgments)
-        refuse_gain_of_0(self, judgments)
-        gains = relative_gains(self, judgments.levels, judgments)
-        ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, np.ones(depth))
-        gains /= judgments.by_level(divisors(ideal))
-        return Plan(PAIR, gains, TIES[self.ties], depth)
-
-    def _undefined(self, judgments):
-        return without_gain(self, judgments.levels, judgments)
+        self._refuse_gain_of_0(judgments)
+        gains = self._gains(judgments)
+        ones = np.ones(self._depth(judgments))
+        ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, ones)
+        gains /= judgments.by_level(grades.divisors(ideal))
+        return self._sum(PAIR, gains, judgments)
 
 
 @base.measure(aliases=("q",))
-class QMeasure(Graded):
+class QMeasure(grades.Gained):
     r"""Q-measure (Sakai 2004): average precision with the gain that was cumulated so far.
 
     Q = (1/R) Σ_{p: r_p > 0} (C(p) + β cg(p)) / (p + β cg*(p)), r_p the grade at rank p, C(p) the
@@ -183,14 +130,14 @@ class QMeasure(Graded):
     gain: str | Function = "linear"
 
     _own_checks = {"beta": number("beta", 0)}
+    _undefined = grades.Graded._undefined  # R counts documents, whatever they gain
 
     def _plan(self, judgments):
-        depth = self._depth(judgments)
-        relevant = relevant_levels(judgments, None)
-        refuse_gain_of_0(self, judgments)
-        gains = relative_gains(self, judgments.levels, judgments)
+        relevant = judgments.levels > 0
+        self._refuse_gain_of_0(judgments)
+        gains = self._gains(judgments)
         # Numerator and denominator are divided by 1 + β · top gain, so that none overflows.
-        tops = top_gains(self, judgments)
+        tops = self._top_gains(judgments)
         tops = self.beta * tops if self.beta else np.zeros_like(tops)  # an infinite gain times 0
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.where(np.isinf(tops), 1.0, np.minimum(tops, 1e300) * of_count)
@@ -198,26 +145,38 @@ class QMeasure(Graded):
             gains, judgments.counts, judgments.level_starts, judgments.starts,
             np.ones(judgments.max_size),
         )
-        n = np.minimum(n_relevant(judgments, relevant), depth)
+        n = np.minimum(grades.n_relevant(judgments, relevant), self._depth(judgments))
         sizes = judgments.sizes
         rank = np.arange(1, judgments.n_rows + 1) - np.repeat(judgments.starts[:-1], sizes)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
         values = judgments.by_level(of_count) * relevant + judgments.by_level(of_gain) * gains
         discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
-        return Plan(CUMULATED, values, TIES[self.ties], depth, discount, by_row=True)
+        return self._sum(CUMULATED, values, judgments, discount, by_row=True)
+
+    def _top_gains(self, judgments):
+        """Gain of the top grade of each query; inf if it is too large."""
+        if self.gain == "linear":
+            return judgments.top_grades
+        if self.gain == "exp2":
+            with np.errstate(over="ignore"):
+                return np.expm1(grades.LN2 * judgments.top_grades)
+        return grades.of_tops(self._called_gains(judgments), judgments)
+
+
+def _mean_of_ranks(measure, values, judgments):
+    """Plan the mean of the values of the first k documents, or of all that were retrieved."""
+    if measure.k is None:
+        return measure._sum(LINEAR, values, judgments, per_retrieved=True)
+    return measure._sum(LINEAR, values / measure.k, judgments)
 
 
 @base.measure(aliases=("p",))
-class Precision(_Thresholded):
+class Precision(grades.Thresholded):
     r"""Precision P@k: the share of relevant documents among the first k.
 
     P@k divides by k even when fewer documents were retrieved; without k it divides by the number
-    retrieved, and is 0 if there is none. A query without a relevant document has precision 0.
-
-    Parameters
-    ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
-        Without effect, since every query has a precision.
+    retrieved, and is 0 if there is none. A query without a relevant document has precision 0:
+    `undefined` has no effect, since every query has a precision.
 
     Examples
     --------
@@ -227,19 +186,14 @@ class Precision(_Thresholded):
     """
 
     def _plan(self, judgments):
-        relevant = relevant_levels(judgments, self.threshold).astype(float)
-        if self.k is None:
-            return Plan(
-                LINEAR, relevant, TIES[self.ties], judgments.max_size, per_retrieved=True
-            )
-        return Plan(LINEAR, relevant / self.k, TIES[self.ties], self._depth(judgments))
+        return _mean_of_ranks(self, self._relevant(judgments).astype(float), judgments)
 
     def _undefined(self, judgments):
         return np.zeros(judgments.n_queries, dtype=bool)
 
 
 @base.measure(aliases=("r",))
-class Recall(_Thresholded):
+class Recall(grades.Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
     A query without a relevant document has no recall.
@@ -252,23 +206,17 @@ class Recall(_Thresholded):
     """
 
     def _plan(self, judgments):
-        relevant = relevant_levels(judgments, self.threshold)
-        values = relevant_weights(judgments, relevant, judgments.max_size)
-        return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))
+        values = grades.relevant_weights(judgments, self._relevant(judgments), judgments.max_size)
+        return self._sum(LINEAR, values, judgments)
 
 
 @base.measure(aliases=("mrr", "recip_rank"))
-class RR(_Thresholded):
+class RR(grades.Thresholded):
     r"""Reciprocal rank: 1/p of the first relevant document, 0 if none is among the first k.
 
-    Its mean over queries is MRR. A query without a relevant document has no reciprocal rank.
-
-    Parameters
-    ----------
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders (of n
-        tied, r relevant, the i-th is the first with probability C(n-i, r-1) / C(n, r)), the
-        order of rows, or the order that is best or worst for the grades.
+    Its mean over queries is MRR. A query without a relevant document has no reciprocal rank. Of n
+    tied documents with r relevant, the i-th is the first relevant with the probability C(n-i, r-1)
+    / C(n, r).
 
     Examples
     --------
@@ -280,17 +228,16 @@ class RR(_Thresholded):
     """
 
     def _plan(self, judgments):
-        relevant = relevant_levels(judgments, self.threshold).astype(float)
-        return Plan(FIRST, relevant, TIES[self.ties], self._depth(judgments))
+        return self._sum(FIRST, self._relevant(judgments).astype(float), judgments)
 
 
 @base.measure()
-class GeneralizedPrecision(Graded):
+class GeneralizedPrecision(grades.Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
-    gP@k = Σ_{i≤k} (r_i / r_max) / k, r_i the grade at rank i. It divides by k even when fewer
-    documents were retrieved; without k by the number retrieved. With one grade > 0 it is
-    precision. A query with no grade > 0 has no gP.
+    gP@k = Σ_{i≤k} (r_i / r_max) / k, r_i the grade at rank i, r_max the top of the scale. It
+    divides by k even when fewer documents were retrieved; without k by the number retrieved. With
+    one grade > 0 it is precision. A query with no grade > 0 has no gP.
 
     Examples
     --------
@@ -302,14 +249,11 @@ class GeneralizedPrecision(Graded):
     max_grade: float | None = None
 
     def _plan(self, judgments):
-        values = normalized_levels(judgments, self.max_grade)
-        if self.k is None:
-            return Plan(LINEAR, values, TIES[self.ties], judgments.max_size, per_retrieved=True)
-        return Plan(LINEAR, values / self.k, TIES[self.ties], self._depth(judgments))
+        return _mean_of_ranks(self, self._normalized(judgments), judgments)
 
 
 @base.measure()
-class GeneralizedRecall(Graded):
+class GeneralizedRecall(grades.Graded):
     r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gR@k = Σ_{i≤k} r_i / Σ r, r_i the grade at rank i, the divisor over all documents of the
@@ -324,7 +268,7 @@ class GeneralizedRecall(Graded):
 
     def _plan(self, judgments):
         # relative to the top grade, so that no sum overflows
-        values = normalized_levels(judgments, None)
+        values = self._normalized(judgments)
         totals = judgments.sum_levels(values * judgments.counts)
-        values = values / judgments.by_level(divisors(totals))
-        return Plan(LINEAR, values, TIES[self.ties], self._depth(judgments))
+        values /= judgments.by_level(grades.divisors(totals))
+        return self._sum(LINEAR, values, judgments)

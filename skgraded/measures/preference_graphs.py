@@ -18,10 +18,7 @@ CHECK_CYCLES = one_of("cycles", ("raise", "unknown", "majority"))
 # Preferences that contradict each other ----------------------------------------------------------
 
 class LeftOut(NamedTuple):
-    """How many pairs of a query are unknown because preferences contradict each other.
-
-    A pair are two items, whichever of them was preferred and however often.
-    """
+    """How many pairs of items of a query are unknown because preferences contradict each other."""
 
     n_pairs: int  # of which anything was stated
     n_contradicted: int  # stated both ways; by majority: as often the one way as the other
@@ -78,8 +75,8 @@ class Pairs:
         pairs_of_numbers = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
         self.graph = Graph(len(self.items), pairs_of_numbers)
         if self.graph.has_cycle:
-            raise Cycle(
-                f"{name} has a cycle: {_chain(_a_cycle(self.items, distinct))}. Preferences must "
+            raise ValueError(
+                f"{name} has a cycle: {_a_cycle(self.items, distinct)}. Preferences must "
                 "not contradict each other: leave out one of these pairs, or give cycles='unknown' "
                 "or 'majority'."
             )
@@ -94,25 +91,18 @@ class Pairs:
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
 
-def _chain(cycle):
-    shown = [repr(item) for item in cycle]
-    if len(shown) > 12:
-        shown[8:-2] = [f"… ({len(shown) - 10} more) …"]
-    return " ≻ ".join(shown)
-
-
 def _a_cycle(items, pairs):
+    """Text of a cycle, in which a long one is cut short."""
     preferred: dict = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
     try:
         TopologicalSorter(preferred).prepare()
     except CycleError as error:
-        return error.args[1]
-
-
-class Cycle(ValueError):
-    """Preferences of one query contradict each other."""
+        shown = [repr(item) for item in error.args[1]]
+    if len(shown) > 12:
+        shown[8:-2] = [f"… ({len(shown) - 10} more) …"]
+    return " ≻ ".join(shown)
 
 
 class Scores:
@@ -143,15 +133,14 @@ def count_pairs(truth, prediction, counted, lower, prior):
     if levels is not None:
         return *_count_in_orders(levels, places, counted, lower), None
     number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
-    real = _GraphSides(truth.graph, np.arange(len(number)), number)
-    said: _GraphSides | _OrderSides
+    real = _sides_in_graph(truth.graph, np.arange(len(number)), number)
     if places is None:
-        said = _GraphSides(prediction.graph, prediction.numbers(truth.items), number)
+        said = _sides_in_graph(prediction.graph, prediction.numbers(truth.items), number)
     else:
-        said = _OrderSides(places, number)
+        said = _sides_in_order(places, number)
     counts, of_silence = np.zeros((3, len(lower)), np.int64), np.zeros(len(lower))
-    for first in range(0, number.max() + 1, BLOCK):
-        sides = real.of_block(first) + said.of_block(first)
+    for first, real_sides, said_sides in zip(_blocks(number), real, said, strict=True):
+        sides = real_sides + said_sides
         count_block(lower, *sides, counts)
         if callable(prior):
             block = [truth.items[w] for w in np.flatnonzero(counted)[first : first + BLOCK]]
@@ -195,51 +184,51 @@ def expected(prior, chosen, v):
     return total
 
 
-# The items of one block that are above each of the truth's items, and those below it, as tables of
-# bits and each item's row in them. `number` is that of the truth's items; those of a block follow
-# each other, and -1 is in none.
+# Block by block, the items of the block that are above each of the truth's items, and those below
+# it: two tables of bits, each with every item's row in it. `number` is that of the truth's items;
+# those of a block follow each other, and -1 is in none.
 
-def _words(number):
+def _blocks(number):
+    return range(0, int(number.max()) + 1, BLOCK)
+
+
+def _n_words(number):
     return -(-min(BLOCK, int(number.max()) + 1) // 64)
 
 
-class _GraphSides:
-    """Those of preferences closed transitively; an item itself is on both its sides."""
+def _sides_in_graph(graph, numbers, number):
+    """Yield the sides in preferences closed transitively; an item is on both its sides.
 
-    def __init__(self, graph, numbers, number):
-        self.graph, self.numbers = graph, numbers  # the graph's numbers of the truth's items
-        self.number = np.full(graph.n + 1, -1, np.int32)  # the last for all that it lacks
-        self.number[numbers] = number
-        self.number[-1] = -1
-        self.bits = np.empty((2, graph.n, _words(number)), np.uint64)
-        self.reached = np.zeros((2, graph.n + 1), np.uint8)
+    `numbers` are the graph's numbers of the truth's items, -1 for those that it lacks.
+    """
+    number_in_graph = np.full(graph.n + 1, -1, np.int32)  # the last for all that it lacks
+    number_in_graph[numbers] = number
+    number_in_graph[-1] = -1
+    tables = np.empty((2, graph.n, _n_words(number)), np.uint64)
+    reached = np.zeros((2, graph.n + 1), np.uint8)
+    for first in _blocks(number):
+        sides = []
+        for side in (ABOVE, BELOW):
+            graph.reach(side, number_in_graph, first, BLOCK, tables[side], reached[side])
+            rows = np.where(reached[side, numbers], numbers, -1).astype(np.int32)
+            sides.append((tables[side], rows))
+        yield sides
 
-    def of_block(self, first):
-        rows = []
-        for side, bits, reached in zip((ABOVE, BELOW), self.bits, self.reached, strict=True):
-            self.graph.reach(side, self.number, first, BLOCK, bits, reached)
-            rows.append(np.where(reached[self.numbers], self.numbers, -1).astype(np.int32))
-        return list(zip(self.bits, rows, strict=True))
 
-
-class _OrderSides:
-    """Those of a whole order, in which items may tie, by their places in it, -1 for none."""
-
-    def __init__(self, places, number):
-        self.places, self.number, self.n_words = places, number, _words(number)
-
-    def of_block(self, first):
-        is_in = (self.number >= first) & (self.number < first + BLOCK) & (self.places >= 0)
+def _sides_in_order(places, number):
+    """Yield the sides in a whole order, in which items may tie; its places are -1 for none."""
+    for first in _blocks(number):
+        is_in = (number >= first) & (number < first + BLOCK) & (places >= 0)
         block = np.flatnonzero(is_in)
-        block = block[np.argsort(self.places[block])]
-        bit = (self.number[block] - first).astype(np.uint64)
-        upto = np.zeros((len(block) + 1, self.n_words), np.uint64)  # of the i first
+        block = block[np.argsort(places[block])]
+        bit = (number[block] - first).astype(np.uint64)
+        upto = np.zeros((len(block) + 1, _n_words(number)), np.uint64)  # of the i first
         upto[np.arange(len(block)) + 1, bit // 64] = np.uint64(1) << bit % 64
         np.bitwise_or.accumulate(upto, axis=0, out=upto)
         above, not_below = (
-            np.searchsorted(self.places[block], self.places, side) for side in ("left", "right")
+            np.searchsorted(places[block], places, side) for side in ("left", "right")
         )
-        return [
-            (table, np.where(self.places >= 0, rows, -1).astype(np.int32))
+        yield [
+            (table, np.where(places >= 0, rows, -1).astype(np.int32))
             for table, rows in ((upto, above), (upto[-1] ^ upto, not_below))
         ]

@@ -88,12 +88,16 @@ def read_pairs(pairs, name):
 
 def _rows(pairs, name):
     """The rows as a list, with Python's own values where they came in a frame or an array."""
-    if len(getattr(pairs, "shape", ())) == 2 and hasattr(pairs, "columns"):
+    if len(getattr(pairs, "shape", ())) == 2 and hasattr(pairs, "columns"):  # pandas, polars, Arrow
         if pairs.shape[1] != 2:
             raise ValueError(
                 f"{name} must have two columns, preferred and other; it has {pairs.shape[1]}."
             )
-        return _rows_of_frame(pairs)
+        if hasattr(pairs, "itertuples"):
+            return list(pairs.itertuples(index=False, name=None))
+        if hasattr(pairs, "rows"):
+            return pairs.rows()
+        return list(zip(*(column.to_pylist() for column in pairs.columns), strict=True))
     if hasattr(pairs, "iloc") and pairs.dtype.kind in "iuf":
         raise TypeError(
             f"{name} is a Series of numbers. Scores by item are a mapping: give series.to_dict()."
@@ -103,15 +107,6 @@ def _rows(pairs, name):
     if isinstance(pairs, np.ndarray) and pairs.ndim != 1 and pairs.shape[1:] != (2,):
         raise ValueError(f"{name} must have shape (n, 2); it has {pairs.shape}.")
     return [_elements(row) if isinstance(row, np.ndarray) else row for row in _elements(pairs)]
-
-
-def _rows_of_frame(frame):
-    """Rows of a pandas or polars frame or an Arrow table as tuples."""
-    if hasattr(frame, "itertuples"):
-        return list(frame.itertuples(index=False, name=None))
-    if hasattr(frame, "rows"):
-        return frame.rows()
-    return list(zip(*(column.to_pylist() for column in frame.columns), strict=True))
 
 
 def _elements(values):
@@ -161,13 +156,13 @@ def read_items(items, name, may_be_empty=False):
     read: dict = {}
     for item in _elements(items):
         _check_item(item, f"{name} has", read)
-        read[item] = None
     if not may_be_empty:
         refuse_empty(read, name)
     return read
 
 
 def _check_item(item, where, seen):
+    """Enter an item in the dict `seen`, or raise the error of what is no item."""
     try:
         if item in seen:
             return

@@ -9,30 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded.measures import preference_graphs as graphs
+from skgraded.measures import preference_input as inputs
 from skgraded.measures.base import Function, check_undefined, mean_over_queries
 from skgraded.measures.correlation import CHECK_DISCOUNT, rank_weights
-from skgraded.measures.preference_graphs import (
-    CHECK_CYCLES,
-    Cycle,
-    LeftOut,
-    Pairs,
-    Scores,
-    count_pairs,
-    expected,
-    without_cycles,
-)
-from skgraded.measures.preference_input import (
-    JUDGED,
-    check_prior,
-    kind_of,
-    read_items,
-    read_items_by_query,
-    read_pairs,
-    read_pairs_by_query,
-    read_scores,
-    refuse_empty,
-    refuse_lacking,
-)
+from skgraded.measures.preference_graphs import LeftOut
 
 
 def edrc_score(
@@ -49,38 +30,30 @@ def edrc_score(
     r"""Expected discounted rank correlation of preferences, from -1 to 1.
 
     Both the truth G and the prediction Ĝ may leave pairs open; both are closed transitively.
-    Ackerman and Chen (2011), section 4:
-
-    .. math::
-
-        EDRC = \frac{2}{Z} \sum_{v: R(v) > 1} \frac{C(v)}{D(R(v))} - 1,
-        \quad Z = \sum_{v: R(v) > 1} \frac{|W(v)|}{D(R(v))},
-        \quad C(v) = \sum_{w \in W(v)} EP(v, w)
+    EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v)) and
+    C(v) = Σ_{w∈W(v)} EP(v, w) (Ackerman and Chen 2011, section 4).
 
     The rank R(v) is 1 for an item that nothing is preferred to in G, else one more than the
     highest rank among those preferred to it. W(v) are all other items except those that v is
     preferred to. EP(v, w), where w is preferred to v in G, is 1 if Ĝ agrees, 0 if it says the
-    opposite and `prior` if it is silent; where G knows nothing of the pair, it is `prior`.
-
-    Where the paper's formulas depart from its example, the example is followed: start nodes have
-    rank 1 (its algorithm gives 2), and Z divides by D(R(v)).
+    opposite and `prior` if it is silent; where G knows nothing of the pair, it is `prior`. Where
+    the paper's formulas depart from its example, the example is followed: start nodes have rank 1
+    (its algorithm gives 2), and Z divides by D(R(v)).
 
     Parameters
     ----------
     true_pairs : list of tuples, array of shape (n, 2), or frame of two columns
         Pairs (preferred, other) of items, in any order. Items are any hashable.
     predicted_pairs : mapping of item to score, or pairs in any form of `true_pairs`
-        By scores, the higher is preferred, and nothing is said of equal ones. With `qid`, a mapping
-        of query to either: scores or pairs. (A mapping, because queries may predict in both forms
-        and a forgotten query is seen.) Queries that have no true pairs are passed over.
+        The higher score is preferred; equal scores say nothing. With `qid`, a mapping of each query
+        to its scores or pairs, in which queries without true pairs are ignored.
     discount : {"linear", "log2", "exp2"} or callable, default="linear"
-        D: R, log2(1 + R), or 2^R. A callable gets an array of ranks, which begins at 2 at the
-        least, and gives as many numbers > 0 to divide by.
+        D: R, log2(1 + R), or 2^R. A callable gets an array of ranks ≥ 2 and gives as many numbers
+        > 0 to divide by.
     prior : float or callable, default=0.5
         What a pair earns that truth or prediction is silent about, in [0, 1]. A callable
-        ``prior(v, w)`` gives the probability that v is preferred to w; it is asked for the order
-        that the measure expects, ``prior(w, v)`` for w in W(v). It is called for every such pair,
-        up to n_items² times.
+        ``prior(v, w)`` gives the probability that v is preferred to w. It is called as
+        ``prior(w, v)`` for every such pair with w in W(v), up to n_items² times.
     items : collection of items or "judged", optional
         The items to judge by, such as the recommended ones: both sides are closed first, then
         restricted to these. "judged" are the items of `true_pairs`. By default all items of either
@@ -125,11 +98,8 @@ def edrc_score(
     -----
     Where both sides are whole orders (scores, or pairs that leave only ties open, such as a chain),
     the time is that of a sort: a million items take some seconds. Otherwise it grows with
-    items × pairs, since no way is known to count what follows from pairs without following it:
-    100,000 items with 500,000 pairs a side take some seconds, and memory stays below a gigabyte up
-    to a million items. Items that the truth does not mention cost next to nothing. A callable prior
-    costs a call for each pair.
-
+    items × pairs: 100,000 items with 500,000 pairs a side take some seconds, and memory stays below
+    a gigabyte up to a million items. Items that the truth does not mention cost next to nothing.
     With a total order and ``discount=lambda rank: rank - 1`` it is the AP correlation with the
     roles of the lists swapped.
 
@@ -236,8 +206,7 @@ def preferences_left_out(
     Raises
     ------
     ValueError, TypeError
-        If pairs are malformed or empty, an item is missing or preferred to itself, or `qid` has
-        another length or gaps.
+        If `edrc_score` refuses such pairs, or `qid` has another length or gaps.
 
     Examples
     --------
@@ -249,27 +218,25 @@ def preferences_left_out(
     >>> left_out["bob"]
     LeftOut(n_pairs=1, n_contradicted=1, n_in_cycles=0)
     """
-    if CHECK_CYCLES(cycles) == "raise":
+    if graphs.CHECK_CYCLES(cycles) == "raise":
         raise ValueError('cycles must be "unknown" or "majority": "raise" leaves nothing out.')
     if qid is None:
         raise ValueError("qid is missing: preferences_left_out needs the query of each pair.")
-    pairs_of = read_pairs_by_query(pairs, qid, "pairs")
-    return {query: without_cycles(stated, cycles)[1] for query, stated in pairs_of.items()}
+    pairs_of = inputs.read_pairs_by_query(pairs, qid, "pairs")
+    return {query: graphs.without_cycles(stated, cycles)[1] for query, stated in pairs_of.items()}
 
-
-# Truth, prediction and items ---------------------------------------------------------------------
 
 def _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles):
     """Value by query; everything is read before anything is measured."""
-    discount, prior, cycles = CHECK_DISCOUNT(discount), check_prior(prior), CHECK_CYCLES(cycles)
-    undefined = check_undefined(undefined)
-    pairs_of = read_pairs_by_query(true_pairs, qid, "true_pairs")
+    discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
+    cycles, undefined = graphs.CHECK_CYCLES(cycles), check_undefined(undefined)
+    pairs_of = inputs.read_pairs_by_query(true_pairs, qid, "true_pairs")
     if qid is None:
         prediction = _prediction(predicted_pairs, "predicted_pairs", cycles)
-        refuse_empty(prediction.items, "predicted_pairs")
+        inputs.refuse_empty(prediction.items, "predicted_pairs")
         if items is not None:
-            items = read_items(items, "items")
-        sides = {None: (Pairs(pairs_of[None], "true_pairs", cycles), prediction, items)}
+            items = inputs.read_items(items, "items")
+        sides = {None: (graphs.Pairs(pairs_of[None], "true_pairs", cycles), prediction, items)}
     else:
         sides = _sides_of_queries(pairs_of, predicted_pairs, items, cycles)
     _warn_of_left_out(sides.values(), cycles)
@@ -281,18 +248,18 @@ def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
             "predicted_pairs must, with qid, be a mapping of each query to its pairs or scores; "
-            f"got {kind_of(predicted_pairs)}."
+            f"got {inputs.kind_of(predicted_pairs)}."
         )
-    refuse_lacking(pairs_of, predicted_pairs, "predicted_pairs")
-    items_of = read_items_by_query(items, pairs_of)
+    inputs.refuse_lacking(pairs_of, predicted_pairs, "predicted_pairs")
+    items_of = inputs.read_items_by_query(items, pairs_of)
     sides = {}
     for query, pairs in pairs_of.items():
         name = f"predicted_pairs[{query!r}]"
         predicted = _prediction(predicted_pairs[query], name, cycles)
         try:
-            truth = Pairs(pairs, f"true_pairs, query {query!r},", cycles)
-        except Cycle as error:
-            left_out = [without_cycles(other, "unknown")[1] for other in pairs_of.values()]
+            truth = graphs.Pairs(pairs, f"true_pairs, query {query!r},", cycles)
+        except ValueError as error:  # a cycle
+            left_out = [graphs.without_cycles(other, "unknown")[1] for other in pairs_of.values()]
             n_cyclic = sum(counts.n_unknown > 0 for counts in left_out)
             raise ValueError(
                 f"{error} Queries with cycles: {n_cyclic} of {len(pairs_of)}."
@@ -303,8 +270,8 @@ def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
 
 def _prediction(prediction, name, cycles):
     if isinstance(prediction, Mapping):
-        return Scores(read_scores(prediction, name))
-    return Pairs(read_pairs(prediction, name), name, cycles)
+        return graphs.Scores(inputs.read_scores(prediction, name))
+    return graphs.Pairs(inputs.read_pairs(prediction, name), name, cycles)
 
 
 def _warn_of_left_out(sides, cycles):
@@ -327,27 +294,24 @@ def _warn_of_left_out(sides, cycles):
         )
 
 
-# The measure -------------------------------------------------------------------------------------
-
 def _edrc(truth, prediction, items, discount, prior, undefined):
     """EDRC of one query; the names are those of the formula."""
     if items is None:
         items = dict.fromkeys([*truth.items, *prediction.items])
-    elif items is JUDGED:
+    elif items is inputs.JUDGED:
         items = dict.fromkeys(truth.items)
     counted = np.fromiter((v in items for v in truth.items), np.uint8, len(truth.items))
     ranks = truth.graph.depths(counted)
     lower = np.flatnonzero(counted & (ranks > 1)).astype(np.int32)
     if not len(lower):
         return undefined
-    n_below, agree, disagree, C = count_pairs(truth, prediction, counted, lower, prior)
+    n_below, agree, disagree, C = graphs.count_pairs(truth, prediction, counted, lower, prior)
     W = len(items) - n_below  # an item itself is below it too
     if callable(prior):
         # Of the items that the truth does not mention, every pair earns the prior.
         others = [w for w in items if w not in truth.number]
-        C += agree + [expected(prior, others, truth.items[v]) for v in lower]
+        C += agree + [graphs.expected(prior, others, truth.items[v]) for v in lower]
     else:
         C = agree + prior * (W - agree - disagree)
-    every_rank = np.arange(2.0, ranks.max() + 1)
-    weights = rank_weights(discount, every_rank)[ranks[lower] - 2]
+    weights = rank_weights(discount, np.arange(2.0, ranks.max() + 1))[ranks[lower] - 2]
     return float(2 * (weights @ C) / (weights @ W) - 1)

@@ -4,9 +4,10 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from skgraded._input.words import nearest
-from skgraded.measures.base import ALIASES, MEASURES, Measure, fields_of
+from skgraded.measures.base import ALIASES, MEASURES, Measure
 
 _FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
 _OF_TREC_EVAL = {  # its names with a cut-off, `P_10` and others
@@ -52,12 +53,12 @@ def measure(text: str | Measure) -> Measure:
     if form is None:
         raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
     cls, of_alias = _class_named(form[1])
-    parameters = _parameters_of(text, form[2] or "", cls)
-    if form[3] is not None:
-        if "k" not in fields_of(cls):
-            raise ValueError(f"{cls.__name__} has no cut-off k; got {text!r}.")
-        _add(parameters, {"k": _cut_off(form[3].lower())}, text)
-    _add(parameters, of_alias, text)
+    parameters: dict = {}
+    for name, value in chain(_parameters_of(text, form, cls), of_alias.items()):
+        if name in parameters:
+            what = "two cut-offs" if name == "k" else f"{name} twice"
+            raise ValueError(f"The measure {text!r} has {what}.")
+        parameters[name] = value
     try:
         return cls(**parameters)
     except ValueError as error:
@@ -66,18 +67,6 @@ def measure(text: str | Measure) -> Measure:
 
 def _plain(name):
     return name.lower().replace("_", "")
-
-
-def _cut_off(text):
-    return int(text) if text.isascii() and text.isdecimal() else text
-
-
-def _add(parameters, more, text):
-    """Add parameters to those of a text, which must not be there yet."""
-    for name in parameters.keys() & more.keys():
-        what = "two cut-offs" if name == "k" else f"{name} twice"
-        raise ValueError(f"The measure {text!r} has {what}.")
-    parameters.update(more)
 
 
 def _class_named(name):
@@ -95,15 +84,16 @@ def _class_named(name):
     raise ValueError(f"Unknown measure {name!r}.{hint} Known: {', '.join(MEASURES)}.")
 
 
-def _parameters_of(text, inside, cls):
+def _parameters_of(text, form, cls):
+    """Yield the name and the value of each parameter in a text of this form."""
+    _, inside, cut_off = form.groups(default="")
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         call = None
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
-    known = {_plain(name): name for name in fields_of(cls)}
-    parameters: dict = {}
+    known = {_plain(name): name for name in cls.fields}
     for keyword in call.keywords:
         name = known.get(_plain(keyword.arg or "**"))
         if name is None:
@@ -111,8 +101,11 @@ def _parameters_of(text, inside, cls):
                 f"{cls.__name__} has no parameter {keyword.arg!r}; it has "
                 f"{', '.join(known.values())}."
             )
-        _add(parameters, {name: _literal(text, keyword)}, text)
-    return parameters
+        yield name, _literal(text, keyword)
+    if cut_off:
+        if "k" not in known.values():
+            raise ValueError(f"{cls.__name__} has no cut-off k; got {text!r}.")
+        yield "k", int(cut_off) if cut_off.isascii() and cut_off.isdecimal() else cut_off.lower()
 
 
 def _literal(text, keyword):

@@ -3,44 +3,26 @@
 import numpy as np
 
 from skgraded._input.columns import number
-from skgraded._kernels.sums import CASCADE, LINEAR, Plan
+from skgraded._kernels.sums import CASCADE, LINEAR, ORDINAL, Plan
 from skgraded.measures import base
-from skgraded.measures.base import TIES, sum_plans
-from skgraded.measures.grades import (
-    LN2,
-    divisors,
-    normalized_levels,
-    refuse_grades_above,
-    relative_exp2_gains,
-)
-from skgraded.measures.precision import Graded
+from skgraded.measures.base import sum_plans
+from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_exp2_gains
 
 
 @np.errstate(under="ignore")  # beside a grade of 900, one of 1 stops nobody
-def _stops(judgments, max_grade):
+def _stops(grades, tops):
     """R(g) = (2^g - 1) / 2^g_max of each level, without a power that overflows."""
-    grades = judgments.levels
-    if max_grade is None:
-        top = judgments.by_level(judgments.top_grades)
-    else:
-        refuse_grades_above(max_grade, judgments)
-        top = judgments.on_scale(max_grade)
-    return -np.exp2(grades - top) * np.expm1(-LN2 * grades)
+    return -np.exp2(grades - tops) * np.expm1(-LN2 * grades)
 
 
 @base.measure()
 class ERR(Graded):
     r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
 
-    A user stops at a document of grade g with the probability R(g) = (2^g - 1) / 2^g_max.
+    A user stops at a document of grade g with the probability R(g) = (2^g - 1) / 2^g_max, where
+    g_max is the top of the scale; published values use the top of the data set's scale.
     ERR = Σ_{p≤k} (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), r_p the grade at rank p. From 0 to below 1,
     also for an ideal list. A query with no grade > 0 has no ERR.
-
-    Parameters
-    ----------
-    max_grade : float, optional
-        g_max: None is the query's own top grade; a number is the top of the data set's scale,
-        which published values of ERR take.
 
     Examples
     --------
@@ -52,8 +34,7 @@ class ERR(Graded):
     max_grade: float | None = None
 
     def _plan(self, judgments):
-        stops = _stops(judgments, self.max_grade)
-        return Plan(CASCADE, stops, TIES[self.ties], self._depth(judgments))
+        return self._sum(CASCADE, _stops(judgments.levels, self._tops(judgments)), judgments)
 
 
 @base.measure()
@@ -61,18 +42,10 @@ class NERR(Graded):
     r"""Normalized expected reciprocal rank: ERR over that of the ideal order, at the same cut-off.
 
     nERR@k = ERR@k / ERR@k of all the query's documents by falling grade, ERR being that of
-    Chapelle et al. 2009 (`ERR`), normalised as in the Web tracks of TREC and in NTCIR's tasks. From
-    0 to 1, which an ideal list scores. A query with no grade > 0 has no nERR.
-
-    Parameters
-    ----------
-    max_grade : float, optional
-        g_max: None is the query's own top grade; a number is the top of the data set's scale,
-        which published values of nERR take.
-
-    Notes
-    -----
-    Under ties it is the expectation of the numerator over that of the ideal order.
+    Chapelle et al. 2009 (`ERR`), normalised as in the Web tracks of TREC and in NTCIR's tasks.
+    Published values use the top of the data set's scale. Under ties it is the expectation of the
+    numerator over that of the ideal order. From 0 to 1, which an ideal list scores. A query with
+    no grade > 0 has no nERR.
 
     Examples
     --------
@@ -87,16 +60,12 @@ class NERR(Graded):
 
     def _plan(self, judgments):
         # Where hardly anybody stops only the ratios count: no stop at a top grade is too small.
-        tops = _stops(judgments, self.max_grade)[judgments.level_starts[1:] - 1]
+        tops = of_tops(_stops(judgments.levels, self._tops(judgments)), judgments)
         stops = relative_exp2_gains(judgments.levels, judgments)
         stops *= judgments.by_level(np.maximum(tops, 1e-18))
-        depth = self._depth(judgments)
-        ideal = Plan(CASCADE, stops, TIES["ordinal"], depth)
+        ideal = Plan(CASCADE, stops, ORDINAL, self._depth(judgments))
         (best,) = sum_plans([ideal], judgments, judgments.grades)
-        return Plan(
-            CASCADE, stops, TIES[self.ties], depth,
-            scale=1.0 / divisors(best), shift=0.0,
-        )
+        return self._sum(CASCADE, stops, judgments, scale=1.0 / divisors(best), shift=0.0)
 
 
 @base.measure()
@@ -104,8 +73,8 @@ class RBP(Graded):
     r"""Rank-biased precision (Moffat & Zobel 2008, section 3.2), of grades.
 
     A user goes on from each document to the next with the probability `persistence`, φ.
-    RBP = (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, r_p the grade at rank p. From 0 to below 1, also
-    for an ideal list. A query with no grade > 0 has no RBP.
+    RBP = (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, r_p the grade at rank p, r_max the top of the
+    scale. From 0 to below 1, also for an ideal list. A query with no grade > 0 has no RBP.
 
     Parameters
     ----------
@@ -126,7 +95,6 @@ class RBP(Graded):
 
     @np.errstate(under="ignore")  # nobody gets to rank 10,000
     def _plan(self, judgments):
-        depth = self._depth(judgments)
-        gains = (1.0 - self.persistence) * normalized_levels(judgments, self.max_grade)
-        discount = np.power(float(self.persistence), np.arange(depth))
-        return Plan(LINEAR, gains, TIES[self.ties], depth, discount)
+        gains = (1.0 - self.persistence) * self._normalized(judgments)
+        discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
+        return self._sum(LINEAR, gains, judgments, discount)
