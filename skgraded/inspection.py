@@ -1,5 +1,7 @@
 """Which features a fitted ranker orders the documents by."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 

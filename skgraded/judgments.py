@@ -1,5 +1,7 @@
 """The truth: grades by query, checked once and laid out for many scorings."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
@@ -132,7 +134,7 @@ class Judgments:
     def on_scale(self, number: float) -> float:
         """A threshold or a top grade, rounded as the grades were, so that these still reach it."""
         limits = np.finfo(self.grade_type)
-        if limits.bits == 64 or not limits.tiny <= number <= limits.max:
+        if limits.bits == 64 or not float(limits.tiny) <= number <= float(limits.max):
             return number
         return float(columns.as_decimals(np.array([number], dtype=self.grade_type))[0])
 

@@ -136,3 +136,8 @@ def test_what_comes_later_is_all_that_its_room_makes_public():
         assert {room, *names} <= set(dir(skgraded))
     with pytest.raises(AttributeError, match="module 'skgraded' has no attribute 'ndcg'"):
         skgraded.ndcg  # noqa: B018
+
+
+def test_without_docstrings():
+    code = "import skgraded as sg; exit(sg.RR()([0, 1], [2, 1]) != 1 / 2)"
+    subprocess.run([sys.executable, "-OO", "-c", code], check=True, timeout=60)

@@ -4,6 +4,8 @@ Its rankers take the query of each row, those of a query together, and the weigh
 row.
 """
 
+from __future__ import annotations
+
 import sys
 from typing import Any
 

@@ -3,6 +3,8 @@
 Its rankers take the sizes of the queries and a weight a row.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from itertools import pairwise

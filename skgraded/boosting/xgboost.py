@@ -3,6 +3,8 @@
 Its rankers take the query of each row, sorted, and a weight a query.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any

@@ -1,5 +1,7 @@
 """Curves of measures over a threshold or a cut-off, in scikit-learn's Display form."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Differences of two systems query by query."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, Self
 

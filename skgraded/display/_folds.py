@@ -1,5 +1,7 @@
 """Folds of a cross-validation."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Mean differences of all pairs of systems, shaded."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Means and mean differences with their intervals."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 

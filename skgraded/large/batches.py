@@ -1,5 +1,7 @@
 """Tables larger than memory, measured on one machine batch by batch."""
 
+from __future__ import annotations
+
 import glob
 import os
 import pickle

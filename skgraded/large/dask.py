@@ -1,5 +1,7 @@
 """Measures of Dask frames, on the workers where these are: partitions are measured and merged."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import numpy as np

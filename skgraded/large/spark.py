@@ -1,5 +1,7 @@
 """Measures of Spark frames, on the executors where these are, and pyspark.ml's form of them."""
 
+from __future__ import annotations
+
 import pickle
 import warnings
 from collections.abc import Iterable

@@ -323,8 +323,9 @@ def measure(
     standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
     def register(cls):
+        has_docstring = cls.__doc__ is not None  # not with python -OO, but a dataclass makes one
         cls = shared_fields(cls)
-        if cls.__doc__ is not None:  # python -OO
+        if has_docstring:
             cls.__doc__ = with_parameters(cls.__doc__, cls.fields, PARAMETERS)
         if _is_new(cls):
             MEASURES[cls.__name__] = cls

@@ -1,5 +1,7 @@
 """Cross-validation of rankers: per-query values of out-of-fold scores."""
 
+from __future__ import annotations
+
 import numbers
 import time
 import warnings

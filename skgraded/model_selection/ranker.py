@@ -1,5 +1,7 @@
 """QueryRanker: rankers and regressors in scikit-learn's model selection."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from copy import copy
 from typing import Any, Self

@@ -1,5 +1,7 @@
 """Ranking measures as scikit-learn scorers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from copy import copy, deepcopy
 from typing import Any, Self
@@ -30,7 +32,7 @@ def make_ranking_scorer(
     *,
     qid: Any = None,
     response_method: str | list[str] | None = None,
-) -> "RankingScorer":
+) -> RankingScorer:
     """Make a scorer of ranking measures for scikit-learn's model selection.
 
     Parameters

@@ -7,14 +7,10 @@
   const counted = (n) => n.toLocaleString("en");
   const isMissing = (value) => value === null || value === undefined;
 
-  function withAttributes(node, attributes) {
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    return node;
-  }
-
-  function element(name, attributes = {}, text = "") {
-    const made = withAttributes(document.createElement(name), attributes);
-    made.textContent = text;
+  function element(name, attributes = {}, text = null) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (text !== null) made.textContent = text;
     return made;
   }
 
@@ -29,9 +25,10 @@
   }
 
   function direction(values, ascending) {
-    const isNumeric = values.some((value) => typeof value === "number");
-    const [up, down] = isNumeric ? ["lowest first", "highest first"] : ["first to last", "last to first"];
-    return ascending ? up : down;
+    if (values.some((value) => typeof value === "number")) {
+      return ascending ? "lowest first" : "highest first";
+    }
+    return ascending ? "first to last" : "last to first";
   }
 
   function addButton(head, sort) {
@@ -80,8 +77,8 @@
     name: "Query", title: "query", ranked: allNumbers ? data.ids.map(Number) : data.ids,
   };
   const lowered = data.ids.map((id) => id.toLowerCase());
-  let columns, sorted, sequence;
-  let waiting = [], timer = null;  // queries whose rows are still to be drawn
+  let columns = [], sorted = { column: null, ascending: true }, sequence = [];
+  let timer = null, finish = () => {};  // of rows that are still to be drawn
 
   function shown(value, column) {
     if (isMissing(value)) return "nan";
@@ -92,16 +89,27 @@
   }
 
   function extent(values) {
-    const known = values.filter((value) => !isMissing(value));
-    return [Math.min(...known), Math.max(...known)];
+    let low = Infinity, high = -Infinity;
+    for (const value of values) {
+      if (isMissing(value)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    return [low, high];
   }
 
   function valueColumn(column) {
     const [low, high] = extent(column.values);
-    const missing = new Set(column.undefined);
-    const ranked = column.values.map((value, q) => (missing.has(q) ? null : value));
-    return { title: column.name, kind: "level", digits: 4, start: true, low: Math.min(0, low), high: Math.max(1, high),
-      missing, ranked, ...column };
+    const made = { digits: 4, kind: "level", undefined: [], start: false, ...column };
+    made.missing = new Set(made.undefined);
+    made.ranked = made.values.map((value, q) => (made.missing.has(q) ? null : value));
+    made.low = Math.min(0, low);
+    made.high = Math.max(1, high);
+    return made;
+  }
+
+  function evaluationColumns() {
+    return data.columns.map((column) => valueColumn({ title: column.name, start: true, ...column }));
   }
 
   // What is chosen: the measure, the system and what it is compared to.
@@ -112,19 +120,25 @@
 
   function comparisonColumns() {
     const [measure, system, against] = chosen();
-    const values = data.values[measure], baseline = data.systems[against];
-    const others = data.systems.map((_, i) => i)
-      .filter((i) => i !== against && (data.systems.length <= ALL_SYSTEMS || i === system));
-    const gaps = others.map((i) => differences(values[i], values[against]));
-    const widest = Math.max(...gaps.flat().map(Math.abs)) || 1;
-    const made = [{ name: baseline, kind: "plain", values: values[against], start: false }];
-    others.forEach((i, at) => {
-      const group = data.systems[i];
-      made.push({ name: "Value", group, title: group, kind: "plain", values: values[i] });
-      made.push({ name: "Difference", group, title: `${group} \u2212 ${baseline}`, kind: "difference",
-        values: gaps[at], low: -widest, high: widest, start: false });
+    const values = data.values[measure];
+    const base = values[against];
+    const isShown = (i) => i !== against && (data.systems.length <= ALL_SYSTEMS || i === system);
+    const made = [valueColumn({ name: data.systems[against], kind: "plain", title: data.systems[against], values: base })];
+    let widest = 0;
+    data.systems.forEach((system, i) => {
+      if (!isShown(i)) return;
+      const ofQueries = differences(values[i], base);
+      widest = Math.max(widest, ...extent(ofQueries).map(Math.abs).filter(Number.isFinite));
+      made.push(valueColumn({ name: "Value", group: system, kind: "plain", title: system, values: values[i], start: true }));
+      made.push(valueColumn({
+        name: "Difference", group: system, kind: "difference", values: ofQueries,
+        title: `${system} \u2212 ${data.systems[against]}`,
+      }));
     });
-    if (data.weights) made.push({ name: "Weight", title: "weight", kind: "plain", values: data.weights });
+    if (data.weights) made.push(valueColumn({ name: "Weight", title: "weight", kind: "plain", values: data.weights, start: true }));
+    for (const column of made) {
+      if (column.kind === "difference") [column.low, column.high] = [-(widest || 1), widest || 1];
+    }
     return made;
   }
 
@@ -171,19 +185,25 @@
     return made;
   }
 
-  function drawRows(count) {
+  function fillBody(queries) {
     clearTimeout(timer);
-    body.append(...waiting.splice(0, count).map(row));
-    if (waiting.length) timer = setTimeout(drawRows, 0, 2 * ROWS_AT_ONCE);
-    else performance.mark("queries-drawn");
+    let next = 0;
+    const more = (count) => {
+      const rows = queries.slice(next, next + count).map(row);
+      if (next === 0) body.replaceChildren(...rows);
+      else body.append(...rows);
+      next += rows.length;
+      if (next < queries.length) timer = setTimeout(more, 0, 2 * ROWS_AT_ONCE);
+      else performance.mark("queries-drawn");
+    };
+    more(ROWS_AT_ONCE);
+    finish = () => { if (next < queries.length) { clearTimeout(timer); more(queries.length); } };
   }
 
   function refresh() {
     const wanted = byId("find").value.trim().toLowerCase();
     const queries = sequence.filter((q) => lowered[q].includes(wanted));
-    body.replaceChildren();
-    waiting = [...queries];
-    drawRows(ROWS_AT_ONCE);
+    fillBody(queries);
     if (cloud) cloud.mark(new Set(queries));
     const { column, ascending } = sorted;
     const number = wanted ? `${counted(queries.length)} of ${counted(data.ids.length)}` : counted(queries.length);
@@ -203,8 +223,9 @@
   const NEAR = 0.03;  // of the width: how far from a point the pointer may be
 
   function drawn(name, attributes) {
-    const space = byId("cloud").firstElementChild.namespaceURI;
-    return withAttributes(document.createElementNS(space, name), attributes);
+    const made = document.createElementNS(byId("cloud").firstElementChild.namespaceURI, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
   }
 
   // Round numbers that span low to high.
@@ -225,12 +246,15 @@
     function say(i) {
       at = i;
       const point = points[i];
-      withAttributes(place, { "aria-valuenow": i + 1, "aria-valuetext": point.text });
+      place.setAttribute("aria-valuenow", i + 1);
+      place.setAttribute("aria-valuetext", point.text);
       byId("cloud-query").textContent = point.text;
-      withAttributes(ring, { cx: point.x, cy: point.y, display: "inline" });
+      ring.setAttribute("cx", point.x);
+      ring.setAttribute("cy", point.y);
+      ring.removeAttribute("display");
     }
 
-    function sayNearest(event) {
+    function nearest(event) {
       const box = place.getBoundingClientRect();
       const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
       let found = null, closest = NEAR;
@@ -238,7 +262,7 @@
         const distance = Math.hypot(point.x / 100 - x, point.y / 100 - y);
         if (distance < closest) [found, closest] = [i, distance];
       });
-      if (found !== null) say(found);
+      return found;
     }
 
     function draw() {
@@ -275,14 +299,20 @@
       byId("cloud-caption").replaceChildren(
         element("strong", {}, `${names[0]} (upwards) against ${names[1]} by ${data.measures[measure]}`),
         ` A point is a query; above the line ${names[0]} is better, below it ${names[1]}.`);
-      const first = Math.min(1, points.length);
-      withAttributes(place, { "aria-valuemin": first, "aria-valuemax": points.length,
-        "aria-valuenow": first, "aria-valuetext": points[0]?.text ?? "no query" });
+      place.setAttribute("aria-valuemin", Math.min(1, points.length));
+      place.setAttribute("aria-valuemax", points.length);
+      place.setAttribute("aria-valuenow", Math.min(1, points.length));
+      place.setAttribute("aria-valuetext", points.length ? points[0].text : "no query");
       byId("cloud-query").textContent = "Point at a query, or use the arrow keys, to see which it is.";
       at = 0;
     }
 
-    for (const kind of ["pointermove", "pointerdown"]) place.addEventListener(kind, sayNearest);
+    for (const kind of ["pointermove", "pointerdown"]) {
+      place.addEventListener(kind, (event) => {
+        const i = nearest(event);
+        if (i !== null) say(i);
+      });
+    }
     place.addEventListener("focus", () => { if (points.length) say(at); });
     place.addEventListener("keydown", (event) => {
       const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10,
@@ -297,15 +327,22 @@
     };
   }
 
+  // Two different systems: what is chosen for one is taken from the other.
+  function keepApart(changed, other) {
+    if (byId(changed).value === byId(other).value) byId(other).value = previous[changed];
+    for (const id of [changed, other]) previous[id] = byId(id).value;
+  }
+
   const cloud = data.columns ? null : makeCloud();
+  const previous = {};
 
   function start() {
     if (cloud) cloud.draw();
-    columns = (data.columns ?? comparisonColumns()).map(valueColumn);
+    columns = data.columns ? evaluationColumns() : comparisonColumns();
     byId("undefined-note").hidden = columns.every((column) => column.missing.size === 0);
     fillHead();
-    const first = (kind) => columns.find((column) => column.kind === kind);
-    sortBy(first("difference") ?? first("level"), true);
+    const kinds = ["difference", "level"].map((kind) => columns.find((column) => column.kind === kind));
+    sortBy(kinds.find((column) => column) ?? idColumn, true);
   }
 
   byId("query-report").hidden = false;
@@ -314,15 +351,11 @@
   byId("measure")?.addEventListener("change", start);
   if (cloud) {
     byId("system").value = data.baseline === 0 ? 1 : 0;
-    const both = [byId("system"), byId("against")];
-    let previous = both.map((choice) => choice.value);
-    both.forEach((choice, i) => choice.addEventListener("change", () => {
-      const other = both[1 - i];  // never the same system: the two are swapped
-      if (choice.value === other.value) other.value = previous[i];
-      previous = both.map(({ value }) => value);
-      start();
-    }));
+    for (const [id, other] of [["system", "against"], ["against", "system"]]) {
+      previous[id] = byId(id).value;
+      byId(id).addEventListener("change", () => { keepApart(id, other); start(); });
+    }
   }
-  window.addEventListener("beforeprint", () => drawRows(waiting.length));
+  window.addEventListener("beforeprint", () => finish());
   start();
 })();
