@@ -154,16 +154,18 @@ def _measured(ddf, job):
         parts.refuse_order_of_rows(job)
     if job.partitioning != "shuffle" or n == 1:
         return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
-    tables = [delayed(parts.clean)(part, job, place) for place, part in places.items()]
-    frames = [delayed(_packed)(table, n) for table in tables]
-    pieces = dd.from_delayed(frames, meta=_packed(None, n), verify_meta=False)
+    frames = [delayed(_packed)(part, job, place, n) for place, part in places.items()]
+    pieces = dd.from_delayed(frames, meta=_frame_of(*packed(None, n)), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
 
 
-def _packed(table, n):
-    """The rows of a clean table in pieces, as a frame of their numbers and bytes."""
-    numbers, pieces = packed(table, n)
+def _packed(part, job, place, n):
+    """The rows of a partition in pieces; the clean table is not kept for another task."""
+    return _frame_of(*packed(parts.clean(part, job, place), n))
+
+
+def _frame_of(numbers, pieces):
     return pd.DataFrame({"piece": numbers, "rows": pd.arrays.ArrowExtensionArray(pieces)})
 
 
