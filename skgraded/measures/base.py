@@ -176,12 +176,15 @@ class Measure:
         int
         """
         judgments = check_judgments(y_true, qid=qid, group=group)
-        self._check(judgments)
         return int(self.undefined_queries(judgments).sum())
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
-        undefined = judgments.remember(("_undefined", self), lambda: self._undefined(judgments))
+        def find():
+            self._check(judgments)
+            return self._undefined(judgments)
+
+        undefined = judgments.remember(("_undefined", self), find)
         undefined.flags.writeable = False
         return undefined
 

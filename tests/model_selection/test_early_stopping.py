@@ -619,6 +619,14 @@ def test_a_measure_undefined_for_all_held_out_is_refused_before_any_fit(seen, me
     assert seen.training == []
 
 
+def test_a_grade_above_the_scale_of_the_measure_is_refused_before_any_fit(seen):
+    X, y, given = two_sets()
+    given["eval_y"][0] = 9
+    with pytest.raises(ValueError, match="max_grade is 4, but y_true has 9 in row 0"):
+        stopping(LGBM_RECORDER, measure="err(max_grade=4)").fit(X, y, **given)
+    assert seen.training == []
+
+
 def test_queries_without_weight_are_nothing_to_stop_on(seen):
     X, y, given = two_sets()
     query_40 = given["eval_qid"] == 40
