@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sklearn
 from lightgbm import LGBMRanker
+from sklearn.linear_model import Ridge
 from sklearn.metrics import ndcg_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
@@ -160,6 +161,7 @@ def test_warnings_of_others_are_as_quoted():
         warnings.simplefilter("always")
         ranker.predict(X)
         scorer = sg.make_ranking_scorer("ndcng")
+        cross_val_score(Ridge(), X, y, scoring=scorer, cv=3)
         cross_val_score(sg.QueryRanker(plain(), qid=0), X.round(), y, scoring=scorer, cv=3)
     texts = " ".join(str(one.message) for one in caught)
     for start in WARNINGS:

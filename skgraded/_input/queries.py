@@ -65,6 +65,15 @@ def _named(queries, categories):
     return object_array([categories[i] for i in queries.tolist()])
 
 
+def sortable_ids(ids, codes):
+    """The id of each row, or its number if the ids have no order, for tools that sort ids."""
+    try:
+        np.unique(ids)
+    except TypeError:
+        return codes
+    return ids[codes]
+
+
 def group_sizes(group, n, expected="y_true"):
     """Check sizes of consecutive queries, which must add up to n rows."""
     sizes = columns.column(group, "group")

@@ -1,4 +1,4 @@
-"""Where the query of each row is found: in a column of X, or by X's row index."""
+"""Where the query or the time of each row is found: in a column of X, or by X's row index."""
 
 import numbers
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ OR_ROUTING = (
 )
 
 
-def check_source(qid):
-    """Refuse a `qid` that is neither None, a column name, a position nor a pandas Series."""
-    is_position = isinstance(qid, numbers.Integral) and not isinstance(qid, (bool, np.bool_))
-    is_series = hasattr(qid, "iloc") and getattr(qid, "ndim", None) == 1
-    if qid is None or isinstance(qid, str) or is_position or is_series:
+def check_source(source, name="qid"):
+    """Refuse a source that is neither None, a column name, a position nor a pandas Series."""
+    is_position = isinstance(source, numbers.Integral) and not isinstance(source, (bool, np.bool_))
+    is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
+    if source is None or isinstance(source, str) or is_position or is_series:
         return
-    if is_pandas_frame(qid):
-        raise TypeError("qid is a DataFrame; pass the one column of it that holds the query.")
+    if is_pandas_frame(source):
+        raise TypeError(f"{name} is a DataFrame; pass the one column of it that holds the query.")
     raise TypeError(
-        "qid must be the name of a column of X (str), its position (int), or a pandas Series that "
-        f"is looked up by the row index of X; got {type(qid).__name__}. An array of queries "
-        "cannot follow the rows through a split: give it where X and y are given, "
+        f"{name} must be the name of a column of X (str), its position (int), or a pandas Series "
+        f"that is looked up by the row index of X; got {type(source).__name__}. An array of "
+        "queries cannot follow the rows through a split: give it where X and y are given, "
         "fit(X, y, qid=qid), with metadata routing."
     )
 
@@ -35,56 +35,60 @@ def is_column(source):
     return isinstance(source, (str, numbers.Integral))
 
 
-def queries_of(X, source):
+def queries_of(X, source, name="qid"):
     """The query of each row of `X`, from the column or the Series that is its source."""
-    if not is_column(source):
-        return look_up(X, source)
-    table = as_table(X)
-    return take_queries(table, find_column(table, source), source)
+    if is_column(source):
+        table = as_table(X)
+        position = find_column(table, source, name)
+        if name != "qid":  # such as a time, which may be a fraction
+            return take_column(table, position)
+        return take_queries(table, position, source)
+    return look_up(X, source, name)
 
 
-def look_up(X, series):
+def look_up(X, series, name="qid"):
     """Find the query of each row of the pandas frame `X` by its label in the Series."""
     if not series.index.is_unique:
         label = series.index[series.index.duplicated()][0]
         raise ValueError(
-            f"qid is looked up by the row index of X, but its own index has {plain(label)!r} twice."
+            f"{name} is looked up by the row index of X, but its own index has {plain(label)!r} "
+            "twice."
         )
     if not is_pandas_frame(X):
         raise ValueError(
-            "qid is a Series to look up by the row index of X, but X is a "
+            f"{name} is a Series to look up by the row index of X, but X is a "
             f"{type(X).__name__} and has no row index. Pass X as a pandas DataFrame. {OR_ROUTING}"
         )
     positions = series.index.get_indexer(X.index)
     if (positions < 0).any():
         row = int(np.argmax(positions < 0))
         raise ValueError(
-            f"qid has no query for the label {plain(X.index[row])!r} (row {row} of X): its index "
-            "must hold every row label of X. Was the index of X reset?"
+            f"{name} has no query for the label {plain(X.index[row])!r} (row {row} of X): its "
+            "index must hold every row label of X. Was the index of X reset?"
         )
     return series.iloc[positions]
 
 
-def find_column(table, key):
+def find_column(table, key, name="qid"):
     """Position ≥ 0 of the column with the name `key` (str), or at the position `key` (int)."""
     n_columns = table.shape[1]
     if not isinstance(key, str):
         if not -n_columns <= key < n_columns:
-            raise ValueError(f"qid is column {key}, but X has {n_columns} columns.")
+            raise ValueError(f"{name} is column {key}, but X has {n_columns} columns.")
         return int(key) % n_columns
     if not hasattr(table, "columns"):
         raise ValueError(
-            f"qid is the column {key!r}, but X is a {type(table).__name__}, whose columns have no "
-            f"names. Pass X as a frame. {OR_ROUTING}"
+            f"{name} is the column {key!r}, but X is a {type(table).__name__}, whose columns have "
+            f"no names. Pass X as a frame. {OR_ROUTING}"
         )
     names = list(table.columns)
     if names.count(key) == 1:
         return names.index(key)
     if key in names:
-        raise ValueError(f"qid is the column {key!r}, but X has it {names.count(key)} times.")
-    shown = ", ".join(repr(name) for name in names[:10]) + (", …" if len(names) > 10 else "")
+        raise ValueError(f"{name} is the column {key!r}, but X has it {names.count(key)} times.")
+    shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     hint = did_you_mean(key, names)
-    raise ValueError(f"qid is the column {key!r}, but X has only {shown}.{hint}")
+    raise ValueError(f"{name} is the column {key!r}, but X has only {shown}.{hint}")
 
 
 def take_queries(table, position, source):

@@ -1,16 +1,31 @@
 """Rankers in scikit-learn's model selection: scorers, early stopping, folds of whole queries."""
 
+from typing import TYPE_CHECKING, Any
+
 from skgraded.model_selection.cross_evaluation import cross_evaluate
 from skgraded.model_selection.learning_curves import LearningCurve, learning_curve
 from skgraded.model_selection.ranker import QueryRanker
 from skgraded.model_selection.scorer import make_ranking_scorer
 from skgraded.model_selection.split_queries import TornQueryWarning
 
+if TYPE_CHECKING:
+    from skgraded.model_selection.splitters import QueryKFold, QueryTimeSeriesSplit
+
 __all__ = [
     "LearningCurve",
+    "QueryKFold",
     "QueryRanker",
+    "QueryTimeSeriesSplit",
     "TornQueryWarning",
     "cross_evaluate",
     "learning_curve",
     "make_ranking_scorer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("QueryKFold", "QueryTimeSeriesSplit"):
+        from skgraded.model_selection import splitters  # sklearn.model_selection takes long to load
+
+        return getattr(splitters, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,6 +10,7 @@ from sklearn import config_context
 from sklearn.utils import _safe_indexing
 
 from skgraded._input.columns import check_grades
+from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import queries_of
 from skgraded._input.tables import as_table
 from skgraded._input.words import plain
@@ -93,12 +94,7 @@ class RankerOnRows:
         if cv is None or isinstance(cv, numbers.Integral):
             cv = GroupKFold(5 if cv is None else cv)
         ids, query_of_row = self.judgments.query_ids, self.judgments.query_of_row
-        # Folds are those of cv.split(X, y, qid), unless the ids have no order.
-        try:
-            np.unique(ids)
-            groups = ids[query_of_row]
-        except TypeError:
-            groups = query_of_row
+        groups = sortable_ids(ids, query_of_row)
         with warnings.catch_warnings():
             # A splitter without groups, such as PredefinedSplit, may still keep queries whole.
             warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)

@@ -17,11 +17,11 @@ from skgraded.measures import Measure, as_measures, mean_scores
 from skgraded.model_selection.split_queries import warn_of_split_queries
 
 NO_QID = (
-    "The scorer got no qid, and it never scores all rows as one query. There are three ways to "
-    "give it: by metadata routing, sklearn.set_config(enable_metadata_routing=True) and "
-    "search.fit(X, y, qid=qid) (cross_validate: params={'qid': qid}); as a column of X, "
-    "make_ranking_scorer(…, qid='query_id') or its position; or by the row index of X, "
-    "make_ranking_scorer(…, qid=series)."
+    "The scorer got no qid, and it never scores all rows as one query. There are four ways to "
+    "give it: as a column of X that the ranker names, QueryRanker(…, qid='query_id'); by metadata "
+    "routing, sklearn.set_config(enable_metadata_routing=True) and search.fit(X, y, qid=qid) "
+    "(cross_validate: params={'qid': qid}); as a column of X, make_ranking_scorer(…, "
+    "qid='query_id') or its position; or by the row index of X, make_ranking_scorer(…, qid=series)."
 )
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
@@ -44,12 +44,12 @@ def make_ranking_scorer(
         ``refit="ndcng10"``, exactly as in the scorer's `names`: another text for the same measure
         is another name to scikit-learn.
     qid : str, int or pandas Series, optional
-        Where the query of each row is found. None: by metadata routing,
-        ``search.fit(X, y, qid=qid)``, where the scorer requests it itself; the scorer may be made
-        while routing is off. str or int: in the column of X with that name, or at that position
-        (from the end if negative). Series: by row label, looked up by the row index of the frame
-        X. It should hold the labels of all rows of each query and of no others, so that a query
-        seen in part is noticed.
+        Where the query of each row is found. None: where the `QueryRanker` finds it in X, also at
+        the end of a pipeline; or by metadata routing, ``search.fit(X, y, qid=qid)``, where the
+        scorer requests it itself and may be made while routing is off. str or int: in the column
+        of X with that name, or at that position (from the end if negative). Series: looked up by
+        the row index of the frame X. It should hold the labels of all rows of each query and of no
+        others, so that a query seen in part is noticed.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         What gives the scores of the documents; of a list the first that the estimator has. By
         default ``predict`` of rankers and regressors, and of classifiers ``decision_function``
@@ -138,12 +138,16 @@ class RankingScorer:
             raise ValueError(
                 f"qid is given twice: to {self!r} when it was made, and now when it is called."
             )
-        if self._qid is not None:
-            qid = queries_of(X, self._qid)
-        elif qid is None:
-            raise ValueError(NO_QID)
+        source = self._qid
+        if source is None and qid is None:
+            estimator, X = _at_ranker(estimator, X)
+            source = getattr(estimator, "qid", None)
+            if source is None:
+                raise ValueError(NO_QID)
+        if source is not None:
+            qid = queries_of(X, source)
         judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
-        warn_of_split_queries(estimator, X, judgments, self._qid)
+        warn_of_split_queries(estimator, X, judgments, source)
         scores = document_scores(estimator, X, self._response_method)
         means = means_of(self._measures, judgments, scores)
         return next(iter(means.values())) if self._is_single else means
@@ -181,6 +185,20 @@ class RankingScorer:
         if self._response_method is not None:
             shown += f", response_method={self._response_method!r}"
         return f"make_ranking_scorer({shown})"
+
+
+def _at_ranker(estimator, X):
+    """The ranker in searches and pipelines, and X as the steps before the ranker transform it."""
+    while True:
+        if hasattr(estimator, "best_estimator_"):  # a search
+            estimator = estimator.best_estimator_
+        elif hasattr(estimator, "steps"):  # a pipeline
+            *steps, (_, estimator) = estimator.steps
+            for _, step in steps:
+                if step not in (None, "passthrough"):
+                    X = step.transform(X)
+        else:
+            return estimator, X
 
 
 def _named(measure):

@@ -406,9 +406,10 @@ def evaluate(
     y_score : array-like of shape (n,)
         The system's scores, the highest first; -inf: not retrieved.
     qid : array-like of shape (n,), optional
-        The query of each row, in any row order.
+        The query of each row, in any row order. Required unless `y_true` is Judgments or `group`
+        is given.
     group : array-like of shape (n_queries,), optional
-        Sizes of consecutive queries, in place of `qid`.
+        Sizes of consecutive queries, in place of `qid`; ``group=[n]`` if all n rows are one query.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
     sample_weight : array-like of shape (n,), optional
         A query's weight is the mean over its rows.
@@ -438,6 +439,11 @@ def evaluate(
     | b          | 0.5000 | 0.5000 |
     """
     measures = as_measures(measures)
+    if qid is None and group is None and not isinstance(y_true, Judgments):
+        raise ValueError(
+            "evaluate needs the query of each row: give qid, or group=[n] if all n rows are one "
+            "query."
+        )
     judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
     return evaluation_of(**values_by_query(measures, judgments, y_score))
 

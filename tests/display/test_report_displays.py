@@ -287,7 +287,7 @@ def test_displays_of_scores_and_of_estimators_are_those_of_their_reports(ranking
 
 def test_evaluations_that_do_not_fit():
     found = evaluations_of(["a", "b"])
-    other = sg.evaluate([1, 0], [2, 1], measures="rr")
+    other = sg.evaluate([1, 0], [2, 1], group=[2], measures="rr")
     for given, measures, message in [
         ({}, None, "^evaluations is an empty mapping"),
         ({"a": found["a"], "b": other}, None, r"^evaluations\['b'\] lacks the measure NDCNG@5"),

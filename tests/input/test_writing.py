@@ -87,7 +87,7 @@ def test_a_name_as_long_as_may_be_is_written_and_a_folder_that_is_not_there_name
 
 
 def test_reports_leave_what_was_there(tmp_path):
-    ev = sg.evaluate([1, 0], [2, 1], measures="rr")
+    ev = sg.evaluate([1, 0], [2, 1], group=[2], measures="rr")
     for method in (ev.to_json, ev.to_csv, ev.to_html):
         path, also = tmp_path / method.__name__, tmp_path / f"{method.__name__} also"
         path.write_text("old")

@@ -156,14 +156,14 @@ def test_refit_is_checked_before_the_fits_with_a_dict_of_scorers():
 def test_the_warning_of_a_search_without_qid_says_how_to_give_it():
     X, y, qid = toy_data()
     search = GridSearchCV(
-        sg.QueryRanker(Ridge(), qid=1), {"estimator__alpha": [1, 2]},
-        scoring=sg.make_ranking_scorer("ndcng@10"), cv=GroupKFold(2),
+        Ridge(), {"alpha": [1, 2]}, scoring=sg.make_ranking_scorer("ndcng@10"), cv=GroupKFold(2),
     )
     with pytest.warns(UserWarning) as record:
         search.fit(X, y, groups=qid)
     failed = [str(one.message) for one in record if "Scoring failed" in str(one.message)]
     assert len(failed) == 4
     for message in failed:
+        assert "QueryRanker(…, qid='query_id')" in message
         assert "search.fit(X, y, qid=qid)" in message
         assert "make_ranking_scorer(…, qid='query_id')" in message
         assert "make_ranking_scorer(…, qid=series)" in message

@@ -1,0 +1,169 @@
+"""Splitters that read the query of each row from X and keep queries whole."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
+
+from skgraded._input.columns import is_missing
+from skgraded._input.queries import query_codes, sortable_ids
+from skgraded._input.query_source import check_source, queries_of
+from skgraded._input.words import plain
+
+
+class _QuerySplitter(BaseCrossValidator):
+    """Splits of the distinct values of a column of X by a splitter of scikit-learn."""
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple]:
+        """Yield the positions of the training and the test rows of each split, ascending.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, n_features)
+        y, groups : object
+            Not used.
+        """
+        units, splitter = self._units(X), self._splitter()
+        values, codes = np.unique(units, return_inverse=True)
+        needed = self.n_splits + isinstance(splitter, TimeSeriesSplit)
+        if needed > len(values):
+            raise ValueError(
+                f"n_splits={self.n_splits} needs at least {needed} {self._what}; X has "
+                f"{len(values)}."
+            )
+        if isinstance(splitter, GroupKFold):
+            yield from splitter.split(units, groups=units)
+            return
+        for train, test in splitter.split(values):
+            yield np.flatnonzero(np.isin(codes, train)), np.flatnonzero(np.isin(codes, test))
+
+
+class QueryKFold(_QuerySplitter):
+    """K-fold cross-validation over queries, which are a column of X.
+
+    All rows of a query are in the test rows of the same fold. Neither `groups` nor metadata routing
+    is needed.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    qid : str, int or pandas Series
+        The query of each row: the column of X with this name, or at this position; or a Series
+        that is looked up by the row index of X.
+    shuffle : bool, default=False
+        False: the folds of ``GroupKFold``, which have about equally many rows. True: random folds
+        of equally many queries.
+    random_state : int, RandomState instance or None, default=None
+        Seed for `shuffle`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skgraded.model_selection import QueryKFold
+    >>> X = pd.DataFrame({"session": ["a", "a", "b", "c", "c", "b"], "price": [3, 1, 2, 5, 4, 6]})
+    >>> for train, test in QueryKFold(3, qid="session").split(X):
+    ...     print(train, test)
+    [0 1 2 5] [3 4]
+    [0 1 3 4] [2 5]
+    [2 3 4 5] [0 1]
+    """
+
+    _what = "queries"
+
+    def __init__(self, n_splits=5, qid=None, *, shuffle=False, random_state=None):
+        _check_sources(qid=qid)
+        KFold(n_splits, shuffle=shuffle, random_state=random_state)  # raises if they are invalid
+        self.n_splits, self.qid = n_splits, qid
+        self.shuffle, self.random_state = shuffle, random_state
+
+    def _splitter(self):
+        if not self.shuffle:
+            return GroupKFold(self.n_splits)
+        return KFold(self.n_splits, shuffle=True, random_state=self.random_state)
+
+    def _units(self, X):
+        codes, ids = query_codes(queries_of(X, self.qid))
+        return sortable_ids(ids, codes)
+
+
+class QueryTimeSeriesSplit(_QuerySplitter):
+    """Time series cross-validation over queries: test queries are later than training queries.
+
+    scikit-learn's ``TimeSeriesSplit`` splits the distinct times. Queries with the same time stay
+    together.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of splits, at least 2.
+    time : str, int or pandas Series
+        The time of each row, such as a day: a number, a date, or text that sorts by time, the same
+        in all rows of a query. Given as `qid`.
+    qid : str, int or pandas Series
+        The query of each row: the column of X with this name, or at this position; or a Series
+        that is looked up by the row index of X.
+    gap : int, default=0
+        Number of times to leave out between the training and the test rows.
+    test_size : int, optional
+        Number of times to test on; by default ``n_times // (n_splits + 1)``.
+    max_train_size : int, optional
+        Largest number of times to train on; by default all earlier ones.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skgraded.model_selection import QueryTimeSeriesSplit
+    >>> X = pd.DataFrame({"session": [1, 1, 2, 3, 3], "day": [20, 20, 21, 22, 22]})
+    >>> for train, test in QueryTimeSeriesSplit(2, time="day", qid="session").split(X):
+    ...     print(train, test)
+    [0 1] [2]
+    [0 1 2] [3 4]
+    """
+
+    _what = "different times"
+
+    def __init__(
+        self, n_splits=5, time=None, qid=None, *, gap=0, test_size=None, max_train_size=None
+    ):
+        _check_sources(time=time, qid=qid)
+        self.n_splits, self.time, self.qid, self.gap = n_splits, time, qid, gap
+        self.test_size, self.max_train_size = test_size, max_train_size
+        self._splitter()  # raises if n_splits is invalid
+
+    def _splitter(self):
+        return TimeSeriesSplit(
+            self.n_splits, gap=self.gap, test_size=self.test_size,
+            max_train_size=self.max_train_size,
+        )
+
+    def _units(self, X):
+        codes, ids = query_codes(queries_of(X, self.qid))
+        times = np.asarray(queries_of(X, self.time, "time"))
+        missing = [is_missing(time) for time in times] if times.dtype == object else times != times
+        if np.any(missing):
+            raise ValueError(f"time is missing in row {int(np.argmax(missing))} of X.")
+        names, time_codes = np.unique(times, return_inverse=True)
+        first = np.empty(len(ids), dtype=np.intp)
+        first[codes[::-1]] = time_codes[::-1]  # of each query the time of its first row
+        differs = time_codes != first[codes]
+        if differs.any():
+            row = int(np.argmax(differs))
+            raise ValueError(
+                f"Query {plain(ids[codes[row]])!r} has rows at different times, "
+                f"{plain(names[first[codes[row]]])} and {plain(times[row])} (row {row} of X): all "
+                "rows of a query must have the same time."
+            )
+        return times
+
+
+def _check_sources(**sources):
+    for name, source in sources.items():
+        if source is None:
+            raise TypeError(f"{name} is missing: give the name of a column of X, or its position.")
+        check_source(source, name)
