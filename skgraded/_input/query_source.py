@@ -35,15 +35,17 @@ def is_column(source):
     return isinstance(source, (str, numbers.Integral))
 
 
-def queries_of(X, source, name="qid"):
+def values_of(X, source, name):
+    """The value for each row of `X`, from the column or the Series that is its source."""
+    if not is_column(source):
+        return look_up(X, source, name)
+    table = as_table(X)
+    return take_column(table, find_column(table, source, name))
+
+
+def queries_of(X, source):
     """The query of each row of `X`, from the column or the Series that is its source."""
-    if is_column(source):
-        table = as_table(X)
-        position = find_column(table, source, name)
-        if name != "qid":  # such as a time, which may be a fraction
-            return take_column(table, position)
-        return take_queries(table, position, source)
-    return look_up(X, source, name)
+    return checked_queries(values_of(X, source, "qid"), source)
 
 
 def look_up(X, series, name="qid"):
@@ -91,10 +93,9 @@ def find_column(table, key, name="qid"):
     raise ValueError(f"{name} is the column {key!r}, but X has only {shown}.{hint}")
 
 
-def take_queries(table, position, source):
+def checked_queries(queries, source):
     """The column of the queries; an error if a position leads to fractions, as in a feature."""
-    queries = take_column(table, position)
-    if not isinstance(source, str):
+    if isinstance(source, numbers.Integral):
         values = np.asarray(queries)
         fractional = values.dtype.kind == "f" and np.isfinite(values) & (values != np.rint(values))
         if np.any(fractional):

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 
 from skgraded._input.columns import check_grades, grade_type, one_of
 from skgraded._input.queries import group_sizes, queries_of
-from skgraded._input.query_source import QueryColumn, is_column, look_up, take_queries
-from skgraded._input.tables import as_table, column_names
+from skgraded._input.query_source import QueryColumn, checked_queries, is_column, look_up
+from skgraded._input.tables import as_table, column_names, take_column
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments
@@ -408,7 +408,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
                 f"{method} needs the queries, column {column.name or column.position!r} of X, but "
                 f"this X with {X.shape[1]} columns is without it."
             )
-        return take_queries(X, position, self.qid)
+        return checked_queries(take_column(X, position), self.qid)
 
     # Features ------------------------------------------------------------------------------------
 

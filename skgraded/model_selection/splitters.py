@@ -8,7 +8,7 @@ from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeS
 
 from skgraded._input.columns import is_missing
 from skgraded._input.queries import query_codes, sortable_ids
-from skgraded._input.query_source import check_source, queries_of
+from skgraded._input.query_source import check_source, queries_of, values_of
 from skgraded._input.words import plain
 
 
@@ -144,7 +144,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
     def _units(self, X):
         codes, ids = query_codes(queries_of(X, self.qid))
-        times = np.asarray(queries_of(X, self.time, "time"))
+        times = np.asarray(values_of(X, self.time, "time"))
         missing = [is_missing(time) for time in times] if times.dtype == object else times != times
         if np.any(missing):
             raise ValueError(f"time is missing in row {int(np.argmax(missing))} of X.")
