@@ -20,7 +20,8 @@ from skgraded.datasets.text_files import check_path, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures import as_measures
-from skgraded.reports.evaluation import Evaluation, evaluate
+from skgraded.reports.evaluating import evaluate
+from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.system_summaries import Summaries
 
 HEAD = 1 << 16  # bytes in which the first line is looked for

@@ -9,7 +9,8 @@ from skgraded._input.query_source import is_column
 from skgraded.judgments import check_judgments
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.evaluation import evaluate, evaluated_name
+from skgraded.reports.evaluating import evaluate
+from skgraded.reports.evaluation import evaluated_name
 
 
 def systems_of(systems, name, argument):

@@ -15,7 +15,8 @@ from skgraded._input.columns import check_weights, column, grade_column, grades_
 from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.reports.evaluation import Evaluation, evaluation_of, values_by_query
+from skgraded.reports.evaluating import values_by_query
+from skgraded.reports.evaluation import Evaluation, evaluation_of
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 

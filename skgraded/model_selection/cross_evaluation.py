@@ -20,7 +20,7 @@ from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, judge
 from skgraded.model_selection.scorer import check_response_method, means_of
 from skgraded.reports.cross_evaluation import CrossEvaluation, pooled_over_repeats
-from skgraded.reports.evaluation import values_by_query
+from skgraded.reports.evaluating import values_by_query
 
 
 def cross_evaluate(

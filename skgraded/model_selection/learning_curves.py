@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, judge
 from skgraded.model_selection.scorer import check_response_method
-from skgraded.reports.evaluation import Evaluation, evaluate
+from skgraded.reports.evaluating import evaluate
+from skgraded.reports.evaluation import Evaluation
 
 if TYPE_CHECKING:
     import pandas

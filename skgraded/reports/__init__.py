@@ -3,9 +3,9 @@
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.cross_evaluation import CrossEvaluation
-from skgraded.reports.evaluation import Evaluation, evaluate
+from skgraded.reports.evaluating import evaluate, standardize
+from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.margin_tests import MarginTests
-from skgraded.reports.standardize import standardize
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 

@@ -1,18 +1,100 @@
-"""Values of each query in relation to those of reference systems."""
+"""Functions that make Evaluations: from grades and scores, and in relation to other systems."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.columns import one_of
-from skgraded.reports.evaluation import Evaluation
+from skgraded.judgments import Judgments, check_judgments
+from skgraded.measures import Measure, as_measures, score_queries
+from skgraded.reports.evaluation import Evaluation, evaluation_of
 from skgraded.reports.pairing import check_evaluations, common_measures, positions_of
 
 METHODS = ("empirical", "normal")
 EQUAL = 1e-12  # values that differ by no more are the same
 
+
+
+def evaluate(
+    y_true: ArrayLike | Judgments,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: ArrayLike | None = None,
+) -> Evaluation:
+    """Measure scores query by query.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or Judgments
+        Grades ≥ 0, 0 = irrelevant.
+    y_score : array-like of shape (n,)
+        The system's scores, the highest first; -inf: not retrieved.
+    qid : array-like of shape (n,), optional
+        The query of each row, in any row order. Required unless `y_true` is Judgments or `group`
+        is given.
+    group : array-like of shape (n_queries,), optional
+        Sizes of consecutive queries, in place of `qid`; ``group=[n]`` if all n rows are one query.
+    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+    sample_weight : array-like of shape (n,), optional
+        A query's weight is the mean over its rows.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input, before any work.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> ev = sg.evaluate([2, 0, 1, 0, 1], [3, 1, 2, 5, 4], qid=["a", "a", "a", "b", "b"],
+    ...                  measures=["ap", "rr"])
+    >>> ev.per_query["AP"], ev.mean()["RR"]
+    (array([1. , 0.5]), 0.75)
+    >>> ev
+    Evaluation(2 queries: AP=0.7500, RR=0.7500)
+    >>> print(ev.to_markdown(per_query=True))
+    | query_id   |     AP |     RR |
+    |:-----------|-------:|-------:|
+    | a          | 1.0000 | 1.0000 |
+    | b          | 0.5000 | 0.5000 |
+    """
+    measures = as_measures(measures)
+    if qid is None and group is None and not isinstance(y_true, Judgments):
+        raise ValueError(
+            "evaluate needs the query of each row: give qid, or group=[n] if all n rows are one "
+            "query."
+        )
+    judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+    return evaluation_of(**values_by_query(measures, judgments, y_score))
+
+
+def values_by_query(
+    measures: list[Measure], judgments: Judgments, y_score: ArrayLike
+) -> dict[str, Any]:
+    """What an Evaluation holds, by the names of its parameters."""
+    names = [measure.name for measure in measures]
+    values = score_queries(measures, judgments, y_score)
+    undefined = [measure.undefined_queries(judgments) for measure in measures]
+    return {
+        "query_ids": judgments.query_ids,
+        "per_query": dict(zip(names, values, strict=True)),
+        "undefined": dict(zip(names, undefined, strict=True)),
+        "weights": judgments.weights,
+    }
+
+
+# Standardized values -----------------------------------------------------------------------------
 
 def standardize(
     evaluations: Mapping[str, Evaluation],
