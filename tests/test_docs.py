@@ -47,7 +47,7 @@ def test_the_table_of_measures(page, ohsumed):
         line.split("|")[1].strip()
         for line in page.split("| measure | 5")[1].split("\n\n")[0].splitlines()[2:]
     ]
-    assert len(texts) == 18
+    assert len(texts) == 20
     systems = [(1, features[5]), (1, features[11]), (1, features[21]), (3, features[11])]
     columns = [
         sg.evaluate(scale * data.y, scores, qid=data.qid, measures=texts).mean()

@@ -1,4 +1,4 @@
-"""Correlations of two orders: τ_ap, EDRC on grades, Kendall's τ_b and Spearman's ρ."""
+"""Agreement of two orders: pair accuracy, AUC, τ_ap, EDRC on grades, Kendall's τ_b, Spearman's ρ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from skgraded._input.columns import number, one_of
 from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
 from skgraded.judgments import Judgments
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Function, Measure, call_checked
+from skgraded.measures.base import TIES, Function, Measure, call_checked, score_queries
+from skgraded.measures.grades import n_relevant, relevant_levels
 
 CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
 
@@ -36,6 +37,110 @@ class _Correlation(Measure):
 
     def _undefined(self, judgments):
         return judgments.sum_levels((judgments.counts > 0).astype(np.intp)) < 2
+
+
+def _ordered_pairs(values, n_pairs, judgments):
+    """Plan the share of pairs in the right order, counted at the document of the lower grade."""
+    n_pairs = np.maximum(n_pairs, 1)
+    return Plan(
+        ABOVE, values, AVERAGE, judgments.max_size, prior=0.5, scale=1.0 / n_pairs, shift=0.0
+    )
+
+
+@base.measure()
+class PairAccuracy(_Correlation):
+    r"""Pair accuracy: the share of pairs of different grades that the scores order correctly.
+
+    Σ over pairs of documents with r_i > r_j of [s_i > s_j] + ½ [s_i = s_j], divided by the number
+    of these pairs; r are the grades and s the scores of one query. From 0 to 1: a random order
+    has 1/2, an ideal list has 1. With τ = (concordant - discordant) / pairs over the pairs of
+    different grades, the value is (τ + 1) / 2. For grades 0 and 1 it is `AUC`, the measure of BPR
+    (Rendle et al. 2009, section 3). Documents that were not retrieved tie in last place. A query
+    without two different grades has no pair accuracy.
+
+    See Also
+    --------
+    AUC : The same with one threshold.
+    KendallTau : Also corrects for ties.
+
+    References
+    ----------
+    S. Rendle, C. Freudenthaler, Z. Gantner, L. Schmidt-Thieme: BPR: Bayesian Personalized Ranking
+    from Implicit Feedback. UAI 2009.
+
+    Examples
+    --------
+    Grades 2, 1 and 0 make three pairs. One is in the right order, one is reversed, one is tied:
+
+    >>> import skgraded as sg
+    >>> sg.PairAccuracy()([2, 1, 0], [3, 1, 3]), (1 + 0 + 0.5) / 3
+    (0.5, 0.5)
+    """
+
+    def _plan(self, judgments):
+        counts = judgments.counts
+        up_to = np.cumsum(counts)
+        higher = judgments.by_level(up_to[judgments.level_starts[1:] - 1]) - up_to
+        n_pairs = judgments.sum_levels(counts * higher)
+        return _ordered_pairs(np.ones(len(counts)), n_pairs, judgments)
+
+
+@base.measure()
+class AUC(Measure):
+    r"""Area under the ROC curve: the share of pairs that rank the relevant document higher.
+
+    AUC = Σ over pairs of a relevant document i and an irrelevant document j of
+    [s_i > s_j] + ½ [s_i = s_j], divided by the number of these pairs; s are the scores of one
+    query. From 0 to 1: a random order has 1/2, an ideal list has 1. The value of each query is
+    scikit-learn's ``roc_auc_score``. Documents that were not retrieved tie in last place. A query
+    without a relevant or without an irrelevant document has no AUC.
+
+    See Also
+    --------
+    PairAccuracy : The same over all pairs of different grades, without a threshold.
+
+    References
+    ----------
+    J. A. Hanley, B. J. McNeil: The meaning and use of the area under a receiver operating
+    characteristic (ROC) curve. Radiology 143(1), 1982.
+
+    Examples
+    --------
+    Two relevant and two irrelevant documents make four pairs: two are in the right order, one is
+    reversed and one is tied.
+
+    >>> import skgraded as sg
+    >>> sg.AUC()([2, 0, 1, 0], [4, 3, 2, 2]), (2 + 0 + 0.5) / 4
+    (0.625, 0.625)
+    >>> sg.AUC(threshold=2)([2, 0, 1, 0], [4, 3, 2, 2])
+    1.0
+    """
+
+    threshold: float | None = field(default=None, kw_only=False)
+
+    def _plan(self, judgments):
+        relevant = relevant_levels(judgments, self.threshold)
+        irrelevant = ~relevant
+        if judgments.sum_levels(irrelevant.astype(np.intp)).max() > 1:
+            return None  # irrelevant documents of different grades: see `values`
+        n_pairs = n_relevant(judgments, relevant) * n_relevant(judgments, irrelevant)
+        return _ordered_pairs(irrelevant.astype(float), n_pairs, judgments)
+
+    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+        """Values of the queries, from Judgments whose grades are 1 (relevant) and 0."""
+        binary = judgments.remember(("_binary", self.threshold), lambda: self._binary(judgments))
+        if judgments.order is not None:
+            scores = scores[judgments.order]
+        return score_queries([AUC()], binary, scores)[0]
+
+    def _binary(self, judgments):
+        relevant = relevant_levels(judgments, self.threshold)
+        levels = np.repeat(judgments.level_starts[:-1], judgments.sizes) + judgments.codes
+        return Judgments(relevant[levels], group=judgments.sizes)
+
+    def _undefined(self, judgments):
+        n = n_relevant(judgments, relevant_levels(judgments, self.threshold))
+        return (n == 0) | (n == judgments.sizes)
 
 
 @base.measure()
