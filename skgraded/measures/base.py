@@ -84,7 +84,9 @@ def shared_fields(cls: type[M]) -> type[M]:
     """Make a dataclass of a class whose fields measures inherit."""
     cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
     fields = {field.name: field for field in dataclasses.fields(cls)}
-    cls.fields = fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
+    ends = {name: fields.pop(name) for name in ("k", "undefined") if name in fields}
+    cls.fields = {name: ends[name] for name in ("k",) if name in ends} | fields
+    cls.fields["undefined"] = ends["undefined"]  # k first and undefined last, as readers expect
     return cls
 
 
@@ -108,6 +110,8 @@ class Measure:
             object.__setattr__(self, name, checks[name](value))
 
     _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # of parameters unlike others
+    _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
+    _accepts_unknown: ClassVar[bool] = False  # whether grades may be NaN
 
     def __call__(
         self,
@@ -208,7 +212,7 @@ class Measure:
 
     def _check(self, judgments):
         """Refuse Judgments with a grade that the measure cannot use."""
-        if judgments.n_unknown:
+        if judgments.n_unknown and not self._accepts_unknown:
             raise ValueError(
                 f"y_true must not be NaN: row {judgments.first_unknown} is nan. "
                 f"{type(self).__name__} needs the grade of every document; leave the others out."
@@ -368,8 +372,8 @@ def score_queries(
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
-        # Every measure ends at 1: what is as near to it as its sums are rounded is 1.
-        values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
+        if measure._ends_at_1:  # values whose distance from 1 is a rounding error are 1
+            values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
     return all_values
 
