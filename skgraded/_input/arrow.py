@@ -8,8 +8,8 @@ from skgraded._input.columns import column as number_column
 from skgraded._input.columns import refuse_nan_scores
 from skgraded._input.needs import needs
 from skgraded._input.queries import refuse_missing
-from skgraded._input.tables import is_pandas_frame
-from skgraded._input.words import did_you_mean, object_array
+from skgraded._input.tables import is_pandas_frame, refuse_unknown
+from skgraded._input.words import object_array
 
 
 def as_arrow(part, names):
@@ -52,20 +52,6 @@ def _of_pandas(series):
     is_long_double = values.dtype.itemsize > 8
     dtype = np.float64 if is_long_double else values.dtype.newbyteorder("=")
     return pa.array(values.astype(dtype, copy=False))
-
-
-def refuse_unknown(names, known, place=""):
-    """Raise a ValueError about the first name that is not that of one known column."""
-    known = list(known)
-    for name in names:
-        if known.count(name) > 1:
-            raise ValueError(f"{place}There are several columns {name!r}: give each its own name.")
-        if name not in known:
-            shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
-            raise ValueError(
-                f"{place}There is no column {name!r}; there are {shown}."
-                f"{did_you_mean(name, known)}"
-            )
 
 
 def numbers(column):

@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "files take tables of any size."
         )
     if args.progress:
-        for note in notes:
+        for note in dict.fromkeys(notes):  # several runs may give the same warning
             _say(f"note: {note}")
     return 0
 

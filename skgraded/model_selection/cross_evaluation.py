@@ -20,7 +20,7 @@ from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, judge
 from skgraded.model_selection.scorer import check_response_method, means_of
 from skgraded.reports.cross_evaluation import CrossEvaluation, pooled_over_repeats
-from skgraded.reports.evaluating import values_by_query
+from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
 
 
 def cross_evaluate(
@@ -54,7 +54,8 @@ def cross_evaluate(
     y : array-like of shape (n,)
         Grades ≥ 0, 0 = irrelevant.
     qid : array-like of shape (n,), optional
-        The query of each row, unless the ranker is a `QueryRanker` that was told where in X it is.
+        The query of each row. By default, the column of X that the `qid` of a `QueryRanker` names
+        or, for other rankers, the `qid` of a `QueryKFold` or `QueryTimeSeriesSplit` in `cv`.
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, in place of `qid`.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
@@ -85,6 +86,12 @@ def cross_evaluate(
     -------
     CrossEvaluation
 
+    Warns
+    -----
+    UserWarning
+        If the grades are different whole numbers ≥ 1, like stars: `y - 1` makes the lowest
+        irrelevant.
+
     Raises
     ------
     ValueError, TypeError
@@ -111,7 +118,8 @@ def cross_evaluate(
     if progress and find_spec("tqdm") is None:
         raise ImportError("progress=True needs tqdm: pip install tqdm, or use progress=False.")
     check_response_method(response_method)
-    X, judgments = judge("cross_evaluate", ranker, X, y, measures, qid, group, sample_weight)
+    X, judgments = judge("cross_evaluate", ranker, X, y, measures, qid, group, sample_weight, cv)
+    warn_of_grades_from_1(judgments)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     data = RankerOnRows(ranker, X, y, judgments, weights, response_method)
     folds = data.folds(cv)
