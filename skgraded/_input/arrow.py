@@ -150,7 +150,7 @@ def marks(ids):
         whole = (ids == np.rint(ids)) & (np.abs(ids) < 2.0**62)
         bits = ids.astype(np.float64).view(np.uint64)
         return np.where(whole, np.where(whole, ids, 0).astype(np.int64).view(np.uint64), bits)
-    with needs("A check of text ids", "all"):
+    with needs("A check of text ids", "pandas"):
         from pandas.util import hash_array
 
     return hash_array(ids, categorize=False)

@@ -67,8 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except ModuleNotFoundError as error:
-        return _fail(f"this needs {error.name}: pip install {error.name}, or 'skgraded[all]'")
     except (ValueError, TypeError, ImportError) as error:
         return _fail(str(error))
     except MemoryError:

@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
 from skgraded._input.columns import column
+from skgraded._input.needs import needs
 from skgraded._input.progress import progress_bar
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, judge
@@ -115,8 +115,9 @@ def cross_evaluate(
 
     measures = as_measures(measures)
     _check_error_score(error_score)
-    if progress and find_spec("tqdm") is None:
-        raise ImportError("progress=True needs tqdm: pip install tqdm, or use progress=False.")
+    if progress:
+        with needs("progress=True", "tqdm"):
+            import tqdm  # noqa: F401
     check_response_method(response_method)
     X, judgments = judge("cross_evaluate", ranker, X, y, measures, qid, group, sample_weight, cv)
     warn_of_grades_from_1(judgments)

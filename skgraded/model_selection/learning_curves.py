@@ -15,6 +15,7 @@ from skgraded.model_selection.folds import RankerOnRows, judge
 from skgraded.model_selection.scorer import check_response_method
 from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import Evaluation
+from skgraded.writing import tables
 
 if TYPE_CHECKING:
     import pandas
@@ -51,8 +52,6 @@ class LearningCurve:
             Columns ``n_queries``, ``fold`` and ``n_rows``, and for each measure ``train_NAME`` and
             ``test_NAME``.
         """
-        import pandas as pd
-
         n_sizes, n_folds = self.n_rows.shape
         columns = {
             "n_queries": np.repeat(self.n_queries, n_folds),
@@ -62,7 +61,7 @@ class LearningCurve:
         for name in self.test_scores:
             columns[f"train_{name}"] = self.train_scores[name].ravel()
             columns[f"test_{name}"] = self.test_scores[name].ravel()
-        return pd.DataFrame(columns)
+        return tables.frame(columns)
 
     def __repr__(self) -> str:
         shown = ", ".join(
