@@ -91,7 +91,7 @@ def refuse_unknown(names, known, place=""):
         if name not in known:
             shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
             raise ValueError(
-                f"{place}There is no column {name!r}; there are {shown}."
+                f"{place}There is no column {name!r}; there are {shown or 'no columns'}."
                 f"{did_you_mean(name, known)}"
             )
 

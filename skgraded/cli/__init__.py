@@ -193,7 +193,7 @@ def _parser():
     )
     for name, what in (
         ("evaluate", "Measure systems: means over queries, or every query's values."),
-        ("compare", "Compare systems query by query: differences, intervals and tests."),
+        ("compare", "Compare systems query by query: differences, intervals, tests. Needs pandas."),
     ):
         command = commands.add_parser(
             name, help=what, description=what, epilog=FILES, allow_abbrev=False,

@@ -86,16 +86,16 @@ def cross_evaluate(
     -------
     CrossEvaluation
 
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input, or if a query would be split between folds; before any fit.
+
     Warns
     -----
     UserWarning
         If the grades are different whole numbers ≥ 1, like stars: `y - 1` makes the lowest
         irrelevant.
-
-    Raises
-    ------
-    ValueError, TypeError
-        On bad input, or if a query would be split between folds; before any fit.
 
     Examples
     --------

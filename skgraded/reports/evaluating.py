@@ -56,7 +56,6 @@ def evaluate(
     group: ArrayLike | None = None,
     measures: Measures = ...,
     sample_weight: ArrayLike | None = None,
-    data: None = None,
 ) -> Evaluation: ...
 
 
@@ -96,16 +95,16 @@ def evaluate(
     Evaluation or dict of str to Evaluation
         A dict by column name if `y_score` is a list of names; `compare` accepts it.
 
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input, before any work.
+
     Warns
     -----
     UserWarning
         If there are two or more queries and their grades are different whole numbers ≥ 1. Grades
         in stars need ``y_true - 1``: the measures take 0 as the irrelevant grade.
-
-    Raises
-    ------
-    ValueError, TypeError
-        On bad input, before any work.
 
     See Also
     --------
