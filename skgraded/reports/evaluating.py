@@ -103,8 +103,8 @@ def evaluate(
     Warns
     -----
     UserWarning
-        If there are two or more queries and their grades are different whole numbers ≥ 1. Grades
-        in stars need ``y_true - 1``: the measures take 0 as the irrelevant grade.
+        If two or more queries have grades that are different whole numbers ≥ 1, such as stars.
+        The measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 is the irrelevant grade.
 
     See Also
     --------
@@ -160,7 +160,7 @@ def evaluate(
 
 
 def _refuse_names(arguments):
-    """Raise a TypeError about the first argument that is text, as if there were a frame."""
+    """Raise a TypeError about the first argument that is text, as with `data`."""
     for argument, value in arguments.items():
         if isinstance(value, str):
             raise TypeError(
@@ -190,9 +190,9 @@ def _read_columns(data, truth, score_names):
 
 
 def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
-    """Warn if the grades are different whole numbers ≥ 1 in two or more queries, like stars.
+    """Warn if two or more queries have grades that are different whole numbers ≥ 1, such as stars.
 
-    Equal grades are no scale: data of clicks alone, for example, have grade 1 in all rows.
+    Equal grades get no warning: data that contain only clicks have grade 1 in all rows.
     """
     grades = judgments.levels[judgments.counts > 0]
     if judgments.n_queries < 2 or not len(grades):
