@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skgraded._input.columns import check_grades, check_scores, one_of
-from skgraded._input.queries import query_codes, rows_by_query
-from skgraded._input.words import did_you_mean, object_array, plain, plain_list
-from skgraded.datasets.rows import Rows
+from skgraded._input.columns import one_of
+from skgraded._input.queries import rows_by_query
+from skgraded._input.words import plain
+from skgraded.datasets.data_structures import rows_of
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -100,7 +99,7 @@ def join_run(
     one_of("unjudged", ("skip", "raise"))(unjudged)
     if ties is not None:
         one_of("ties", ("trec",))(ties)
-    judgments, ranked = _rows(qrels, "qrels", "grade"), _rows(run, "run", "score")
+    judgments, ranked = rows_of(qrels, "qrels"), rows_of(run, "run")
     joined = Judged(judgments).join(ranked, missing == "count", unjudged == "raise", ties)
     document = np.concatenate([ranked.document, judgments.document])
     return Bunch(
@@ -110,43 +109,6 @@ def join_run(
         doc_id=document[joined.rows],
         missing=judgments.query_ids[joined.missing],
         unjudged=ranked.query_ids[joined.unjudged],
-    )
-
-
-# Columns of any kind of table --------------------------------------------------------------------
-
-def _rows(table, side, number):
-    """Take the columns of a table; `side` is its name, `number` that of its grades or scores."""
-    query, document, numbers = (_column(table, side, n) for n in ("query", "document", number))
-    name = f"{side}.query"
-    codes, ids = query_codes(query, name=name)
-    n = len(codes)
-    document_codes, document_ids = query_codes(document, n, name, f"{side}.document")
-    check = check_grades if number == "grade" else check_scores
-    numbers = check(numbers, name=f"{side}.{number}", n=n, expected=name)
-    rows = Rows(side, ids, codes, object_array(plain_list(document_ids))[document_codes], numbers)
-    if side == "qrels":
-        return rows.without_repeats()
-    rows.refuse_repeats()
-    return rows
-
-
-def _column(table, side, name):
-    """A column of a mapping or frame by its name, or an attribute of anything else."""
-    names = table if isinstance(table, Mapping) else getattr(table, "columns", ())
-    known = list(getattr(table, "column_names", names))  # pyarrow's columns have no names
-    if name in known:
-        return table[name]
-    if known:
-        raise ValueError(
-            f"{side} has no column {name!r}; it has {', '.join(map(repr, known[:20]))}."
-            f"{did_you_mean(name, known)}"
-        )
-    if hasattr(table, name):
-        return getattr(table, name)
-    raise TypeError(
-        f"{side} has no column {name!r}: give what read_{side} returns, a frame or a dict; got a "
-        f"{type(table).__name__}."
     )
 
 
@@ -191,9 +153,12 @@ class Judged:
                 f"{self.judgments.source} and {run.source} have no query in common: "
                 f"{self.judgments.source} has such as {plain(self.judgments.query_ids[0])!r}, "
                 f"{run.source} such as {plain(run.query_ids[0])!r}."
+                f"{_type_advice(self.judgments.query_ids, run.query_ids)}"
             )
         query, score = numbers[run.query_codes], run.numbers
         judgment = self._find(query, run.document)
+        if judgment.max(initial=-1) < 0:
+            self._refuse_other_type(run)
         if ties == "trec":
             score = trec_scores(query, score, run.document)
         missing = np.ones(len(self._queries), dtype=bool)
@@ -217,13 +182,24 @@ class Judged:
         )
 
     def _refuse(self, run, code):
-        """Raise because a query of the run, numbered by it, is not judged."""
-        row = int(np.argmax(run.query_codes == code))
+        """Raise because a query of the run, with this code, has no judgments."""
+        rows = np.flatnonzero(run.query_codes == code)
+        place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row: nothing was retrieved
         raise ValueError(
-            f"{run.source}: {run.place(row)}: query {plain(run.query_ids[code])!r} has no "
+            f"{run.source}: {place}query {plain(run.query_ids[code])!r} has no "
             f"judgments in {self.judgments.source}; judged are such as "
             f"{plain(self.judgments.query_ids[0])!r}. Leave the query out, or give its judgments."
         )
+
+    def _refuse_other_type(self, run):
+        """Raise if no document is judged because the ids of the two sides differ in type."""
+        advice = _type_advice(self._documents, run.document)
+        if advice:
+            raise ValueError(
+                f"{self.judgments.source} and {run.source} have no document in common in any query:"
+                f" {self.judgments.source} has such as {plain(self._documents[0])!r}, "
+                f"{run.source} such as {plain(run.document[0])!r}.{advice}"
+            )
 
     def _find(self, query, document):
         """The judgment of each of a run's rows, -1 if there is none."""
@@ -244,6 +220,19 @@ def _index(ids):
     import pandas as pd
 
     return pd.Index(ids, dtype=object, tupleize_cols=False)
+
+
+def _type_advice(ids, others):
+    """Advice to convert ids if an id of each side has the same text, such as 1 and "1"."""
+    by_text = {str(plain(other)): type(plain(other)).__name__ for other in others}
+    for one in ids:
+        kind, other = type(plain(one)).__name__, by_text.get(str(plain(one)))
+        if other not in (None, kind):
+            return (
+                f" The ids have the types {kind} and {other}: convert one side, for example with "
+                "str."
+            )
+    return ""
 
 
 def trec_scores(query, score, document):
