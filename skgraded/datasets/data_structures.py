@@ -13,12 +13,12 @@ import numpy as np
 
 from skgraded._input import columns
 from skgraded._input.queries import query_codes
-from skgraded._input.words import did_you_mean, object_array, plain_list
+from skgraded._input.words import did_you_mean, object_array, plain, plain_list
 from skgraded.datasets.rows import Rows
 from skgraded.datasets.text_files import parsed
 
-# Accepted names of each column. The first name that a table has counts: PyTerrier's frames have the
-# id of a query in `qid` and the text of the topic in `query`.
+# Accepted names of each column, the name with the highest priority first: PyTerrier's frames have
+# the id of a query in `qid` and the text of the topic in `query`.
 NAMES = {
     "query": ("qid", "query_id", "q_id", "query"),
     "document": ("doc_id", "docno", "document"),
@@ -26,7 +26,7 @@ NAMES = {
     "score": ("score",),
 }
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
-# The key of the number of a document in requests and responses of OpenSearch and Elasticsearch.
+# Keys of grades and scores in requests and responses of OpenSearch and Elasticsearch.
 KEY = {"qrels": "rating", "run": "_score"}
 
 
@@ -87,7 +87,7 @@ def _has_columns(source, side):
 
 
 def _column_names(source, side):
-    """Names of the columns of a table, or of the attributes that hold them."""
+    """Return the names of a table's columns, or of an object's attributes that are columns."""
     if isinstance(source, Mapping):
         return list(source)
     names = getattr(source, "column_names", getattr(source, "columns", None))  # Arrow's first
@@ -131,7 +131,7 @@ def _rows_of_columns(values, names, side):
 
 
 def _document_ids(documents, n, expected, name):
-    """Check the id of each row's document; an array of objects."""
+    """Check the document ids of all rows and return them as an array of objects."""
     if isinstance(documents, (list, tuple)) and set(map(type, documents)) == {str}:  # speed only
         columns.refuse_other_length(documents, name, n, expected)
         return object_array(documents)
@@ -142,7 +142,7 @@ def _document_ids(documents, n, expected, name):
 # Lists of tuples and of rated queries ------------------------------------------------------------
 
 def _rows_of_items(items, source, side):
-    """Convert named tuples with a document each, or dicts with the ratings of a query each."""
+    """Convert named tuples, one per document, or dicts of ratings, one per query."""
     if not items:
         raise ValueError(f"{side} is empty: it has no document.")
     if isinstance(items[0], Mapping):
@@ -175,12 +175,12 @@ def _rated_queries(requests, side):
 # Dicts by query ----------------------------------------------------------------------------------
 
 def _queries_of(source):
-    """Pairs of a query and its documents; None if the dict holds columns."""
+    """Return pairs of a query and its documents, or None if the dict contains columns."""
     for key in ("requests", "judgmentRatings"):  # of _rank_eval, and of OpenSearch's judgments
         if isinstance(source.get(key), list):
             return _rated_queries(source[key], key)
-    if {"metric_score", "details"} <= source.keys():  # the response of _rank_eval
-        source = source["details"]
+    if "metric_score" in source and isinstance(source.get("details"), Mapping):
+        source = source["details"]  # of a response of _rank_eval
     if not any(map(_are_documents, source.values())):
         return None
     return source.items()
@@ -192,7 +192,7 @@ def _are_documents(value):
 
 
 def _lists_of(queries, side):
-    """Documents of each query, from a dict of numbers or a list of ratings or hits."""
+    """Collect the documents of each query from a dict of numbers or a list of ratings or hits."""
     ids, sizes = [], []
     documents: list[Any] = []
     numbers: list[Any] = []
@@ -217,7 +217,7 @@ def _lists_of(queries, side):
 
 
 def _documents_of(query, items, side):
-    """Ids and numbers of a list of rated documents or hits."""
+    """Return the ids and numbers in a list of rated documents or hits."""
     names, numbers = [], []
     for position, item in enumerate(items):
         item = item.get("hit", item) if isinstance(item, Mapping) else {}
@@ -234,7 +234,7 @@ def _documents_of(query, items, side):
 
 
 def _rows_of_lists(lists, side):
-    """Convert lists; a query of a run without documents stays, for the run retrieved nothing."""
+    """Convert lists; a run keeps queries without documents, for which it retrieved nothing."""
     queries, sizes, documents, numbers = lists
     if not documents:
         raise ValueError(f"{side} is empty: it has no document.")
@@ -250,7 +250,7 @@ def _rows_of_lists(lists, side):
     except (ValueError, TypeError) as error:
         def place(row):
             row = int(row[1])
-            return f"document {documents[row]!r} of query {ids[codes[row]]!r}"
+            return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
 
         raise type(error)(re.sub(r"\brow (\d+)", place, str(error), count=1)) from None
     return Rows(side, ids, codes, ids_of_documents, numbers)
@@ -259,7 +259,7 @@ def _rows_of_lists(lists, side):
 # ranx --------------------------------------------------------------------------------------------
 
 def _lists_of_ranx(source, side):
-    """Documents of ranx's Qrels or Run, whose dicts are Numba's: reading them by item is slow."""
+    """Read ranx's Qrels or Run; their dicts are Numba's, which Python reads slowly."""
     by_query = getattr(source, type(source).__name__.lower(), None)
     if type(source).__name__ not in ("Qrels", "Run") or by_query is None:
         raise _wrong_type(source, side)
@@ -267,8 +267,8 @@ def _lists_of_ranx(source, side):
         raise TypeError("qrels is a Run of ranx, but scores are not grades: join_run(qrels, run).")
     if not len(by_query):
         raise ValueError(f"{side} is empty: it has no document.")
-    measure, copy = _readers()
-    sizes, n_characters = measure(by_query)
+    count, copy = _readers()
+    sizes, n_characters = count(by_query)
     characters = np.empty(n_characters, dtype="<u4")
     ends, numbers = np.empty(sizes.sum(), dtype=np.intp), np.empty(sizes.sum())
     copy(by_query, characters, ends, numbers)
@@ -283,7 +283,7 @@ def _readers():
     from numba import njit
 
     @njit
-    def measure(by_query):
+    def count(by_query):
         """Count the documents of each query, and the characters of all ids."""
         sizes, n_characters = np.empty(len(by_query), dtype=np.int64), 0
         for query, documents in enumerate(by_query.values()):
@@ -304,4 +304,4 @@ def _readers():
                 ends[row], numbers[row] = end, number
                 row += 1
 
-    return measure, copy
+    return count, copy

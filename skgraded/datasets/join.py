@@ -24,20 +24,36 @@ def join_run(
     unjudged: Literal["skip", "raise"] = "skip",
     ties: Literal["trec"] | None = None,
 ) -> Bunch:
-    """Join a run with its judgments, to rows that every measure takes.
+    """Join a run with its judgments into rows that every measure accepts.
 
-    Retrieved documents without a judgment have grade 0. Judged documents that the run lacks have
+    Retrieved documents without a judgment get grade 0. Judged documents that the run lacks get
     score -inf: not retrieved. Needs pandas.
 
     Parameters
     ----------
-    qrels : Bunch, mapping or frame
-        What `read_qrels` returns, or anything else with the columns ``query``, ``document`` and
-        ``grade``: a pandas or polars frame, a dict, an object with these attributes. A judgment
-        may be repeated; with another grade it is an error.
-    run : Bunch, mapping or frame
-        What `read_run` returns, or the columns ``query``, ``document`` and ``score``. Scores rank
-        a query's documents, the highest first; -inf: not retrieved.
+    qrels : Bunch, mapping, frame, sequence of named tuples, or ranx.Qrels
+        The judgments, in any of these forms:
+
+        - the result of `read_qrels`;
+        - a table: a pandas or polars frame, an Arrow table, a dict of columns, or an object with
+          such attributes. The query is in ``qid``, ``query_id``, ``q_id`` or ``query``, the
+          document in ``doc_id``, ``docno`` or ``document``; the first name that exists is used.
+          The grade is in ``grade``, ``relevance`` or ``label``;
+        - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
+        - ``Qrels`` of ranx;
+        - an iterable of named tuples with these names, such as ``Qrel`` of ir_measures or of
+          ir_datasets;
+        - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch: a list of dicts with
+          ``id`` and ``ratings``, whose items have ``_id`` and ``rating``; also OpenSearch's
+          judgments with ``query`` and ``docId``.
+
+        A judgment may be repeated with the same grade.
+    run : Bunch, mapping, frame, sequence of named tuples, or ranx.Run
+        The scores, in the same forms, with ``score`` in place of the grade: the result of
+        `read_run`, a table, ``{query: {document: score}}``, ``Run`` of ranx, or named tuples such
+        as ``ScoredDoc``. From Elasticsearch and OpenSearch, a dict with the response or the list
+        of hits of each query, or the response of ``_rank_eval``. Higher scores rank first; -inf
+        means not retrieved. A query with an empty dict or list retrieved nothing, and counts.
     missing : {"skip", "count"}, default="skip"
         Judged queries that the run lacks are left out, as trec_eval does, or count, with nothing
         retrieved (trec_eval's ``-c``).
@@ -68,13 +84,14 @@ def join_run(
     Raises
     ------
     ValueError
-        If a column is missing or of another length than its neighbours, a query of the run has a
-        document twice, or one of the qrels with different grades, an id is missing, a grade is
-        negative or not finite, a score is NaN, the two have no query in common, the run has a
-        query without judgments and ``unjudged="raise"``, or `missing`, `unjudged` or `ties` is
-        another word. It names the argument, the first row, from 0, and the value.
+        If a column is missing or has another length than the others, a query of the run contains
+        a document twice, a judgment is repeated with another grade, an id is missing, a grade is
+        negative or not finite, a score is NaN, the two sides have no query in common, their ids
+        differ in type only (1 and "1"), the run has a query without judgments and
+        ``unjudged="raise"``, or an option is unknown. The error names the argument, the value,
+        and the row, counted from 0, or the query and the document.
     TypeError
-        If `qrels` or `run` has no columns at all, or a column holds what it cannot.
+        If `qrels` or `run` has none of these forms, or a column has values of a wrong type.
 
     See Also
     --------
@@ -90,6 +107,13 @@ def join_run(
     (['c', 'a', 'b'], [0.0, 2.0, 1.0], [9.5, 7.0, -inf])
     >>> rows.missing.tolist()
     ['q2']
+    >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
+    0.25
+
+    Dicts of dicts give the same rows:
+
+    >>> rows = sg.datasets.join_run(
+    ...     {"q1": {"a": 2, "b": 1}, "q2": {"a": 1}}, {"q1": {"c": 9.5, "a": 7.0}})
     >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
     0.25
     """
@@ -224,9 +248,9 @@ def _index(ids):
 
 def _type_advice(ids, others):
     """Advice to convert ids if an id of each side has the same text, such as 1 and "1"."""
-    by_text = {str(plain(other)): type(plain(other)).__name__ for other in others}
-    for one in ids:
-        kind, other = type(plain(one)).__name__, by_text.get(str(plain(one)))
+    by_text = {str(plain(value)): type(plain(value)).__name__ for value in others}
+    for value in ids:
+        kind, other = type(plain(value)).__name__, by_text.get(str(plain(value)))
         if other not in (None, kind):
             return (
                 f" The ids have the types {kind} and {other}: convert one side, for example with "

@@ -237,7 +237,7 @@ def test_errors_about_objects_of_ranx(ranx):
         join_run(bad, RUN)
 
 
-def test_tuples_of_ir_measures(ranx):
+def test_tuples_of_ir_measures():
     ir_measures = peer("ir_measures")
     qrels = [ir_measures.Qrel(*row) for row in triples(QRELS)]
     run = (ir_measures.ScoredDoc(*row) for row in triples(RUN))
