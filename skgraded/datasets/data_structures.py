@@ -132,9 +132,14 @@ def _rows_of_columns(values, names, side):
 
 def _document_ids(documents, n, expected, name):
     """Check the document ids of all rows and return them as an array of objects."""
-    if isinstance(documents, (list, tuple)) and set(map(type, documents)) == {str}:  # speed only
-        columns.refuse_other_length(documents, name, n, expected)
-        return object_array(documents)
+    texts = documents
+    for method in ("to_list", "tolist", "to_pylist"):
+        if hasattr(documents, method):
+            texts = getattr(documents, method)()
+            break
+    if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str}:  # speed only
+        columns.refuse_other_length(texts, name, n, expected)
+        return object_array(texts)
     codes, ids = query_codes(documents, n, expected, name)
     return object_array(plain_list(ids))[codes]
 
