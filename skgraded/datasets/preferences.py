@@ -88,6 +88,12 @@ def read_preferences(
     """
     from sklearn.utils import Bunch
 
+    query, preferred, other = read_preference_columns(path, progress)
+    return Bunch(query=query, preferred=preferred, other=other)
+
+
+def read_preference_columns(path, progress=False):
+    """Read the columns query, preferred and other, (n,) of object each."""
     source, path = path, check_path(path)
     n_columns = 0
     rows: list = []
@@ -110,8 +116,7 @@ def read_preferences(
             (query, other, preferred) if chosen == [other] else (query, preferred, other)
             for _, (query, preferred, other, *chosen) in rows
         ]
-    query, preferred, other = np.array(pairs, dtype=object).T.copy()
-    return Bunch(query=query, preferred=preferred, other=other)
+    return np.array(pairs, dtype=object).T.copy()
 
 
 def _pairs_of_levels(rows, path):

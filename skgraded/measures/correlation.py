@@ -1,4 +1,4 @@
-"""Agreement of two orders: pair accuracy, AUC, τ_ap, EDRC on grades, Kendall's τ_b, Spearman's ρ."""
+"""Agreement of two orders: pair accuracy, AUC, τ_ap, EDRC on grades, Kendall's τ_b and ρ."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Truth and prediction of EDRC as graphs or orders of items, and what they agree upon."""
 
+import math
 from collections import Counter
+from copy import copy
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, NamedTuple
@@ -72,14 +74,27 @@ class Pairs:
         distinct = dict.fromkeys(pairs)
         self.number = {item: i for i, item in enumerate(self.items)}
         ends = map(self.number.__getitem__, chain.from_iterable(distinct))
-        pairs_of_numbers = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
-        self.graph = Graph(len(self.items), pairs_of_numbers)
+        self.ends = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
+        self.graph = Graph(len(self.items), self.ends)
         if self.graph.has_cycle:
             raise ValueError(
                 f"{name} has a cycle: {_a_cycle(self.items, distinct)}. Preferences must "
                 "not contradict each other: leave out one of these pairs, or give cycles='unknown' "
                 "or 'majority'."
             )
+
+    def with_items(self, items):
+        """Return the same preferences among more items; nothing is known of the new items."""
+        more = copy(self)
+        more.items = list(dict.fromkeys(chain(self.items, items)))
+        more.number = {item: i for i, item in enumerate(more.items)}
+        more.graph = Graph(len(more.items), self.ends)
+        return more
+
+    @property
+    def predicted_items(self):
+        """The items that the pairs mention."""
+        return self.items
 
     def places(self, items):
         """Place of each item if the pairs make a whole order, -1 of those they do not mention."""
@@ -113,6 +128,11 @@ class Scores:
     def __init__(self, scores):
         self.items = scores
 
+    @property
+    def predicted_items(self):
+        """The items that were retrieved: their score is not -inf."""
+        return [item for item, score in self.items.items() if score != -math.inf]
+
     def places(self, items):
         """Place of each item by its score, the highest first; -1 of those that have none."""
         scores = [self.items.get(v) for v in items]
@@ -123,64 +143,81 @@ class Scores:
 
 # Counting ----------------------------------------------------------------------------------------
 
-def count_pairs(truth, prediction, counted, lower, prior):
-    """Of each `lower` item: how many items are below, agreed and disagreed upon.
+class PairCounts(NamedTuple):
+    """Pairs of one query among the counted items, per counted item v of the truth."""
 
-    And, where the prior is callable, what it gives to the silence about the truth's items.
-    """
+    ranks: np.ndarray  # R(v)
+    n_below: np.ndarray  # v and the items that the truth ranks below v
+    agree: np.ndarray  # items that both sides rank above v
+    disagree: np.ndarray  # items that the truth ranks above v and the prediction ranks below v
+    of_prior: np.ndarray  # Σ EP of the other items of W(v); 0 unless the prior is callable
+
+
+def count_pairs(truth, prediction, counted, prior):
+    """Count pairs of the items for which `counted` is 1; see `PairCounts`."""
+    rows = np.flatnonzero(counted).astype(np.int32)
+    ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))
     places = prediction.places(truth.items)
     levels = None if callable(prior) or places is None else truth.graph.levels()
     if levels is not None:
-        return *_count_in_orders(levels, places, counted, lower), None
+        n_below, agree, disagree = _count_in_orders(levels, places, counted, rows)
+        return PairCounts(ranks, n_below, agree, disagree, of_prior)
     number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
     real = _sides_in_graph(truth.graph, np.arange(len(number)), number)
     if places is None:
         said = _sides_in_graph(prediction.graph, prediction.numbers(truth.items), number)
     else:
         said = _sides_in_order(places, number)
-    counts, of_silence = np.zeros((3, len(lower)), np.int64), np.zeros(len(lower))
+    counts = np.zeros((3, len(rows)), np.int64)
     for first, real_sides, said_sides in zip(_blocks(number), real, said, strict=True):
         sides = real_sides + said_sides
-        count_block(lower, *sides, counts)
+        count_block(rows, *sides, counts)
         if callable(prior):
-            block = [truth.items[w] for w in np.flatnonzero(counted)[first : first + BLOCK]]
-            for i, v in enumerate(lower):
-                of_silence[i] += expected(prior, _silent(v, sides, block), truth.items[v])
-    return *counts, of_silence
+            block = [truth.items[w] for w in rows[first : first + BLOCK]]
+            for i in np.flatnonzero(ranks > 1):
+                bits = [_bits(rows[i], side, len(block)) for side in sides]
+                of_prior[i] += _expected_agreement(prior, truth.items[rows[i]], block, *bits)
+    n_below, agree, disagree = counts
+    return PairCounts(ranks, n_below, agree, disagree, of_prior)
 
 
-def _count_in_orders(levels, places, counted, lower):
+def _count_in_orders(levels, places, counted, rows):
     """`count_pairs` where both sides are whole orders, in which items may tie."""
     at_level = np.bincount(levels[counted > 0], minlength=levels.max() + 1)
-    n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[lower]]
+    n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[rows]]
     both = np.flatnonzero((places >= 0) & (counted > 0))
     by_place = both[np.argsort(places[both])]
     agree, disagree = np.zeros((2, len(levels)), np.int64)
     count_in_orders(levels, places, by_place, agree)
     count_in_orders(levels, places, by_place[::-1].copy(), disagree)
-    return n_below, agree[lower], disagree[lower]
+    return n_below, agree[rows], disagree[rows]
 
 
-def _silent(v, sides, block):
-    """The items of a block that are not below v and on which the two sides say nothing together."""
-    above, below, said_above, said_below = (
-        table[rows[v]] if rows[v] >= 0 else np.zeros_like(table[0]) for table, rows in sides
-    )
-    bits = ~(below | above & (said_above | said_below))
-    ones = np.unpackbits(bits.astype("<u8").view(np.uint8), count=len(block), bitorder="little")
-    return [block[i] for i in np.flatnonzero(ones)]
+def _bits(v, side, n):
+    """Unpack the row of item v in one side's table of bits, (n,) of bool."""
+    table, rows = side
+    if rows[v] < 0:
+        return np.zeros(n, bool)
+    octets = table[rows[v]].astype("<u8").view(np.uint8)
+    return np.unpackbits(octets, count=n, bitorder="little").astype(bool)
 
 
-def expected(prior, chosen, v):
-    """Σ of the callable prior that w is preferred to v, over the w chosen."""
+def _expected_agreement(prior, v, block, above, below, said_above, said_below):
+    """Σ EP(v, w) over the items w of a block in W(v) of which a side is silent.
+
+    EP = g ĝ + (1 - g) (1 - ĝ), where g and ĝ are the probabilities that w is preferred to v in the
+    truth and in the prediction: 1 or 0 where that side states it, else the prior.
+    """
     total = 0.0
-    for w in chosen:
-        probability = prior(w, v)
-        if not is_probability(probability):
+    for i in np.flatnonzero(~below & ~(above & (said_above | said_below))):
+        p = prior(block[i], v)
+        if not is_probability(p):
             raise ValueError(
-                f"prior must give probabilities in [0, 1]; prior({w!r}, {v!r}) is {probability!r}."
+                f"prior must give probabilities in [0, 1]; prior({block[i]!r}, {v!r}) is {p!r}."
             )
-        total += float(probability)
+        true = 1.0 if above[i] else float(p)
+        predicted = 1.0 if said_above[i] else 0.0 if said_below[i] else float(p)
+        total += true * predicted + (1.0 - true) * (1.0 - predicted)
     return total
 
 

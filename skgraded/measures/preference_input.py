@@ -9,7 +9,7 @@ from skgraded._input.columns import is_missing, unmasked
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
 
-JUDGED = "judged"
+JUDGED, PREDICTED = "judged", "predicted"  # the items of one side of each query
 
 
 def is_probability(value):
@@ -137,7 +137,7 @@ def read_scores(scores, name):
 
 
 def read_items_by_query(items, queries):
-    """The items of each query as by `read_items`; None: all."""
+    """The items of each query, as `read_items` returns them; None: all items."""
     if not isinstance(items, Mapping):
         return dict.fromkeys(queries, None if items is None else read_items(items, "items"))
     refuse_lacking(queries, items, "items")
@@ -145,16 +145,16 @@ def read_items_by_query(items, queries):
 
 
 def read_items(items, name, may_be_empty=False):
-    """The items as the keys of a dict, in their order; or JUDGED."""
-    if isinstance(items, str) and items == JUDGED:
-        return JUDGED
-    if isinstance(items, (str, bytes, Mapping)) or not hasattr(items, "__iter__"):
+    """The items as the keys of a dict, in their order; or JUDGED or PREDICTED."""
+    if isinstance(items, str) and items in (JUDGED, PREDICTED):
+        return items
+    if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
         raise TypeError(
-            f'{name} must be a collection of items; got {kind_of(items)}. ("judged" is a word for '
-            "the items of true_pairs.)"
+            f'{name} must be a collection of items, "judged" or "predicted"; '
+            f"got {items!r}."
         )
     read: dict = {}
-    for item in _elements(items):
+    for item in items if isinstance(items, Mapping) else _elements(items):
         _check_item(item, f"{name} has", read)
     if not may_be_empty:
         refuse_empty(read, name)

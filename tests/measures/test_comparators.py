@@ -193,7 +193,7 @@ def test_nerr_of_ntcireval(queries, k):
 def test_pair_accuracy_and_auc_are_catboosts(kind, measure):
     queries = random_queries(9, 60, sizes=(8, 40), grades=(0, 0, 1, 2, 3, 4), scores=(0, 1, 2, 3.5))
     order = np.argsort(queries.qid, kind="stable")
-    grades, scores, qid = (column[order] for column in (queries.y_true, queries.y_score, queries.qid))
+    grades, scores, qid = queries.y_true[order], queries.y_score[order], queries.qid[order]
     if kind == "Classic":
         grades = (grades > 0).astype(float)  # CatBoost accepts no other grades here
     assert measure.n_undefined(grades, qid=qid) == 0
