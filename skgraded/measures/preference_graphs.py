@@ -1,4 +1,4 @@
-"""Truth and prediction of EDRC as graphs or orders of items, and what they agree upon."""
+"""Truth and prediction as graphs or orders of items, and the pairs on which they agree."""
 
 import math
 from collections import Counter
@@ -13,33 +13,33 @@ from skgraded._input.columns import one_of
 from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block, count_in_orders
 from skgraded.measures.preference_input import is_probability
 
-BLOCK = 1024  # items that closures are held for at a time, 128 bytes an item and side
+BLOCK = 1024  # items per block of the closures: 128 bytes per item and side
 CHECK_CYCLES = one_of("cycles", ("raise", "unknown", "majority"))
 
 
 # Preferences that contradict each other ----------------------------------------------------------
 
 class LeftOut(NamedTuple):
-    """How many pairs of items of a query are unknown because preferences contradict each other."""
+    """Numbers of pairs of items of one query that contradictions make unknown."""
 
-    n_pairs: int  # of which anything was stated
-    n_contradicted: int  # stated both ways; by majority: as often the one way as the other
+    n_pairs: int  # pairs that were stated at least once
+    n_contradicted: int  # stated both ways; with "majority": equally often both ways
     n_in_cycles: int  # stated one way, within a longer cycle
 
     @property
     def n_unknown(self) -> int:
-        """How many pairs were left out."""
+        """Number of pairs that were left out."""
         return self.n_contradicted + self.n_in_cycles
 
 
 def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
-    """Pairs without those that ``cycles="unknown"`` or "majority" leaves out; see `LeftOut`."""
+    """Return the pairs that ``cycles="unknown"`` or "majority" keeps, and the `LeftOut` counts."""
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
     opposite = {(v, w): votes[w, v] for v, w in votes}
     stated = [pair for pair, n in votes.items() if n >= opposite[pair]]
     component = _strong_components(stated)
     kept = [(v, w) for v, w in stated if component[v] != component[w]]
-    # Each of these pairs is there both ways, in `stated` too.
+    # `stated` contains each contradicted pair in both directions.
     n_contradicted = sum(votes[pair] == opposite[pair] for pair in stated) // 2
     n_twice = sum(n > 0 for n in opposite.values()) // 2
     return kept, LeftOut(
@@ -48,7 +48,7 @@ def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
 
 
 def _strong_components(pairs):
-    """The strongly connected component of each item, as a number."""
+    """Number the strongly connected component of each item."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -67,7 +67,7 @@ class Pairs:
     left_out: LeftOut | None = None
 
     def __init__(self, pairs, name, cycles):
-        # items of pairs left out too
+        # includes items of pairs that are left out
         self.items = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
             pairs, self.left_out = without_cycles(pairs, cycles)
@@ -97,17 +97,17 @@ class Pairs:
         return self.items
 
     def places(self, items):
-        """Place of each item if the pairs make a whole order, -1 of those they do not mention."""
+        """Place of each item if the pairs are a weak order, else None; -1: not mentioned."""
         levels = self.graph.levels()
         return None if levels is None else np.append(levels, np.int32(-1))[self.numbers(items)]
 
     def numbers(self, items):
-        """The graph's number of each item, -1 of those that the pairs do not mention."""
+        """Number of each item in the graph; -1 if the pairs do not mention it."""
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
 
 def _a_cycle(items, pairs):
-    """Text of a cycle, in which a long one is cut short."""
+    """Text of a cycle; the middle of a long cycle is left out."""
     preferred: dict = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
@@ -121,7 +121,7 @@ def _a_cycle(items, pairs):
 
 
 class Scores:
-    """Preferences given as scores: the higher is preferred."""
+    """Preferences given as scores: the item with the higher score is preferred."""
 
     left_out: LeftOut | None = None
 
@@ -134,7 +134,7 @@ class Scores:
         return [item for item, score in self.items.items() if score != -math.inf]
 
     def places(self, items):
-        """Place of each item by its score, the highest first; -1 of those that have none."""
+        """Place of each item by descending score; -1 if it has no score."""
         scores = [self.items.get(v) for v in items]
         distinct = sorted({score for score in scores if score is not None}, reverse=True)
         place = {score: i for i, score in enumerate(distinct)} | {None: -1}
@@ -182,7 +182,7 @@ def count_pairs(truth, prediction, counted, prior):
 
 
 def _count_in_orders(levels, places, counted, rows):
-    """`count_pairs` where both sides are whole orders, in which items may tie."""
+    """Count as `count_pairs` does, where both sides are weak orders (orders with ties)."""
     at_level = np.bincount(levels[counted > 0], minlength=levels.max() + 1)
     n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[rows]]
     both = np.flatnonzero((places >= 0) & (counted > 0))
@@ -221,9 +221,10 @@ def _expected_agreement(prior, v, block, above, below, said_above, said_below):
     return total
 
 
-# Block by block, the items of the block that are above each of the truth's items, and those below
-# it: two tables of bits, each with every item's row in it. `number` is that of the truth's items;
-# those of a block follow each other, and -1 is in none.
+# The functions below work block by block. For each block they yield two tables of bits: the items
+# of the block above each item of the truth, and the items below it. With each table comes the row
+# of every item, -1 for an empty row. `number` numbers the counted items of the truth; -1: not
+# counted.
 
 def _blocks(number):
     return range(0, int(number.max()) + 1, BLOCK)
@@ -234,11 +235,11 @@ def _n_words(number):
 
 
 def _sides_in_graph(graph, numbers, number):
-    """Yield the sides in preferences closed transitively; an item is on both its sides.
+    """Yield both sides in the transitive closure of a graph; an item counts on both of its sides.
 
-    `numbers` are the graph's numbers of the truth's items, -1 for those that it lacks.
+    `numbers` contains the number of each item of the truth in this graph, -1 if it lacks the item.
     """
-    number_in_graph = np.full(graph.n + 1, -1, np.int32)  # the last for all that it lacks
+    number_in_graph = np.full(graph.n + 1, -1, np.int32)  # last: items not in it
     number_in_graph[numbers] = number
     number_in_graph[-1] = -1
     tables = np.empty((2, graph.n, _n_words(number)), np.uint64)
@@ -253,13 +254,13 @@ def _sides_in_graph(graph, numbers, number):
 
 
 def _sides_in_order(places, number):
-    """Yield the sides in a whole order, in which items may tie; its places are -1 for none."""
+    """Yield both sides in a weak order; the place of an item is -1 if it has none."""
     for first in _blocks(number):
         is_in = (number >= first) & (number < first + BLOCK) & (places >= 0)
         block = np.flatnonzero(is_in)
         block = block[np.argsort(places[block])]
         bit = (number[block] - first).astype(np.uint64)
-        upto = np.zeros((len(block) + 1, _n_words(number)), np.uint64)  # of the i first
+        upto = np.zeros((len(block) + 1, _n_words(number)), np.uint64)  # row i: the first i items
         upto[np.arange(len(block)) + 1, bit // 64] = np.uint64(1) << bit % 64
         np.bitwise_or.accumulate(upto, axis=0, out=upto)
         above, not_below = (

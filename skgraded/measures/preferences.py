@@ -96,14 +96,14 @@ def edrc_score(
     Warns
     -----
     UserWarning
-        If `cycles` left out pairs: how many of how many on either side, and of how many queries.
+        If `cycles` left out pairs: their number on each side, and the number of queries.
 
     Raises
     ------
     ValueError, TypeError
         If pairs are malformed or empty, an item is missing or preferred to itself, preferences
-        make a cycle (with "raise"; one is named), a score is not a number, a query has no
-        prediction, or `discount` or `prior` are out of range.
+        form a cycle (with "raise"; the error names a cycle), a score is not a number, a query has
+        no prediction, or `discount` or `prior` is out of range.
 
     See Also
     --------
@@ -120,12 +120,12 @@ def edrc_score(
     with a prior of 0.7 for w, a prediction that ranks w above v earns 0.7, the opposite earns 0.3.
     The paper's examples have a prior of 1/2, with which every open pair earns 1/2.
 
-    Where both sides are whole orders (scores, or pairs that leave only ties open, such as a chain),
-    the time is that of a sort: a million items take some seconds. Otherwise it grows with
-    items × pairs: 100,000 items with 500,000 pairs a side take some seconds, and memory stays below
-    a gigabyte up to a million items. Items that the truth does not mention cost next to nothing.
-    With a total order and ``discount=lambda rank: rank - 1`` it is the AP correlation with the
-    roles of the lists swapped.
+    If both sides are orders (scores, or pairs that leave only ties open, such as a chain), the
+    time is that of a sort: a million items take some seconds. Otherwise the time grows with
+    items × pairs: 100,000 items with 500,000 pairs per side take some seconds, and memory stays
+    below a gigabyte up to a million items. Items that the truth does not mention take hardly any
+    time, unless the prior is callable. With a total order and ``discount=lambda rank: rank - 1``,
+    EDRC is the AP correlation with the roles of the lists swapped.
 
     References
     ----------
@@ -134,7 +134,7 @@ def edrc_score(
 
     Examples
     --------
-    The pairs of the paper's table 1 give 2/29; its 5/29 takes B ≻ E for true, which is in its
+    The pairs of the paper's table 1 give 2/29. The paper's 5/29 includes B ≻ E, which is in its
     figure 1 but not in the table.
 
     >>> from skgraded.measures.preferences import edrc_score
@@ -216,29 +216,29 @@ def edrc_per_query(
 def preferences_left_out(
     pairs: Any, cycles: str = "unknown", *, qid: ArrayLike
 ) -> dict[Hashable, LeftOut]:
-    """How many pairs of each query `edrc_score` leaves out because they contradict each other.
+    """Count the pairs of each query that `edrc_score` leaves out because of contradictions.
 
     Parameters
     ----------
     pairs : list of tuples, array of shape (n, 2), or frame of two columns
         Pairs (preferred, other) of items; see `edrc_score`.
     cycles : {"unknown", "majority"}, default="unknown"
-        What is left out; see `edrc_score`.
+        The rule that leaves pairs out; see `edrc_score`.
     qid : array-like of shape (n,)
         The query (the user) of each pair.
 
     Returns
     -------
     dict
-        By query, in order of first appearance, a named tuple: ``n_pairs``, the pairs of two items
-        of which anything was stated; of these ``n_contradicted``, stated both ways (with
-        "majority": equally often); and ``n_in_cycles``, stated one way within a longer cycle. The
-        property ``n_unknown`` is the sum of these two.
+        For each query, in order of first appearance, a named tuple: ``n_pairs``, the pairs of two
+        items that were stated at least once; ``n_contradicted``, those stated both ways (with
+        "majority": equally often both ways); and ``n_in_cycles``, those stated one way within a
+        longer cycle. The property ``n_unknown`` is the sum of the last two.
 
     Raises
     ------
     ValueError, TypeError
-        If `edrc_score` refuses such pairs, or `qid` has another length or gaps.
+        If `edrc_score` refuses the pairs, or `qid` has another length or a missing value.
 
     Examples
     --------
@@ -317,7 +317,7 @@ def preference_values(
 
 
 def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
-    """Truth, prediction and items of each query."""
+    """Read the truth, the prediction and the items of each query."""
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
             "predicted_pairs must, with qid, be a mapping of each query to its pairs or scores; "
@@ -348,7 +348,7 @@ def _prediction(prediction, name, cycles):
 
 
 def _warn_of_left_out(sides, cycles):
-    """Warn once of what was left out of either side."""
+    """Warn once about pairs that were left out on either side."""
     parts = []
     for i, name in enumerate(["true_pairs", "predicted_pairs"]):
         counts = [side[i].left_out for side in sides if side[i].left_out is not None]
@@ -362,7 +362,7 @@ def _warn_of_left_out(sides, cycles):
     if parts:
         warnings.warn(
             f"Left out as unknown (cycles={cycles!r}): {'; '.join(parts)}. "
-            "skgraded.measures.preferences_left_out counts them by query.",
+            "skgraded.measures.preferences_left_out counts them per query.",
             stacklevel=4,
         )
 
