@@ -55,7 +55,7 @@ class PairAccuracy(_Correlation):
     of these pairs; r are the grades and s the scores of one query. From 0 to 1: a random order
     has 1/2, an ideal list has 1. With τ = (concordant - discordant) / pairs over the pairs of
     different grades, the value is (τ + 1) / 2. For grades 0 and 1 it is `AUC`, the measure of BPR
-    (Rendle et al. 2009, section 3). Documents that were not retrieved tie in last place. A query
+    (Rendle et al. 2009, section 4.1.1). Documents that were not retrieved tie in last place. A query
     without two different grades has no pair accuracy.
 
     See Also
