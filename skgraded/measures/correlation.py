@@ -55,8 +55,8 @@ class PairAccuracy(_Correlation):
     of these pairs; r are the grades and s the scores of one query. From 0 to 1: a random order
     has 1/2, an ideal list has 1. With τ = (concordant - discordant) / pairs over the pairs of
     different grades, the value is (τ + 1) / 2. For grades 0 and 1 it is `AUC`, the measure of BPR
-    (Rendle et al. 2009, section 4.1.1). Documents that were not retrieved tie in last place. A query
-    without two different grades has no pair accuracy.
+    (Rendle et al. 2009, section 4.1.1). Documents that were not retrieved tie in last place. A
+    query without two different grades has no pair accuracy.
 
     See Also
     --------
@@ -91,7 +91,7 @@ class AUC(Measure):
 
     AUC = Σ over pairs of a relevant document i and an irrelevant document j of
     [s_i > s_j] + ½ [s_i = s_j], divided by the number of these pairs; s are the scores of one
-    query. From 0 to 1: a random order has 1/2, an ideal list has 1. The value of each query is
+    query. From 0 to 1: a random order has 1/2, an ideal list has 1. The value of each query equals
     scikit-learn's ``roc_auc_score``. Documents that were not retrieved tie in last place. A query
     without a relevant or without an irrelevant document has no AUC.
 
