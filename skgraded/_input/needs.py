@@ -1,4 +1,4 @@
-"""Optional packages: whether they are installed, and the error where they are used without."""
+"""Optional packages: whether they are installed, and the error if a function lacks them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -66,7 +66,7 @@ class Rows:
 def numbered(values):
     """Number values in order of first appearance: the number of each, and the distinct values.
 
-    Ids are hashed, by pandas if it is installed: Python takes about three times as long.
+    pandas hashes them if it is installed; Python takes about three times as long.
     """
     if is_installed("pandas"):
         import pandas as pd
@@ -78,7 +78,7 @@ def numbered(values):
 
 
 class Positions:
-    """Where values are among known distinct ones, tuples too; with pandas if it is installed."""
+    """Positions of known distinct values, which may be tuples; uses pandas if it is installed."""
 
     def __init__(self, known, dtype=object):
         self._dtype = dtype

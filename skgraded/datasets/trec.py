@@ -154,6 +154,8 @@ def read_run_table(path, progress=False):
 
 def _read(path, form, progress):
     """Read a TREC file block by block."""
+    if is_installed("pandas"):  # Arrow would import it later, and swallow an interrupt meanwhile
+        import pandas  # noqa: F401
     name = text_files.check_path(path)
     blocks = list(filter(None, text_files.parsed_blocks(
         path, name, form.kind, lambda text, first: _parsed(text, first, form),

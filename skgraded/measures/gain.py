@@ -102,7 +102,9 @@ class DCG(Gained):
         return np.zeros(judgments.n_queries, dtype=bool)
 
 
-@base.measure(aliases={"mean_ndcg": {"k": "mean"}})
+@base.measure(aliases={
+    "mean_ndcg": {"k": "mean"}, "ndcg_cut_{k}": {"gain": "linear"},  # the gain of trec_eval
+})
 class NDCG(_CumulatedGain):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 

@@ -39,7 +39,7 @@ class AP(grades.Thresholded):
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, judgments)
 
 
-@base.measure(aliases=("mu_map",))
+@base.measure(aliases=("mu_map", "μAP", "μMAP"))
 class MuAP(grades.Graded):
     r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
 
@@ -173,7 +173,7 @@ def _mean_of_ranks(measure, values, judgments):
     return measure._sum(LINEAR, values / measure.k, judgments)
 
 
-@base.measure(aliases=("p",))
+@base.measure(aliases=("p", "P_{k}"))
 class Precision(grades.Thresholded):
     r"""Precision P@k: the share of relevant documents among the first k.
 
@@ -195,7 +195,7 @@ class Precision(grades.Thresholded):
         return np.zeros(judgments.n_queries, dtype=bool)
 
 
-@base.measure(aliases=("r",))
+@base.measure(aliases=("r", "recall_{k}"))
 class Recall(grades.Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
@@ -234,7 +234,7 @@ class RR(grades.Thresholded):
         return self._sum(FIRST, self._relevant(judgments).astype(float), judgments)
 
 
-@base.measure()
+@base.measure(aliases=("success_{k}",))
 class Success(grades.Thresholded):
     r"""Success S@k: 1 if one of the first k documents is relevant, else 0.
 
@@ -259,7 +259,7 @@ class Success(grades.Thresholded):
         return np.zeros(judgments.n_queries, dtype=bool)
 
 
-@base.measure()
+@base.measure(aliases=("Rprec",))
 class RPrecision(grades.Relevance):
     r"""R-precision: precision at rank R, the number of relevant documents of the query.
 
@@ -288,7 +288,7 @@ class RPrecision(grades.Relevance):
         )
 
 
-@base.measure()
+@base.measure(aliases=("iprec_at_recall_{recall}",))
 class InterpolatedPrecision(grades.Relevance):
     r"""Interpolated precision: the highest precision at any rank with at least a given recall.
 
@@ -331,7 +331,7 @@ class InterpolatedPrecision(grades.Relevance):
         return Plan(HIGHEST, values, TIES[self.ties], judgments.max_size)
 
 
-@base.measure()
+@base.measure(aliases=("set_P",))
 class SetPrecision(grades.Relevance):
     r"""Set precision: the share of relevant documents among those that were retrieved.
 

@@ -94,8 +94,8 @@ def cross_evaluate(
     Warns
     -----
     UserWarning
-        If the grades are different whole numbers ≥ 1, like stars: `y - 1` makes the lowest
-        irrelevant.
+        If two or more queries have grades that are different whole numbers ≥ 1, such as stars: see
+        `evaluate`.
 
     Examples
     --------

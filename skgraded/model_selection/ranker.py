@@ -61,9 +61,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
         - True: drawn at random from the training queries, or those passed to `fit` as `eval_X`;
         - a splitter: the test rows of its last split of X, for example the latest queries with
-          ``QueryTimeSeriesSplit(time="day", qid="session")``. It reads columns of X, gets the
-          queries as groups, and must keep each query whole. Rows that are in neither part of the
-          split are not trained on, unless `refit` is True.
+          ``QueryTimeSeriesSplit(time="day", qid="session")``. It reads columns of X, receives the
+          queries as groups, and must keep each query whole. The ranker is trained on the training
+          rows of this split; other rows are used only with `refit`.
     validation_fraction : float, default=0.1
         The fraction of the queries to hold out if `early_stopping` is True, in (0, 1). At least one
         query is held out, and at least one is left.
