@@ -1,8 +1,7 @@
 """Compare models that stopped after few rounds on few held-out queries with longer fits.
 
-A warning would be right if models with a fixed number of rounds, fitted on all training queries, were
-better.
-A warning would be right if such models were worse than models with more rounds.
+A warning would be right if models with a fixed number of rounds, fitted on all training queries,
+were better.
 
 python benchmarks/few_rounds.py [--seeds 12]      # SKGRADED_DATA adds OHSUMED
 """
@@ -45,8 +44,10 @@ def main():
             for learning_rate in (0.1, 0.3):
                 case, deltas = compared(X, y, qid, n_new, seed, learning_rate)
                 rows[case].append(deltas)
-    print("| rounds kept | held-out queries | fits | gain of 10 rounds | of 30 | of 100 | 100 rounds "
-          "better | worse |")
+    print(
+        "| rounds kept | held-out queries | fits | gain of 10 rounds | of 30 | of 100 "
+        "| 100 rounds better | worse |"
+    )
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for (rounds, queries), deltas in sorted(rows.items()):
         deltas = np.array(deltas)

@@ -352,7 +352,9 @@ def measure(
 def other_names(cls: type[Measure]) -> dict[str, str]:
     """Other names of a measure, such as P_10, and the parameters that each stands for."""
     return {
-        alias.format(k=10, recall="0.10"): ", ".join(f"{k}={value!r}" for k, value in parameters.items())
+        alias.format(k=10, recall="0.10"): ", ".join(
+            f"{name}={value!r}" for name, value in parameters.items()
+        )
         for alias, (measure_class, parameters) in ALIASES.items() if measure_class is cls
     }
 

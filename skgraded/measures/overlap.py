@@ -57,14 +57,16 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     >>> round(sg.rbo([3, 2, 1], [2, 3, 1], p=0.5), 3), 0.5 * (0 + 0.5 + 0.25) + 0.5**3
     (0.5, 0.5)
     """
-    p, ties = _CHECK_P(p), _CHECK_TIES(ties)
-    x = score_column(x, np.size(x), "x", "y")
-    y = score_column(y, len(x), "y", "x")
-    for name, scores in (("x", x), ("y", y)):
+    p = _CHECK_P(p)
+    ties = _CHECK_TIES(ties)
+    n = np.size(x)
+    columns = {"x": score_column(x, n, "x", "y"), "y": score_column(y, n, "y", "x")}
+    for name, scores in columns.items():
         refuse_nan_scores(scores, name)
         if not np.any(scores > -np.inf):
             raise ValueError(f"{name} lists no item: all of its scores are -inf.")
-    short, long = sorted((_Ranking(scores, ties) for scores in (x, y)), key=lambda one: one.n)
+    rankings = [_Ranking(scores, ties) for scores in columns.values()]
+    short, long = sorted(rankings, key=lambda ranking: ranking.n)
     depths = np.arange(1, long.n + 1)
     agreement, at_end = _agreements(short, long, depths, ties)
     with np.errstate(under="ignore"):
@@ -109,13 +111,13 @@ class _Ranking:
 
     def size(self, depths, ties):
         """Sum of the counts, or of their squares, of all items to each depth."""
+        sizes = depths.astype(float)
         if ties == "sports":
-            size = self.end
+            sizes[: self.n] = self.end
         elif ties == "corrected":
-            size = self.begin - 1 + self.share**2 * (self.end - self.begin + 1)
-        else:
-            size = depths[: self.n]
-        return np.append(size, depths[self.n :])
+            n_tied = self.end - self.begin + 1
+            sizes[: self.n] = self.begin - 1 + self.share**2 * n_tied
+        return sizes
 
 
 def _n_between(first, last, depths):
