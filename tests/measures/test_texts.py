@@ -253,6 +253,12 @@ def test_a_docstring_keeps_what_a_measure_says_itself_of_a_parameter():
         ("P.10", sg.Precision(k=10)),  # as options of trec_eval write it
         ("p_5(threshold=2)", sg.Precision(k=5, threshold=2)),
         ("recall_5", sg.Recall(k=5)),
+        ("success_5", sg.Success(k=5)),
+        ("Rprec", sg.RPrecision()),
+        ("iprec_at_recall_0.10", sg.InterpolatedPrecision(0.1)),
+        ("set_P", sg.SetPrecision()),
+        ("set_recall", sg.SetRecall()),
+        ("set_F", sg.SetF()),
         ("ndcg_cut_10", sg.NDCG(k=10, gain="linear")),
         ("NDCG_CUT_3(undefined=nan)", sg.NDCG(k=3, gain="linear", undefined=nan)),
         ("recip_rank", sg.RR()),
