@@ -74,7 +74,7 @@ for use in json.loads(sys.argv[1]):
 def run(code, *arguments, **settings):
     """Run code in a new interpreter."""
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **settings)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **settings)
 
 
 def test_every_missing_package_is_named_with_the_command_that_installs_it():
