@@ -1,10 +1,10 @@
-"""What displays are given: systems, their names and scores, and reports."""
+"""Checks the input of Displays: systems, their names and scores, and reports."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from skgraded._input.columns import check_scores
+from skgraded._input.columns import check_scores, whole_number
 from skgraded._input.query_source import is_column
 from skgraded.judgments import check_judgments
 from skgraded.measures import Measure
@@ -68,6 +68,11 @@ def as_names(name, n_systems):
     if len(names) != n_systems:
         raise ValueError(f"name must have a name a system, {n_systems} in all; got {name!r}.")
     return names
+
+
+def check_most(value, argument):
+    """Check how many systems or features to draw; None: all."""
+    return None if value is None else whole_number(value, argument, 1)
 
 
 def systems_first(values, argument, shape):
