@@ -226,7 +226,7 @@ class Display:
         points = 72 / self.figure_.dpi
         left = inner.x0 - outer.x0 if makes_room else 0
         room = inner.width + left - (0 if makes_room else 4 / points)
-        legend = self._legend_within(room, handles, labels, title)
+        legend = self._legend_within(room, handles, labels, title, frameon=not makes_room)
         height = legend.get_window_extent().height
         if not makes_room:
             low, high = self.ax_.get_ylim()
@@ -240,7 +240,7 @@ class Display:
         if self._is_new:
             root.set_figheight(root.get_figheight() + (height * points + GAP) / 72)
 
-    def _legend_within(self, room, handles, labels, title):
+    def _legend_within(self, room, handles, labels, title, **style):
         """A legend with as many columns as fit into a width in pixels."""
         size = small_size()
         n_characters = max(16, int((room * 72 / self.figure_.dpi - 3 * size) / (EM * size)))
@@ -249,8 +249,8 @@ class Display:
             legend = self.ax_.legend(
                 handles, [wrapped(label, n_characters) for label in labels],
                 loc="upper left", ncols=n_columns, fontsize=size, title=title,
-                title_fontsize=size, alignment="left", frameon=False, borderpad=0.2,
-                borderaxespad=0.2, handlelength=2.4, columnspacing=1.5,
+                title_fontsize=size, alignment="left", borderpad=0.2, borderaxespad=0.2,
+                handlelength=2.4, columnspacing=1.5, **style,
             )
             if legend.get_window_extent().width <= room:
                 break

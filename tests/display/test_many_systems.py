@@ -36,10 +36,10 @@ def scores_of(names):
 def folds_of(names):
     return {
         name: sg.CrossEvaluation(
-            one.query_ids, one.per_query, one.undefined, fold=np.arange(20) % 4,
+            report.query_ids, report.per_query, report.undefined, fold=np.arange(20) % 4,
             fit_time=np.ones(4), score_time=np.ones(4), errors=[None] * 4,
         )
-        for name, one in systems(names, 20, MEASURES).items()
+        for name, report in systems(names, 20, MEASURES).items()
     }
 
 
@@ -129,7 +129,7 @@ def test_no_two_systems_or_measures_look_alike(n_systems, n_measures, n_styles):
 def test_of_very_many_pairs_those_of_the_best_system_are_drawn():
     evaluations = systems(NAMES[7:], 40, MEASURES)
     compared = sg.compare(evaluations, test="t")
-    means = {name: one.mean()["NDCNG@10"] for name, one in evaluations.items()}
+    means = {name: report.mean()["NDCNG@10"] for name, report in evaluations.items()}
     best, *others = sorted(means, key=means.get, reverse=True)
     display = sg.IntervalDisplay.from_comparison(compared, ax=Figure().subplots())
     assert display.means.shape == (12, 2)
@@ -167,7 +167,7 @@ def test_pairs_have_the_better_system_first_and_are_sorted_by_difference():
     drawn = display.points_[0].get_xdata()
     assert (drawn >= 0).all() and (np.diff(drawn) <= 0).all()
     evaluations = systems(NAMES[7:12], 60, MEASURES)
-    means = {name: one.mean()["NDCNG@10"] for name, one in evaluations.items()}
+    means = {name: report.mean()["NDCNG@10"] for name, report in evaluations.items()}
     for label, difference in zip(display.ax_.get_yticklabels(), drawn, strict=True):
         better, other = label.get_text().replace("\n", " ").split(" − ")
         assert difference == pytest.approx(means[better] - means[other], abs=1e-12)
@@ -256,7 +256,7 @@ def test_folds_of_several_models_are_drawn_as_each_alone_the_best_first():
 def test_many_models_are_rows_with_a_point_per_fold():
     models = folds_of([f"run-{i}" for i in range(5)])
     display = sg.FoldDisplay.from_cross_evaluation(models, measure="MuAP", ax=Figure().subplots())
-    means = {name: one.mean()["MuAP"] for name, one in models.items()}
+    means = {name: report.mean()["MuAP"] for name, report in models.items()}
     order = sorted(means, key=means.get, reverse=True)
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == order
     assert display.boxes_ == []

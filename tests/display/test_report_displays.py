@@ -446,7 +446,7 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"),
      r"low must have the shape \(2, 1\) of means; got \(1, 1\)"),
     (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]),
-     "name must have a name a system, 1 in all"),
+     "name must contain 1 names, one per system"),
     (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"),
      "fold has 2, but fold_means only the folds 0 to 1"),
     (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), "fold has 1 rows, but values has 2"),
@@ -467,9 +467,9 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     (lambda: THRESHOLD([1, 2], [0.5, 0.5], mu_ap=[0.5, 0.5]),
      "mu_ap has 2 rows, but average_precision has 1"),
     (lambda: THRESHOLD([1, 2], [0.5, 0.5], name=["a", "b"]),
-     r"name must have a name a system, 1 in all; got \['a'"),
+     r"name must contain 1 names, one per system; got \['a'"),
     (lambda: THRESHOLD([1], [[0.5], [0.4]]).plot(name="a", ax=Figure().subplots()),
-     "name must have a name a system, 2 in all; got 'a'"),
+     "name must contain 2 names, one per system; got 'a'"),
 ])
 def test_arrays_that_do_not_fit_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
