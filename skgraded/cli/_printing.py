@@ -4,15 +4,15 @@ import json
 import math
 
 from skgraded._input.words import counted, plain, plain_list, plural
-from skgraded.measures.base import ALIASES, MEASURES
+from skgraded.measures.base import MEASURES, other_names
 from skgraded.reports.comparing import compare
 from skgraded.writing import tables
 from skgraded.writing.text import percent_text
 
-OF_TREC_EVAL = """\
+SYNTAX = """\
 A cut-off: ndcg@10. Parameters: "AP(threshold=2)@20".
-trec_eval's measures, with --ties trec: recip_rank is RR, map is AP, P_10 is P@10, recall_10 is
-R@10, ndcg is "ndcg(gain='linear')", ndcg_cut_10 is "ndcg(gain='linear')@10"."""
+With --ties trec, map, recip_rank, P_10, recall_10 and ndcg_cut_10 have trec_eval's values.
+trec_eval's ndcg is "ndcg(gain='linear')"."""
 MOST_SENTENCES = 8  # more are a wall that nobody reads
 MOST_ROWS = 30  # of the table of pairs on a terminal
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
@@ -30,8 +30,8 @@ def of_evaluations(evaluations, form, per_query):
         report = compare(evaluations, test=None, rng=0) if others else first
         return report.to_html()
     if form == "csv":
-        frame = _values(evaluations) if per_query else _summary(evaluations, counts=True)
-        return tables.csv(frame)
+        columns = _values(evaluations) if per_query else _summary(evaluations, counts=True)
+        return tables.csv_text(columns)
     write = WRITERS[form]
     parts = [write(_values(evaluations))] if per_query else []
     return _text([*parts, write(_summary(evaluations))], _undefined(evaluations), form)
@@ -112,45 +112,43 @@ def _text(parts, below, form):
 
 def of_measures():
     """List the measures: name, other names, parameters, and what each is."""
-    import pandas as pd
-
-    others: dict = {name: [] for name in MEASURES}
-    for alias, (measure, _) in ALIASES.items():
-        others[measure.__name__].append(alias)
     rows = [
         {
-            "measure": name, "other names": ", ".join(others[name]),
+            "measure": name, "other names": ", ".join(
+                f"{other} ({parameters})" if parameters else other
+                for other, parameters in other_names(measure).items()
+            ),
             "parameters": ", ".join(measure.fields),
             "what it is": (measure.__doc__ or "").split("\n")[0].rstrip("."),
         }
         for name, measure in MEASURES.items()
     ]
-    return f"{tables.aligned(pd.DataFrame(rows))}\n\n{OF_TREC_EVAL}"
+    return f"{tables.aligned(rows)}\n\n{SYNTAX}"
 
 
 # Frames ------------------------------------------------------------------------------------------
 
 def _summary(evaluations, counts=False):
     """A row a system; with counts also of the undefined queries by measure."""
-    import pandas as pd
-
     rows = []
     for name, evaluation in evaluations.items():
         row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
         if counts:
             row |= {f"n_undefined {key}": n for key, n in evaluation.n_undefined.items()}
         rows.append(row)
-    return pd.DataFrame(rows)
+    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def _values(evaluations):
     """A row a system and query."""
-    import pandas as pd
-
-    return pd.concat([
-        pd.DataFrame({"run": name, "query": _ids(evaluation), **evaluation.per_query})
-        for name, evaluation in evaluations.items()
-    ], ignore_index=True)
+    columns: dict = {"run": [], "query": []}
+    for name, evaluation in evaluations.items():
+        ids = plain_list(evaluation.query_ids)
+        columns["run"] += [name] * len(ids)
+        columns["query"] += ids
+        for measure, values in evaluation.per_query.items():
+            columns.setdefault(measure, []).extend(values.tolist())
+    return columns
 
 
 def _side_by_side(comparison):

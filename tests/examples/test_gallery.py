@@ -115,3 +115,16 @@ def test_the_display_of_importances_puts_the_best_feature_first(ran):
     for display in (found["display"], found["display_of_splits"]):
         widths = [bar.get_width() for bar in display.bars_]
         assert widths == sorted(widths, reverse=True) and len(widths) == 8
+
+
+def test_stars_bring_a_random_order_nearer_to_the_model(ran):
+    names = ran("plot_stars")[0]
+    assert len(names["caught"]) == 1
+    means = {
+        scale: {system: report.mean() for system, report in names[scale].items()}
+        for scale in ("as_stars", "shifted")
+    }
+    assert means["as_stars"]["model"]["AP"] == means["as_stars"]["random"]["AP"] == 1
+    for name in ("MuAP", "NDCNG@10"):
+        gaps = [values["model"][name] - values["random"][name] for values in means.values()]
+        assert 0 < gaps[0] < gaps[1]
