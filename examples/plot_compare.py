@@ -31,8 +31,8 @@ found = {
 }
 
 # %%
-# The leaderboard says who is best by each measure, and what the test tells apart from the
-# baseline.
+# The leaderboard shows the best system by each measure and which systems differ significantly from
+# the baseline.
 
 comparison = sg.compare(found, baseline="one feature", rng=0)
 print(comparison.leaderboard())

@@ -1,6 +1,7 @@
-"""Charts of pages of HTML: where intervals, bars and shades lie, for the templates to draw."""
+"""Charts of HTML pages: positions of intervals, bars and shades, which the templates draw."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +33,9 @@ def level_chart(name, values, mean, n_queries=None):
     return _chart("level", name, text, values, (low, high), ticks, ends, mean)
 
 
-def difference_charts(records: Any, differences: Any) -> Any:
+def difference_charts(
+    records: Sequence[Any], differences: Sequence[np.ndarray], letters: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """Chart the differences of pairs of systems by one measure, all on one scale."""
     ordered = [-np.sort(-values) for values in differences]
     high = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0) or 1.0
@@ -41,9 +44,10 @@ def difference_charts(records: Any, differences: Any) -> Any:
     for record, values in zip(records, ordered, strict=True):
         text = ", ".join(counted(getattr(record, many), one, many) for many, one in outcomes)
         ends = _ends(len(values), "largest win", "largest loss")
-        charts.append(_chart(
+        chart = _chart(
             "difference", pair_name(record), text, values, (-high, high), _ticks_within(high), ends
-        ))
+        )
+        charts.append(chart | {"letters": _pair_letters(record, letters)})
     return charts
 
 
@@ -69,6 +73,7 @@ def _chart(kind, title, text, values, limits, ticks, ends, mean=math.nan):
     down = values[values < 0]
     return {
         "kind": kind,
+        "letters": "",
         "title": title,
         "text": text,
         "scale": [(_height(tick, *limits), tick_text) for tick, tick_text in ticks],
@@ -115,8 +120,28 @@ def interval_axis(low, high):
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
 
 
-def forest(measure, records, note=""):
-    """Intervals of the differences by one measure, on one axis that holds 0."""
+def interval_bars(cells):
+    """Axis that spans the intervals of means, and the position of each; None for an unknown one.
+
+    `cells` have the attributes `value` and `interval`.
+    """
+    ends = [end for cell in cells for end in (cell.value, *cell.interval) if math.isfinite(end)]
+    if not ends:
+        return None, []
+    ticks, digits = _ticks(min(ends), max(ends))
+    low, high = ticks[0], ticks[-1]
+    axis = {
+        "ends": [number(end, digits) for end in (low, high)],
+        "grid": [_percent(tick, low, high) for tick in ticks],
+    }
+    return axis, [
+        interval_mark(cell.value, cell.interval, low, high) | {"grid": axis["grid"]}
+        for cell in cells
+    ]
+
+
+def forest(measure, records, note, letters):
+    """Intervals of the differences by one measure, on one axis that contains 0."""
     ends = [end for row in records for end in (row.difference, row.ci_low, row.ci_high)]
     ends = [0.0, *(end for end in ends if math.isfinite(end))]
     ticks, digits = _ticks(min(ends), max(ends))
@@ -131,7 +156,10 @@ def forest(measure, records, note=""):
             mark["open"] = interval[0] <= 0 <= interval[1]
         text = f"{signed(record.difference)} ({interval_text(interval)})"
         full = f"{record.system} − {record.baseline}"
-        rows.append({"name": pair_name(record), "full": full, "mark": mark, "text": text})
+        rows.append({
+            "letters": _pair_letters(record, letters), "name": pair_name(record), "full": full,
+            "mark": mark, "text": text,
+        })
     return {
         "measure": measure,
         "note": note,
@@ -155,7 +183,7 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
     if len({record.baseline for record in records}) == 1:
         ranked = sorted(records, key=lambda record: -means[record.system])[:MAX_INTERVALS]
         return ranked, (
-            f"Of {len(records)} systems the {MAX_INTERVALS} with the highest means are drawn."
+            f"The {MAX_INTERVALS} of {len(records)} systems with the highest means are shown."
         )
     best = max(means, key=lambda name: means[name])
     of_best = [
@@ -165,8 +193,8 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
     of_best.sort(key=lambda record: -means[record.baseline])
     of_best = of_best[:MAX_INTERVALS]
     return of_best, (
-        f"Of {len(records)} pairs {len(of_best)} of the best system by this measure, "
-        f"{shortened(best)}, are drawn."
+        f"The {len(of_best)} of {len(records)} pairs with the best system by this measure, "
+        f"{shortened(best)}, are shown."
     )
 
 
@@ -175,7 +203,7 @@ def turned(row: Any) -> Any:
     return replace(
         row, system=row.baseline, baseline=row.system, mean=row.baseline_mean,
         baseline_mean=row.mean, wins=row.losses, losses=row.wins, difference=-row.difference,
-        ci_low=-row.ci_high, ci_high=-row.ci_low,
+        ci_low=-row.ci_high, ci_high=-row.ci_low, effect_size=-row.effect_size,
     )
 
 
@@ -184,10 +212,14 @@ def pair_name(record: Any) -> str:
     return f"{shortened(record.system)} − {shortened(record.baseline)}"
 
 
+def _pair_letters(record, letters):
+    return f"{letters[record.system]} − {letters[record.baseline]}"
+
+
 def _ticks(low, high):
     """Three to six round numbers that span low to high, and the decimals they need."""
-    if low == high:
-        low, high = -1, 1
+    if high - low <= 1e-12 * max(abs(low), abs(high)):
+        low, high = (-1, 1) if low == 0 else (min(0, low), max(0, high))
     span = high - low
     power = 10.0 ** math.floor(math.log10(span / 4))
     step = next(power * unit for unit in (1, 2, 5, 10) if span / (power * unit) <= 4)
@@ -205,11 +237,11 @@ def heat_map(measure, names, differences, told_apart):
     `told_apart` is nan where there is no test of the pair.
     """
     tested = np.isfinite(told_apart).sum(axis=1)
-    note = "; bold with *: told apart by the test" if tested.any() else "; not tested"
+    note = "; bold with *: significantly different" if tested.any() else "; not tested"
     if 0 < tested.min() < len(names) - 1:
-        note += ", which is of the pairs with the baseline"
+        note += " (only pairs with the baseline are tested)"
     if len(names) > MAX_SHADED:
-        note += f". The {len(names) - MAX_SHADED} lowest systems are left out"
+        note += f". The {len(names) - MAX_SHADED} lowest systems are omitted"
     differences = differences[:MAX_SHADED, :MAX_SHADED]
     peak = np.nanmax(np.abs(differences), initial=0.0) or 1.0
     digits = 3 if peak >= 0.01 else 4

@@ -1,5 +1,6 @@
 """Frames as text: Markdown, LaTeX and CSV."""
 
+import math
 import numbers
 import re
 from functools import partial
@@ -31,11 +32,12 @@ _LATEX = str.maketrans({
 
 
 class Marked(NamedTuple):
-    """A number with what a table says of it."""
+    """A mean with its mark and interval in a table."""
 
     value: float
     best: bool
     mark: str
+    interval: tuple[float, float] = (math.nan, math.nan)
 
 
 def frame(data: Any, **settings: Any) -> Any:
@@ -118,11 +120,17 @@ def _in_lines(lines, side):
 
 
 def aligned(frame: Any, digits: int = 4) -> str:
-    """Write a frame as aligned text, names to the left and numbers to the right."""
+    """Write a frame as aligned text: names to the left, numbers at the decimal point."""
     text = _as_text(frame, digits, str, _marked_in_text)
     columns = []
     for i, is_number in enumerate(are_numbers(frame)):
-        column = [text.columns[i], *text.iloc[:, i]]
+        marks = [getattr(cell, "mark", "") for cell in frame.iloc[:, i]]
+        widest = max(map(len, marks), default=0)
+        cells = [
+            cell + " " * (widest - len(mark) + (widest > 0 and not mark))
+            for cell, mark in zip(text.iloc[:, i], marks, strict=True)
+        ]
+        column = [text.columns[i], *cells]
         width = max(map(len, column))
         columns.append([c.rjust(width) if is_number else c.ljust(width) for c in column])
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))

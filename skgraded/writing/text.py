@@ -1,6 +1,7 @@
 """How reports write names and numbers, pages of HTML above all."""
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -33,6 +34,23 @@ def shortened(name: object, width: int = NAME) -> str:
     if len(text) <= width:
         return text
     return f"{text[: width - width // 3 - 1]}…{text[-(width // 3) :]}"
+
+
+def name_parts(sentence: str, names: Iterable[str]) -> list[tuple[str, str]]:
+    """Split a sentence into texts and names, as pairs of what is shown and the full name.
+
+    The full name of other text is empty. Only names that are shortened, or may run from right to
+    left, are split off.
+    """
+    special = [name for name in names if name and (len(name) > NAME or not name.isascii())]
+    longest_first = sorted(special, key=len, reverse=True)
+    pieces = re.split(f"({'|'.join(map(re.escape, longest_first))})", sentence) if special else [
+        sentence
+    ]
+    return [
+        (shortened(piece), label(piece)) if i % 2 else (printable(piece), "")
+        for i, piece in enumerate(pieces)
+    ]
 
 
 def utf8(text: str) -> str:
@@ -89,6 +107,7 @@ def shown(value: Any, kind: str) -> str:
 def exact(cell: Any, kind: str) -> str:
     """What a table is sorted by; empty: last."""
     value = {
-        "interval": lambda: cell[0], "strip": lambda: cell["value"], "marked": lambda: cell.value,
+        "interval": lambda: cell[0], "strip": lambda: cell["value"],
+        "mean": lambda: cell["mean"].value,
     }.get(kind, lambda: cell)()
     return "" if math.isnan(value) else repr(float(value))
