@@ -20,7 +20,7 @@ SHADES = 5  # of wins, and as many of losses
 # Values of all queries, in order -----------------------------------------------------------------
 
 def level_chart(name, values, mean, n_queries=None):
-    """Chart the values of all queries by one measure; of `n_queries` some may stand for all."""
+    """Chart the values of `n_queries` queries by one measure, or quantiles of these values."""
     values = -np.sort(-values[~np.isnan(values)])
     low, high = math.floor(values.min(initial=0.0)), 1.0
     text = f"mean {number(mean, 3)}"
@@ -52,7 +52,7 @@ def difference_charts(
 
 
 def _ticks_within(high):
-    """Three or five round numbers from -high to high around 0, the highest first, as texts too."""
+    """Three or five round numbers from high to -high with their texts."""
     power = 10.0 ** math.floor(math.log10(high))
     step = next(power * unit for unit in (5, 2, 1) if power * unit <= high * (1 + 1e-9))
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
@@ -61,12 +61,12 @@ def _ticks_within(high):
 
 
 def _ends(n, first, last):
-    """What stands below the first and the last of n queries."""
+    """Labels below the first and the last of n queries."""
     return [f"1, {first}", f"{n:,}, {last}"] if n > 1 else [counted(n, "query", "queries"), ""]
 
 
 def _chart(kind, title, text, values, limits, ticks, ends, mean=math.nan):
-    """A chart of the bars above and below 0 of at most MAX_BARS values that stand for all."""
+    """Chart at most MAX_BARS evenly spaced values as bars above and below 0."""
     n = min(len(values), MAX_BARS)
     values = values[np.linspace(0, len(values) - 1, n).round().astype(int)]
     zero = _height(0, *limits)
@@ -104,7 +104,7 @@ def _percent(value, low, high):
 
 
 def interval_mark(value, ends, low, high):
-    """A point with its interval, in percent of a line; `value` is kept for sorting."""
+    """A point with its interval, in percent of a line; tables are sorted by `value`."""
     at, left, right = (
         _percent(min(max(x, low), high), low, high) if math.isfinite(x) else None
         for x in (value, *ends)
@@ -169,10 +169,10 @@ def forest(measure, records, note, letters):
 
 
 def charted(records: list[Any]) -> tuple[list[Any], str]:
-    """Of the records of one measure those that charts show, and a note unless they are all.
+    """Select the records of one measure that charts show, with a note if these are not all.
 
-    Of very many pairs they are those of the system with the highest mean, of which each record
-    then says how much better it is; with a baseline, those of the highest means.
+    With a baseline, these are the systems with the highest means. Without one, they are the pairs
+    with the best system, which then comes first in each record.
     """
     if len(records) <= MAX_INTERVALS:
         return records, ""
@@ -199,7 +199,7 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
 
 
 def turned(row: Any) -> Any:
-    """The row of the same pair with the other system first."""
+    """Return the row of the same pair with the other system first."""
     return replace(
         row, system=row.baseline, baseline=row.system, mean=row.baseline_mean,
         baseline_mean=row.mean, wins=row.losses, losses=row.wins, difference=-row.difference,

@@ -1,4 +1,4 @@
-"""Comparisons as HTML: one self-contained page, and a small fragment for notebooks."""
+"""Comparisons as HTML: a self-contained page and a fragment for notebooks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class QueryTable:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonPage:
-    """What the page of a comparison shows.
+    """The content of the page of a comparison.
 
     Rows have the columns of the table as attributes, `heading`, `is_significant` and `winner`, and
     are sorted with the best system first; `hidden` are the columns without information about this
@@ -66,7 +66,7 @@ class ComparisonPage:
     level: float  # of the intervals
     sentences: Callable[[], list[tuple[Any, str]]]  # rows with their sentences
     gap_sentences: Callable[[], list[str]]  # differences between segments
-    # Mean differences of all pairs and their significance by heading, as the leaderboard orders.
+    # Mean differences of all pairs and their significance by heading, in the leaderboard's order.
     matrices: Callable[[], dict[str, tuple[np.ndarray, np.ndarray]]]
     queries: QueryTable | None = None  # None without per-query values
 

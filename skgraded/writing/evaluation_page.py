@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.versions import versions
-from skgraded._input.words import counted, printable
+from skgraded._input.words import counted
 from skgraded.writing import text
 from skgraded.writing.charts import interval_axis, interval_mark, level_chart
 
 MOST_IN_VERDICT = 2  # measures
-MAX_QUERIES = 2_000  # in the table of a page, which scrolls smoothly and is 0.3 MB for 4 systems
+MAX_QUERIES = 2_000  # rows in the table of a page: 0.3 MB for 4 systems
 SECTIONS = {
     "summary": "Summary", "segments": "Segments", "folds": "Folds", "values": "Values",
     "queries": "Queries",
@@ -42,11 +42,12 @@ class PageTable(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationPage:
-    """What the page of an Evaluation or a Summary shows.
+    """The content of the page of an Evaluation or a Summary.
 
-    The frames have a row per measure (`summary`), per segment and measure, and per fold. The arrays
-    have an element per query that is kept. A Summary does not keep all `n_queries` and adds
-    `profiles`: quantiles of their values. A notebook shows the queries at the positions `lowest`.
+    The frames have one row per measure (`summary`), per segment and measure, and per fold. The
+    arrays have one element per query. A Summary contains the values of some of the `n_queries` only
+    and adds `profiles`, quantiles of all values. A notebook shows the queries at the positions
+    `lowest`.
     """
 
     title: str
@@ -108,7 +109,7 @@ class EvaluationPage:
         return text.name_parts("; ".join(means), self.per_query)
 
     def _lead(self):
-        """How many queries, measures and folds there are."""
+        """State the numbers of queries, measures and folds."""
         parts = [
             counted(self.n_queries, "query", "queries"),
             counted(len(self.per_query), "measure", "measures"),
@@ -121,14 +122,14 @@ class EvaluationPage:
         return _means_table(self.summary, self.level, self.profiles or self.per_query)
 
     def _kept(self):
-        """Which queries the table contains if it does not contain all."""
+        """Describe the queries in a table that does not contain all queries."""
         if self.profiles is not None:
             return "the lowest by each measure"
         half = f"{MAX_QUERIES // 2:,}"
         return f"the {half} lowest and the {half} highest by {next(iter(self.per_query))}"
 
     def _data(self):
-        """What the script draws the table of queries from."""
+        """Return the data from which the script draws the table of queries."""
         kept, columns = self._positions(), []
         if self.fold is not None:
             folds = self.fold[kept].tolist()
@@ -183,7 +184,7 @@ def _folds_table(frame):
 # Templates ---------------------------------------------------------------------------------------
 
 def render(template: str, page: dict[str, Any]) -> str:
-    """Fill a template with the parts of a page."""
+    """Fill a template with the parts of a page; an ImportError without Jinja2."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -194,7 +195,7 @@ def render(template: str, page: dict[str, Any]) -> str:
         loader=PackageLoader("skgraded.writing"), autoescape=True, undefined=StrictUndefined
     )
     environment.filters.update(
-        shown=text.shown, exact=text.exact, printable=printable, interval=text.interval_text,
+        shown=text.shown, exact=text.exact, interval=text.interval_text,
         count=lambda n: f"{n:,}", shortened=text.shortened, label=text.label,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}

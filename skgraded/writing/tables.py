@@ -13,15 +13,14 @@ from skgraded.writing.text import Bound
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
 })
-# Of LaTeX: rows and letters that make a table or a name long; points of a line, a letter, a gap.
-SHORT_TABLE, SHORT_NAME = 40, 30
-LINE, LETTER, GAP = 345, 4.2, 6
+SHORT_TABLE, SHORT_NAME = 40, 30  # rows and characters; longer tables and names break in LaTeX
+LINE, LETTER, GAP = 345, 4.2, 6  # widths of a line, a character and a gap in LaTeX, in points
 _NAMES = r">{\raggedright\arraybackslash}p"
 _INTERVAL = re.compile(r"\[[-\d.]+, [-\d.]+\]|unknown")
 _AT_MOST_A_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
 _BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # where a long name may be broken
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # those inside a word mean nothing in Markdown
-# Not only what LaTeX reserves: its old text fonts show other signs for <, > and |.
+# Besides reserved characters: <, > and |, which LaTeX's old text fonts replace by other characters.
 _LATEX = str.maketrans({
     **{mark: "\\" + mark for mark in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -41,14 +40,14 @@ class Marked(NamedTuple):
 
 
 def frame(data: Any, **settings: Any) -> Any:
-    """Make a frame of columns or rows; pandas is imported when it is needed."""
+    """Make a frame of columns or rows."""
     import pandas as pd
 
     return pd.DataFrame(data, **settings)
 
 
 def markdown(frame: Any, digits: int = 4) -> str:
-    """Write a frame as a Markdown table, without its index, with so many decimals of floats."""
+    """Write a frame without its index as a Markdown table; floats have `digits` decimals."""
     aligned = ["right" if is_number else "left" for is_number in are_numbers(frame)]
     return _as_text(frame, digits, _safe_in_markdown, _marked_in_markdown).to_markdown(
         index=False, disable_numparse=True, colalign=aligned
@@ -56,10 +55,11 @@ def markdown(frame: Any, digits: int = 4) -> str:
 
 
 def latex(frame: Any, digits: int = 4) -> str:
-    r"""Write a frame as a table of LaTeX that fits the width of a line, without its index.
+    r"""Write a frame without its index as a LaTeX table that fits the width of a line.
 
-    It needs ``\usepackage{booktabs,array,graphicx}``: a table that is too wide is shrunk. One of
-    more than 40 rows is a longtable, which breaks over pages and needs ``\usepackage{longtable}``.
+    The table needs ``\usepackage{booktabs,array,graphicx}`` and is shrunk if it is too wide. With
+    more than 40 rows it is a longtable, which breaks over pages and needs
+    ``\usepackage{longtable}``.
     """
     is_long = len(frame) > SHORT_TABLE
     safe = partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex
@@ -94,7 +94,7 @@ def _plain(cell):
 
 
 def _columns_of_line(widths, numeric):
-    """Columns of a longtable: numbers have their room, and names share the rest of a line."""
+    """Columns of a longtable: numbers have their full width, and names share the rest of a line."""
     columns = ["r"] * len(widths)
     names = sorted((width, i) for i, width in enumerate(widths) if not numeric[i])
     taken = sum(widths) - sum(width for width, _ in names)
@@ -108,7 +108,7 @@ def _columns_of_line(widths, numeric):
 
 
 def _lines_of(heading):
-    """The parts of a heading, each a line of it, if it is long."""
+    """Split a long heading into lines."""
     return [heading] if len(heading) <= 12 else re.split(r"(?<=,)|(?=\()|(?=@)", heading)
 
 
@@ -137,7 +137,7 @@ def aligned(frame: Any, digits: int = 4) -> str:
 
 
 def csv(frame: Any, path: str | Path | None = None) -> str | None:
-    """Write a frame as CSV with all digits, without its index; the text if there is no path."""
+    """Write a frame without its index as CSV with all digits; return the text without a path."""
     if path is None:
         return frame.to_csv(index=False, na_rep="nan")
     with written_whole(path) as beside:
@@ -146,12 +146,12 @@ def csv(frame: Any, path: str | Path | None = None) -> str | None:
 
 
 def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Rows of a table of columns, such as that of a Comparison, each by column name."""
+    """Rows of a table of columns, each as a dict by column name."""
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
 def are_numbers(frame: Any) -> list[bool]:
-    """Whether each column of a frame holds numbers only."""
+    """Whether each column of a frame contains only numbers."""
     return [
         all(isinstance(cell, (numbers.Number, Marked)) for cell in frame.iloc[:, i])
         for i in range(frame.shape[1])
@@ -159,7 +159,7 @@ def are_numbers(frame: Any) -> list[bool]:
 
 
 def _as_text(frame, digits, safe, marked):
-    """The frame with all cells and names as text that is safe in a table."""
+    """The frame with all cells and column names as text that is safe in a table."""
     import pandas as pd
 
     def shown(cell):
@@ -173,7 +173,7 @@ def _as_text(frame, digits, safe, marked):
 
 
 def cell_text(cell: Any, digits: int) -> str:
-    """Text of one cell: floats to so many digits, other values as they are, on one line."""
+    """Text of one cell on one line: floats with `digits` decimals, other values unchanged."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(float(cell), digits)}"
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):

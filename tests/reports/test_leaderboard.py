@@ -205,6 +205,33 @@ def test_the_verdict_on_segments_groups_those_with_the_same_leader():
     )
 
 
+def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
+    found = sg.compare(three, rng=0)
+    ranked, order = found.ranked_rows(), found.leaderboard().systems
+    assert [row.measure for row in ranked] == ["AP"] * 3 + ["RR"] * 3
+    rows = {
+        (frozenset((row.system, row.baseline)), row.measure): row for row in found.shown_rows()
+    }
+    assert len(ranked) == len(rows)
+    for row in ranked:
+        assert row.difference >= 0 and row.difference == row.mean - row.baseline_mean
+        own = rows[frozenset((row.system, row.baseline)), row.measure]
+        sign = 1 if own.system == row.system else -1
+        for name in ("difference", "effect_size"):
+            assert getattr(row, name) == pytest.approx(sign * getattr(own, name), nan_ok=True)
+        ends = (own.ci_low, own.ci_high) if sign == 1 else (-own.ci_high, -own.ci_low)
+        assert (row.ci_low, row.ci_high) == ends
+        assert row.wins == (own.wins if sign == 1 else own.losses)
+        assert row.winner == (row.system if row.is_significant else None)
+        assert row.p_adjusted == own.p_adjusted
+    of_first = [(order.index(row.system), order.index(row.baseline)) for row in ranked[:3]]
+    assert of_first == [(0, 1), (0, 2), (1, 2)]
+    # to_frame and CSV keep the order of the systems
+    assert found.to_frame()["system"].tolist() == [row.system for row in found.rows]
+    with_baseline = sg.compare(three, baseline="a", rng=0).ranked_rows()
+    assert {row.baseline for row in with_baseline} == {"a"}
+
+
 def test_text_aligns_the_values_at_the_decimal_point(three):
     lines = str(sg.compare(three, rng=0).leaderboard()).splitlines()[1:-1]
     for i in range(2):

@@ -15,7 +15,7 @@ from small_reports import HOSTILE, cross_evaluation, evaluation, rows_of, system
 
 import skgraded as sg
 from skgraded.reports.comparison_rows import ShownRow
-from skgraded.writing import charts, tables
+from skgraded.writing import charts, tables, text
 
 LETTERS = {"new": "a", "old": "b"}
 VOID = {"meta", "link", "br", "input"}
@@ -433,6 +433,18 @@ def test_long_names_are_shortened_and_listed_in_full_and_no_mark_in_them_is_obey
     assert r"\u202eabc" in page.text("td", "th") and r"\u001b[31mred" in page.text("li")
 
 
+def test_names_from_right_to_left_are_isolated_in_sentences():
+    names = ["שלום (1)", "bm25", "x" * 60]
+    parts = text.name_parts(f"{names[0]} leads; better than {names[1]} and {names[2]}.", names)
+    assert parts == [
+        ("", ""), (names[0], names[0]), (" leads; better than bm25 and ", ""),
+        ("x" * 31 + "…" + "x" * 16, names[2]), (".", ""),
+    ]
+    page = Page(compared(names[:2], baseline=None, measures=["AP"]).to_html())
+    isolated = [found for open_, found in page.texts if {"bdi", "li"} <= set(open_)]
+    assert isolated and set(isolated) == {names[0]}
+
+
 def test_segments_have_a_table_of_their_own():
     ev = evaluation({"AP": [0.5, 1.0, 0.25, 0.25]})
     page = Page(ev.to_html(by=["head", "head", "tail", "tail"]))
@@ -626,13 +638,13 @@ def test_a_mark_is_cut_at_the_ends_of_its_line_and_an_interval_without_an_end_is
 def test_a_p_value_is_shown_as_a_bound_only_where_it_would_round_to_zero():
     cmp = compared(measures=["AP"])
     first = cmp.shown_rows()[0]
-    for p, text in [
+    for p, shown_p in [
         (0.0049, "0.0049"), (0.0001, "0.0001"), (0.00006, "0.0001"), (0.00005, "0.0001"),
         (0.00004, "&lt; 0.0001"), (0.0, "&lt; 0.0001"), (1.0, "1.0000"), (math.nan, "nan"),
     ]:
         page = replace(cmp._page(), rows=[replace(first, p_value=p)], hidden=["p_adjusted"])
         fragment = page.fragment()
-        assert re.findall(r"<td[^>]*>([^<]*)</td>", fragment).count(text) == 1, p
+        assert re.findall(r"<td[^>]*>([^<]*)</td>", fragment).count(shown_p) == 1, p
 
 
 # Fragments ---------------------------------------------------------------------------------------
