@@ -33,8 +33,8 @@ def of_evaluations(evaluations, form, per_query, title=None, width=0):
         report = compare(evaluations, test=None, rng=0) if others else first
         return report.to_html(title=title)
     if form == "csv":
-        frame = _values(evaluations) if per_query else _summary(evaluations, counts=True)
-        return tables.csv(frame)
+        columns = _values(evaluations) if per_query else _summary(evaluations, counts=True)
+        return tables.csv_text(columns)
     write = WRITERS[form]
     parts = [write(_values(evaluations))] if per_query else []
     parts.append(write(_summary(_ranked(evaluations))))
@@ -131,8 +131,6 @@ def _joined(parts):
 
 def of_measures():
     """List the measures: name, other names, parameters, and what each is."""
-    import pandas as pd
-
     rows = [
         {
             "measure": name, "other names": ", ".join(
@@ -144,32 +142,32 @@ def of_measures():
         }
         for name, measure in MEASURES.items()
     ]
-    return f"{tables.aligned(pd.DataFrame(rows))}\n\n{SYNTAX}"
+    return f"{tables.aligned(rows)}\n\n{SYNTAX}"
 
 
 # Frames ------------------------------------------------------------------------------------------
 
 def _summary(evaluations, counts=False):
     """One row per system; with counts also the numbers of undefined queries by measure."""
-    import pandas as pd
-
     rows = []
     for name, evaluation in evaluations.items():
         row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
         if counts:
             row |= {f"n_undefined {key}": n for key, n in evaluation.n_undefined.items()}
         rows.append(row)
-    return pd.DataFrame(rows)
+    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def _values(evaluations):
-    """One row per system and query."""
-    import pandas as pd
-
-    return pd.concat([
-        pd.DataFrame({"run": name, "query": _ids(evaluation), **evaluation.per_query})
-        for name, evaluation in evaluations.items()
-    ], ignore_index=True)
+    """One row per system and query, as columns."""
+    columns: dict = {"run": [], "query": []}
+    for name, evaluation in evaluations.items():
+        ids = plain_list(evaluation.query_ids)
+        columns["run"] += [name] * len(ids)
+        columns["query"] += ids
+        for measure, values in evaluation.per_query.items():
+            columns.setdefault(measure, []).extend(values.tolist())
+    return columns
 
 
 def _side_by_side(comparison):
@@ -198,14 +196,14 @@ def _ids(report):
 
 
 def _differences(comparison, rows):
-    """The columns that fit the width of a terminal."""
-    frame = tables.frame([vars(row) for row in rows], dtype=object)
+    """Rows with the columns that fit the width of a terminal."""
     columns = ["system", "measure", "mean", "difference", "ci_low", "ci_high"]
     if comparison.baseline is None:
         columns.insert(1, "baseline")
     if comparison.test is not None:
         columns += ["p_value", "p_adjusted"]
-    return frame[[*columns, "wins", "ties", "losses"]]
+    columns += ["wins", "ties", "losses"]
+    return [{name: getattr(row, name) for name in columns} for row in rows]
 
 
 def _undefined(evaluations):
