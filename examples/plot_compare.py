@@ -31,7 +31,7 @@ evaluations = {
 }
 
 # %%
-# The leaderboard shows the best ranker by each measure, and which rankers differ significantly from
+# The leaderboard shows the best system by each measure and which systems differ significantly from
 # the baseline.
 
 comparison = sg.compare(evaluations, baseline="one feature", rng=0)
