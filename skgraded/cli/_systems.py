@@ -19,7 +19,7 @@ from skgraded.datasets.tables import Names, read_columns
 from skgraded.datasets.text_files import check_path, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
-from skgraded.measures import as_measures
+from skgraded.measures import NDCG, as_measures
 from skgraded.reports.evaluating import evaluate
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.system_summaries import Summaries
@@ -40,6 +40,8 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
     if args.files.count("-") > 1:
         raise ValueError("Standard input (-) can be only one of the files.")
     measures = _with_ties(args)
+    if args.ties == "trec":
+        _note_gain(measures, note)
     if args.query or args.document or args.grade or args.scores or path.lower().endswith(TABLES):
         if others:
             raise ValueError(
@@ -130,6 +132,17 @@ def _with_ties(args):
         dataclasses.replace(measure, ties=args.ties) if hasattr(measure, "ties") else measure
         for measure in measures
     ])
+
+
+def _note_gain(measures, note):
+    """Note that NDCG with its default gain is not the ndcg of trec_eval, whose gain is linear."""
+    for measure in measures:
+        if isinstance(measure, NDCG) and measure.gain == "exp2":
+            linear = dataclasses.replace(measure, ties="average", gain="linear")
+            note(
+                f"{measure} has the gain 2^r - 1; the ndcg of trec_eval is "
+                f"{str(linear).replace('NDCG', 'ndcg')}."
+            )
 
 
 def _source(path):

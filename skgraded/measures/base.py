@@ -292,7 +292,8 @@ class Ranked(Measure):
 # The registry ------------------------------------------------------------------------------------
 
 MEASURES: dict[str, type[Measure]] = {}  # by name, in the order in which they are defined
-ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}  # further names, with parameters
+# Other names in measure strings, with the parameters that they set; P_{k} matches P_1, P_2, ….
+ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 
 # The paragraphs that `measure` adds to the docstring of a class for undescribed parameters.
 PARAMETERS = """
@@ -326,6 +327,7 @@ def measure(
     The class becomes a frozen dataclass, which is available by name in measure strings, in
     ``skgraded`` and in the table of the docs. Its docstring gets a paragraph for each undescribed
     parameter. `aliases` are further names in measure strings; a mapping adds parameters to each.
+    A name may end in the name of a parameter in braces, such as P_{k}; a number replaces it.
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
@@ -344,6 +346,14 @@ def measure(
         return cls
 
     return register
+
+
+def other_names(cls: type[Measure]) -> dict[str, str]:
+    """Other names of a measure, such as P_10, and the parameters that each stands for."""
+    return {
+        alias.replace("{k}", "10"): ", ".join(f"{k}={value!r}" for k, value in parameters.items())
+        for alias, (measure_class, parameters) in ALIASES.items() if measure_class is cls
+    }
 
 
 def _is_new(cls):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import one_of
+from skgraded._input.columns import one_of, refuse_unordered
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, score_queries
 from skgraded.reports.evaluation import Evaluation, evaluation_of
@@ -70,6 +70,7 @@ def evaluate(
     | b          | 0.5000 | 0.5000 |
     """
     measures = as_measures(measures)
+    refuse_unordered(y_true, "y_true")
     if qid is None and group is None and not isinstance(y_true, Judgments):
         raise ValueError(
             "evaluate needs the query of each row: give qid, or group=[n] if all n rows are one "

@@ -186,3 +186,38 @@ def test_nerr_of_ntcireval(queries, k):
         queries, lambda numbers: metrics.nERR(numbers, gains, k)
     ):
         assert ours(grades, scores) == pytest.approx(expected, rel=1e-12)
+
+
+# Names of trec_eval, with its own code in pytrec_eval -------------------------------------------
+
+@pytest.mark.parametrize("n_scores", [1000, 4])
+def test_measures_by_their_names_in_trec_eval_have_its_values(n_scores):
+    pytrec_eval = peer("pytrec_eval")
+    rng = np.random.default_rng(n_scores)
+    qrels, run = {}, {}
+    for query in map(str, range(60)):
+        judged, retrieved = (rng.permutation(30)[: rng.integers(1, 25)] for _ in range(2))
+        qrels[query] = {f"d{j}": int(rng.integers(0, 4)) for j in judged}
+        run[query] = {f"d{j}": float(rng.integers(n_scores)) for j in retrieved}
+    names = ["map", "recip_rank", "P_5", "P_10", "recall_5", "recall_10", "ndcg_cut_5",
+             "ndcg_cut_10", "ndcg_cut_100"]
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {*names, "ndcg"}).evaluate(run)
+    rows = sg.datasets.join_run(qrels, run, ties="trec")
+    ours = sg.evaluate(
+        rows.y_true, rows.y_score, qid=rows.qid, measures=[*names, "ndcg(gain='linear')"]
+    )
+    assert ours.query_ids.tolist() == list(theirs) == list(qrels)
+    for name, values in zip([*names, "ndcg"], ours.per_query.values(), strict=True):
+        expected = [theirs[query][name] for query in qrels]
+        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+def test_map_cut_of_trec_eval_differs_from_ap_with_a_cut_off():
+    pytrec_eval = peer("pytrec_eval")
+    qrels, run = {"q": dict.fromkeys("abcdefgh", 1)}, {"q": dict.fromkeys("abcdefgh", 1.0)}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map_cut"}).evaluate(run)
+    rows = sg.datasets.join_run(qrels, run)
+    assert theirs["q"]["map_cut_5"] == 5 / 8  # divided by R = 8
+    assert sg.AP(k=5)(rows.y_true, rows.y_score) == 5 / 5  # divided by min(R, 5)
+    with pytest.raises(ValueError, match="map_cut_5 divides by the number R"):
+        sg.measure("map_cut_5")
