@@ -48,14 +48,14 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
                 f"{path} is read as a table, by its name or because columns are named: give "
                 f"further systems by --score-column, not as files such as {others[0]}."
             )
-        return _evaluate_table(_source(path), args, measures)
+        return _evaluate_table(source_of(path), args, measures)
     if not others:
         raise ValueError(
             f"{path}: give one or more runs after the qrels, or files of scores after a LETOR "
             "file; of a table, name the columns by --score-column and others."
         )
-    systems = {name: _source(path) for path, name in system_names(others).items()}
-    with unpacked(_source(path), look=HEAD) as (file, _):
+    systems = {name: source_of(path) for path, name in system_names(others).items()}
+    with unpacked(source_of(path), look=HEAD) as (file, _):
         if _is_letor(file):
             return _evaluate_letor(file, systems, args, measures)
         return _evaluate_trec(file, systems, args, measures, note)
@@ -145,7 +145,7 @@ def _note_gain(measures, note):
             )
 
 
-def _source(path):
+def source_of(path):
     """A path, or standard input as an open file."""
     if path != "-":
         return path
@@ -182,7 +182,7 @@ def _evaluate_run(judged, source, name, args, measures, note):
             "--strict, or give -c to count them with nothing retrieved."
         )
     if joined.missing.any() or joined.unjudged.any():
-        note(_differing(qrels, run, joined, name, args.complete))
+        note(note_of_differing(qrels, run, joined, name, args.complete))
     grade, score, sizes = joined.grade, joined.score, joined.sizes
     del run, joined  # of a large run they are large
     measured = sizes > 0
@@ -190,7 +190,7 @@ def _evaluate_run(judged, source, name, args, measures, note):
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def _differing(qrels, run, joined, name, complete):
+def note_of_differing(qrels, run, joined, name, complete):
     """What is said of the queries that a run or its judgments lack."""
     fate = "count with nothing retrieved" if complete else "are left out; -c counts them"
     return (

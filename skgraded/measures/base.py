@@ -76,6 +76,17 @@ def _text(value):
     return repr(value)
 
 
+def name_of(cls: type[Measure], parameters: dict[str, Any]) -> str:
+    """The text of a measure with these parameters, those that are the default left out."""
+    shown = ",".join(
+        f"{name}={_text(value)}"
+        for name, value in parameters.items()
+        if name != "k" and _text(value) != _text(cls.fields[name].default)
+    )
+    k = parameters.get("k")
+    return cls.__name__ + (f"({shown})" if shown else "") + ("" if k is None else f"@{k}")
+
+
 M = TypeVar("M", bound="Measure")
 
 
@@ -228,15 +239,7 @@ class Measure:
     @property
     def name(self) -> str:
         """The measure's text, which `measure` reads back."""
-        parameters = self._parameters
-        k = parameters.pop("k", None)
-        shown = ",".join(
-            f"{name}={_text(value)}"
-            for name, value in parameters.items()
-            if _text(value) != _text(self.fields[name].default)
-        )
-        cut_off = "" if k is None else f"@{k}"
-        return type(self).__name__ + (f"({shown})" if shown else "") + cut_off
+        return name_of(type(self), self._parameters)
 
     __name__ = name
 

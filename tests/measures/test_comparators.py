@@ -1,10 +1,11 @@
-"""GAP, ERR, nERR, RBP and Q-measure beside published values and what others wrote."""
+"""GAP, ERR, nERR, RBP, Q-measure and AUC against published values and other implementations."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from catboost.utils import eval_metric
 from queries import random_queries
+from sklearn.metrics import roc_auc_score
 
 import skgraded as sg
 
@@ -221,3 +222,32 @@ def test_map_cut_of_trec_eval_differs_from_ap_with_a_cut_off():
     assert sg.AP(k=5)(rows.y_true, rows.y_score) == 5 / 5  # divided by min(R, 5)
     with pytest.raises(ValueError, match="map_cut_5 divides by the number R"):
         sg.measure("map_cut_5")
+
+
+@pytest.mark.parametrize("kind, measure", [("Ranking", sg.PairAccuracy()), ("Classic", sg.AUC())])
+def test_pair_accuracy_and_auc_are_catboosts(kind, measure):
+    queries = random_queries(9, 60, sizes=(8, 40), grades=(0, 0, 1, 2, 3, 4), scores=(0, 1, 2, 3.5))
+    order = np.argsort(queries.qid, kind="stable")
+    grades, scores, qid = queries.y_true[order], queries.y_score[order], queries.qid[order]
+    if kind == "Classic":
+        grades = (grades > 0).astype(float)  # CatBoost accepts no other grades here
+    assert measure.n_undefined(grades, qid=qid) == 0
+    (expected,) = eval_metric(grades, scores, f"QueryAUC:type={kind}", group_id=qid)
+    assert measure(grades, scores, qid=qid) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [None, 1, 2, 4])
+def test_auc_is_scikit_learns_for_each_query(threshold):
+    scores = (-np.inf, -np.inf, -1.0, 0.0, 0.5, 2.0)
+    queries = random_queries(8, 80, sizes=(2, 40), grades=(0, 0, 1, 2, 3, 4), scores=scores)
+    values = sg.AUC(threshold, undefined=np.nan).per_query(
+        queries.y_true, queries.y_score, qid=queries.qid
+    )
+    for value, (grades, part) in zip(values, queries.parts, strict=True):
+        relevant = np.array(grades) >= (threshold or 1)
+        if relevant.all() or not relevant.any():
+            assert np.isnan(value)
+        else:
+            last = np.maximum(part, -10)  # scikit-learn refuses -inf
+            assert value == pytest.approx(roc_auc_score(relevant, last), abs=1e-14)
+    assert (~np.isnan(values)).sum() > 50
