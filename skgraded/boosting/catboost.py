@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docs import ON_METRICS, documented
@@ -21,6 +22,9 @@ from skgraded.boosting.metric import BoostingMetric, keep_while_alive, truth_of
 from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
+
+with needs("skgraded.catboost", "catboost"):
+    from catboost import Pool
 
 __all__ = ["eval_metric"]
 
@@ -106,8 +110,6 @@ class _Library(BoosterAdapter):
 
     def _validation_pool(self, validation, mark, of_fit):
         """The validation set as a Pool in which every row has the weight `mark`."""
-        from catboost import Pool
-
         parameters = self.estimator.get_params() | of_fit
         marks = np.full(len(validation.grades), mark)
         if self.query_argument:
@@ -245,8 +247,6 @@ class _EvalMetric(_Metric, BoostingMetric):
 
     def _rows_of(self, target):
         """The set whose labels are `target`, or None for training rows that CatBoost shuffled."""
-        from catboost import Pool
-
         # When CatBoost calls this method, the pools are arguments of its function `_train`.
         pools = library_locals("train_pool", Pool)
         if not pools:
