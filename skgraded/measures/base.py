@@ -77,7 +77,7 @@ def _text(value):
 
 
 def name_of(cls: type[Measure], parameters: dict[str, Any]) -> str:
-    """The text of a measure with these parameters, those that are the default left out."""
+    """The string of a measure with these parameters, without those that have default values."""
     shown = ",".join(
         f"{name}={_text(value)}"
         for name, value in parameters.items()
