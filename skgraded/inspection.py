@@ -88,6 +88,8 @@ def permutation_importance(
         features : list of str or int
             The permuted columns of X: their names, or else their positions. The query column of a
             `QueryRanker` is not permuted.
+        measure : str
+            Name of the measure.
 
     Raises
     ------
@@ -101,6 +103,7 @@ def permutation_importance(
 
     See Also
     --------
+    skgraded.FeatureImportanceDisplay : Draws the importances.
     sklearn.inspection.permutation_importance : Accepts no metadata, so its scorer needs the
         queries as a column of X, which it permutes too.
 
@@ -156,7 +159,7 @@ def permutation_importance(
         importances = value - np.reshape(after, (len(positions), n_repeats))
         results[name] = Bunch(
             importances_mean=importances.mean(axis=1), importances_std=importances.std(axis=1),
-            importances=importances, features=features,
+            importances=importances, features=features, measure=name,
         )
     return results[measures[0].name] if isinstance(measure, (str, Measure)) else results
 
