@@ -2,10 +2,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
 # cython: initializedcheck=False
-"""Gradients of the LINEAR and PAIR sums: what swapping two documents changes, for objectives.
+"""Gradients of the LINEAR and PAIR sums for objectives, from the deltas of swapping two documents.
 
-Of each pair with one document in the first ranks, the swap's change of the sum says how hard the
-two are pushed apart (LambdaRank, Burges 2010).
+For each pair with a document among the first ranks, the change of the sum after a swap determines
+how hard the two documents are pushed apart (LambdaRank, Burges 2010).
 """
 
 from libc.math cimport INFINITY, exp, log1p
@@ -64,7 +64,7 @@ cdef struct Push:
 
 
 cdef class Room:
-    """The arrays of `Ranked` and keys, for the largest query."""
+    """Work space for the largest query: the arrays of `Ranked`, keys, codes and a tree."""
 
     cdef Ranked ranked
     cdef vector[double] numbers
@@ -96,7 +96,7 @@ cdef bint rank(
     const double* all_scores, const Py_ssize_t* rows, Py_ssize_t n, double* scores,
     uint64_t* keys, uint64_t mask,
 ) noexcept nogil:
-    """Take a query's scores and sort their keys, best first, ties by position.
+    """Gather the scores of a query and sort their keys, best first; ties are in order of position.
 
     Returns whether all scores are finite.
     """
@@ -123,7 +123,7 @@ cdef void fill(
     const double* scores, const int32_t* codes, int32_t* ranked_codes, const uint64_t* keys,
     uint64_t mask,
 ) noexcept nogil:
-    """Scores, weights and discounts in ranked order."""
+    """Fill the arrays of `ranked` with scores, weights and discounts in ranked order."""
     cdef Py_ssize_t i, at, n = ranked.n
     ranked.k = min(sum.k, n)
     for i in range(n):
@@ -153,13 +153,14 @@ cdef void fill_powers(
 
 
 # Sums above each document -----------------------------------------------------------------------
-# A binary indexed tree over the codes holds of the documents so far, side by side, how many, their
-# Σ w, Σ discount and Σ w · discount. A code is its place; code 0 has the weight 0 and is left out.
+# For the documents so far, a binary indexed tree over the codes stores four adjacent numbers: the
+# count, Σ w, Σ discount and Σ w · discount. A code is its own index in the tree; code 0 has the
+# weight 0 and is left out.
 
 cdef void fill_above(
     Ranked* ranked, const int32_t* codes, Py_ssize_t n_levels, double* tree
 ) noexcept nogil:
-    """Σ_j min(w_j, w) and Σ_j min(w_j, w) · discount_j over the documents j above each one."""
+    """Σ_j min(w_j, w) and Σ_j min(w_j, w) · discount_j over the documents j above each document."""
     cdef Py_ssize_t i, at
     cdef double w, d, n, count, sum, discounts, products, n_added = 0.0, added = 0.0
     for i in range(4 * n_levels):
@@ -224,7 +225,7 @@ cdef void give_back(
     const Ranked* ranked, const Py_ssize_t* rows, const uint64_t* keys, uint64_t mask,
     double of_gradients, double of_hessians, float* gradients, float* hessians,
 ) noexcept nogil:
-    """Write what was computed in ranked order to the rows, multiplied by these factors."""
+    """Write the results from ranked order to the rows, multiplied by the two factors."""
     cdef Py_ssize_t i, row
     for i in range(ranked.n):
         row = rows[keys[i] & mask]
@@ -251,10 +252,10 @@ def push_queries(
     Py_ssize_t truncation, double sigmoid, bint norm,
     float[::1] gradients, float[::1] hessians, Py_ssize_t first_query, Py_ssize_t last_query,
 ):
-    """Write the gradients and hessians of queries first..last-1; returns if all scores were finite.
+    """Write the gradients and hessians of queries first..last-1; return if all scores are finite.
 
-    `order` are the rows query by query, and in a query in the order in which tied scores are
-    ranked; `codes` are in this order. `weights` are of queries, or None.
+    `order` contains row positions sorted by query and, within a query, in the order in which tied
+    scores are ranked; `codes` are in the same order. `weights` are those of the queries, or None.
     """
     cdef Sum sum = sum_of(plan.kind, plan.k, plan.values, plan.discount, plan.by_row)
     cdef Push push
@@ -297,9 +298,9 @@ def push_queries(
 
 
 def swaps_of_ranking(const int32_t[::1] codes, plan, double scale=1.0):
-    """What swapping any two documents of a ranked list changes, above the diagonal of (n, n).
+    """Deltas of swapping any two documents of a ranked list, above the diagonal of (n, n).
 
-    For tests: `push_queries` has no more than a row of it at a time.
+    For tests only: `push_queries` computes one row of this matrix at a time.
     """
     cdef Sum sum = sum_of(plan.kind, plan.k, plan.values, plan.discount, plan.by_row)
     cdef Py_ssize_t i, a, b, n = codes.shape[0]

@@ -1,4 +1,4 @@
-"""What the objectives of the boosting libraries share: gradients taken from a measure."""
+"""What the objectives of all boosting libraries share: gradients computed from a measure."""
 
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
@@ -17,7 +17,7 @@ from skgraded.measures import measure as as_measure
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """A measure that a boosting library trains on; its subclass adds the call."""
+    """An objective computed from a measure; each library's subclass adds its calling convention."""
 
     measure: Any
     _: KW_ONLY
@@ -77,11 +77,10 @@ class Objective:
 
 
 def _shuffled(judgments):
-    """Rows and codes query by query, those of a query in an order that only chance decides."""
-    # Tied documents, at the first round all, would else be ranked by the order of the rows, which
-    # often is that of the grades.
-    by_chance = np.random.default_rng(0).random(judgments.n_rows)
+    """Row positions and codes, sorted by query and shuffled within each query."""
+    # Without shuffling, ties would be ranked in row order, which is often the order of the grades.
+    random_keys = np.random.default_rng(0).random(judgments.n_rows)
     query = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
-    shuffle = np.lexsort((by_chance, query))
+    shuffle = np.lexsort((random_keys, query))
     order = shuffle if judgments.order is None else judgments.order[shuffle]
     return order, judgments.codes[shuffle]

@@ -490,7 +490,7 @@ def _refuse_fractions(grades, adapter, name):
         raise ValueError(
             f"{name} has the grade {grades[row]:g} in row {row}, but "
             f"{type(adapter.estimator).__name__} takes whole grades only. For fractional grades "
-            f"{adapter.for_fractions}."
+            f"{adapter.fractional_grades_advice}."
         )
 
 

@@ -217,7 +217,7 @@ def test_a_split_query_is_named_in_small_steps(small_steps, n, text):
     frame = table(40, text)
     query, lost = torn_off(frame)
     frame = pd.concat([frame.drop(index=lost), frame.loc[lost]])
-    with pytest.raises(ValueError, match=f"Query {query!r} is torn: .*partitioning='shuffle'"):
+    with pytest.raises(ValueError, match=f"query {query!r} are not contig.*='shuffle'"):
         measured(pieces(frame, n), "clustered")
     assert measured(pieces(frame, n)) == sg.Summary.of(in_memory(frame))
 
@@ -233,7 +233,7 @@ def test_two_texts_with_one_hash_are_two_queries(monkeypatch):
 def test_a_torn_query_is_found_behind_another_with_its_mark():
     half = table(1).assign(query=0.5)
     other = half.assign(query=float(np.float64(0.5).view(np.int64)))  # whole, of the same bits
-    with pytest.raises(ValueError, match=r"Query 0\.5 is torn: batch 1 and batch 2"):
+    with pytest.raises(ValueError, match=r"query 0\.5 are not contiguous in batch 1 and batch 2"):
         measured([other, half, half], "whole")
     assert measured([other, half], "whole").n_queries == 2
 

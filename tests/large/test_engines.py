@@ -99,15 +99,15 @@ def test_a_split_query_is_named_with_its_parts(engine, partitioning, text):
     parts = [first, pd.concat([second, third]), frame.loc[lost]]
     if partitioning == "clustered" and engine.part == "partition":
         parts = [first, pd.concat([second, frame.loc[lost], third])]
-        where = "partition [01] and partition [01] hold rows of it"
+        where = "partition [01] and partition [01]"
     elif partitioning == "clustered":
-        where = "batch 0 to batch 2 holds rows of it apart from each other"
+        where = "batch 0 to batch 2"
     else:
-        where = f"{engine.part} . and {engine.part} . hold rows of it"
-    with pytest.raises(ValueError, match=f"Query {query!r} is torn: {where}"):
+        where = f"{engine.part} . and {engine.part} ."
+    with pytest.raises(ValueError, match=f"rows of query {query!r} are not contiguous in {where}"):
         engine.measured(parts, partitioning)
     if engine.part == "partition" and partitioning == "clustered":
-        with pytest.raises(Exception, match=f"(Query {query!r}|A query) is torn: {where}"):
+        with pytest.raises(Exception, match=f"(query {query!r}|a query) are not .* {where}"):
             engine.values(parts, partitioning)
 
 
@@ -133,12 +133,12 @@ BAD_SETTINGS = {
     "partitioning must be one of": {"partitioning": "sorted"},
     "y_true must be the name of a column; got ndarray": {"y_true": np.ones(3)},
     "sample_weight must be the name of a column; got float": {"sample_weight": 1.0},
-    "y_score must be the name of a column, or a list of two or more": {"y_score": ["score"]},
+    "y_score must be a column name, or a list of two or more names": {"y_score": ["score"]},
     "There is no column 'grades'.*Did you mean 'grade'": {"y_true": "grades"},
     "no measure|Unknown measure|unknown": {"measures": "nonsense"},
 }
 IN_OTHER_PROCESSES = {
-    "takes tied documents in the order of rows": {"measures": "p(ties='ordinal')"},
+    "ranks tied documents in row order": {"measures": "p(ties='ordinal')"},
     "its gain is a lambda": {"measures": sg.NDCG(gain=lambda grade: grade)},
 }
 

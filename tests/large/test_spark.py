@@ -113,7 +113,7 @@ def test_a_query_that_is_split_in_the_first_run_only_is_named(spark, session, tm
 
     rows = session.range(0, 2, numPartitions=2)
     rows = rows.mapInArrow(moving, "query long, grade long, score long")
-    with pytest.raises(ValueError, match="Query 0 is torn: partition 0 and partition 1 hold"):
+    with pytest.raises(ValueError, match="query 0 are not contiguous in partition 0 and part"):
         spark.evaluate(rows, "grade", "score", "query", "rr", partitioning="whole")
 
 

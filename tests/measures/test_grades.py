@@ -50,7 +50,7 @@ def test_a_query_whose_grades_gain_nothing_is_undefined(measure):
 
 @pytest.mark.parametrize("measure", [sg.NDCG, sg.NDCNG, sg.GAP, sg.QMeasure])
 def test_a_gain_that_falls_where_the_grade_rises_is_refused(measure):
-    with pytest.raises(ValueError, match="gain must not fall where .*: grade 0.5 has 0.5, grade"):
+    with pytest.raises(ValueError, match="gain must not decrease .*: the gain of grade 0.5 is 0.5"):
         # grades over the top one of their query: those of NDCNG are the same
         measure(gain=lambda grades: grades * (1 - grades) * 2)([1, 0, 0.5], SCORES[:3])
 
@@ -118,7 +118,7 @@ def test_of_grades_above_the_top_of_the_scale_the_first_is_named():
     ids=["rises a little", "is 0", "is 0 at rank 1"],
 )
 def test_a_discount_that_rises_or_is_0_at_rank_1_is_refused(discount):
-    with pytest.raises(ValueError, match="discount must be above 0 at rank 1 and must not rise"):
+    with pytest.raises(ValueError, match="discount must be positive at rank 1 and must not incr"):
         sg.NDCG(discount=discount)([1, 0], [2, 1])
 
 
