@@ -18,7 +18,7 @@ static inline double sum_of_lanes(const double* parts) {
 // One query's documents in ranked order.
 struct Ranked {
     ptrdiff_t n, k;  // k: how many ranks count
-    double* scores;
+    double* scores;  // halved
     double* powers;  // exp(sigmoid · score), but for a common factor
     double* gradients;
     double* hessians;

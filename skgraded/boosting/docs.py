@@ -8,7 +8,7 @@ from skgraded._input.docs import with_parameters
 
 PARAMETERS = """
 measure : Measure or str
-    NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
+    NDCG, NDCNG, AP, MuAP, GAP or RBP, with or without a cut-off.
 measures : Measure, str, or list of these
     What to compute; a list is computed from one sort of the predictions.
 every : int, default=1
@@ -59,6 +59,9 @@ the other's. With ``norm`` abs(Δ) is divided by 0.01 + abs(d), and the gradient
 sum of all pushes, are multiplied by log2(1 + λ) / λ. The weight of a query, the mean over its rows,
 multiplies its gradients. Tied documents, at the first round all, are ranked by chance (the same in
 each training), not in the order of rows.
+
+Both derivatives are finite 32-bit floats. If `sigmoid` or a weight is so large that a derivative
+exceeds 1.7e38 in magnitude, half of the largest such float, it is set to this limit.
 
 A call raises a ValueError for a set without queries and for predictions that are not finite."""
 F = TypeVar("F", bound=Callable)
