@@ -250,7 +250,7 @@ def without_edges(table, place, in_order):
         at_edges = arrow.compute.or_(equal(queries, queries[0]), equal(queries, queries[-1]))
         return table.filter(arrow.compute.invert(at_edges)), table.filter(at_edges)
     if end < start and queries[0] == queries[-1]:
-        raise split_error(queries[0].as_py(), place)
+        raise split_error(arrow.as_given(queries[:1])[0], place)
     inside = table.slice(end, max(start - end, 0))
     after = np.arange(max(end, start), table.num_rows)
     return inside, table.take(np.concatenate([np.arange(end), after]))

@@ -100,6 +100,29 @@ def test_ids_that_are_uuids():
         assert summary.worst(1)["query_id"].item() == bytes(16)
 
 
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "Arrow"])
+def test_decimals_of_any_length_are_equal_by_value(kind, partitioning, small_steps):
+    """Arrow infers another type from the digits of each batch."""
+    frame = table(60)
+    digits = np.random.default_rng(0).integers(2, 9, len(frame))
+    decimals = frame.assign(**{
+        name: [
+            decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-n))
+            for value, n in zip(frame[name] / 4, digits.tolist(), strict=True)
+        ]
+        for name in ("query", "grade")
+    })
+    batches = pieces(decimals, 7)[1:]
+    types = {pa.Array.from_pandas(batch["query"]).type for batch in batches}
+    assert len(types) > 1
+    summary = measured(map(KINDS[kind], batches), partitioning)
+    assert summary == sg.Summary.of(in_memory(decimals))
+    assert str(summary.worst(1)["query_id"].item()) == str(
+        float(in_memory(decimals).worst(1)["query_id"].item())
+    ).removesuffix(".0")
+
+
 def test_numbers_of_any_type():
     exact = table()
     expected = sg.Summary.of(in_memory(exact))

@@ -1,6 +1,7 @@
 """Dask on a real cluster of two processes: its shuffles, types of ids, and other libraries."""
 
 import runpy
+from decimal import Decimal
 from types import SimpleNamespace
 
 import numpy as np
@@ -74,6 +75,24 @@ def test_ids_of_two_types_are_refused(dask, partitioning):
     ):
         with pytest.raises(TypeError, match=r"is of the types timestamp\[ns\] and timestamp\[s\]"):
             measure()
+
+
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
+def test_decimal_ids_of_different_lengths_are_equal_by_value(dask, partitioning):
+    import dask as dask_library
+
+    ids = [Decimal("1.5")] * 3, [Decimal("1.50"), Decimal("10.125"), Decimal("10.125")]
+    if partitioning == "whole":
+        ids = ids[0], [Decimal("10.125")] * 3
+    parts = [pd.DataFrame({"grade": [0, 1, 1], "score": [3, 2, 1], "query": part}) for part in ids]
+    settings = {"measures": "rr", "sample_weight": None, "partitioning": partitioning}
+    with dask_library.config.set({"dataframe.convert-string": False}):
+        values = dask.values(parts, **settings)
+        summary = dask.measured(parts, **settings)
+    assert values["query_id"].tolist() == [Decimal("1.5"), Decimal("10.125")]
+    expected = [1 / 2, 1 / 2] if partitioning == "whole" else [1 / 3, 1 / 1]
+    assert values["RR"].tolist() == expected
+    assert summary.mean()["RR"] == sum(expected) / 2
 
 
 def test_numbers_that_are_categories_stay_numbers(dask):
