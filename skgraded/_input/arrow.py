@@ -72,6 +72,11 @@ def refuse_unknown(names, known, place=""):
             )
 
 
+def missing(column):
+    """Whether each value of a column is null or NaN."""
+    return compute.is_null(column, nan_is_null=True).to_numpy()
+
+
 def numbers(column):
     """A column of numbers as NumPy's, NaN where one is missing; of decimals and text as objects."""
     column = _plain(column)
