@@ -59,9 +59,9 @@ def look_up(X, series, name="qid"):
         )
     if not is_pandas_frame(X):
         raise ValueError(
-            f"A preceding step probably returned an array: {name} is a Series to look up by the row "
-            f"index of X, but X is a {type(X).__name__} and has no row index. Pass X as a pandas "
-            f"DataFrame, or call set_output(transform='pandas') of that step. {OR_ROUTING}"
+            f"A preceding step probably returned an array: {name} is a Series to look up by the "
+            f"row index of X, but X is a {type(X).__name__} and has no row index. Pass X as a "
+            f"pandas DataFrame, or call set_output(transform='pandas') of that step. {OR_ROUTING}"
         )
     positions = series.index.get_indexer(X.index)
     if (positions < 0).any():

@@ -182,7 +182,7 @@ def _unreadable_files_named(ddf, job):
 
 
 def _files_of(ddf):
-    """The Parquet files that a frame is read from, as Arrow's fragments, and their common schema."""
+    """The Parquet files behind a frame, as fragments of Arrow, and their common schema."""
     for read in ddf.expr.find_operations(ReadParquet):
         info = read._dataset_info
         files = info["ds"].get_fragments() if "ds" in info else (

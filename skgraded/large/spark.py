@@ -247,10 +247,10 @@ def _worker_errors_in_one_line():
     try:
         yield
     except PythonException as error:
-        cause = re.search(r"No module named '\w+|\[PYTHON_VERSION_MISMATCH\] [^\n]*", str(error))
+        cause = re.search(r"No module named '[\w.]+'|Python in worker has different .*", str(error))
         if cause is None:
             raise
-        raise _worker_error(cause[0].rstrip("'")) from None
+        raise _worker_error(cause[0].rstrip(".")) from None
 
 
 def _worker_error(cause):
