@@ -135,6 +135,8 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
         Called by XGBoost as ``metric(preds, dmatrix)``. It returns ``(name, value)``, higher
         being better; a list of these for a list of measures. In a training on several workers
         (``xgboost.dask.train``, a `CommunicatorContext`) it is the mean over the queries of all.
+        A query whose rows lie on two workers counts as two queries, because each worker measures
+        the rows that it has. In Dask, keep all rows of a query in one partition.
         XGBoost has one weight for each query of a DMatrix; ``xgb.cv`` drops the weights from its
         folds. It writes the values with six decimals into its history.
 

@@ -23,6 +23,7 @@ from skgraded.reports.system_summaries import Summaries
 PARTITIONINGS = ("shuffle", "clustered", "whole")
 _check_partitioning = one_of("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
+SPLIT = " is torn: "  # in every message of `split_error`
 TOGETHER = "the rows that were brought together"
 GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
 
@@ -272,18 +273,14 @@ def no_queries(job):
     return dict.fromkeys(job.y_score, evaluation)
 
 
-class SplitQueryError(ValueError):
-    """Rows of a query are not contiguous, or lie in two parts."""
-
-
 def split_error(query, *places):
-    """An error about a query whose rows are not contiguous; `query` is None if unknown."""
+    """A ValueError about a query whose rows are not contiguous; `query` is None if unknown."""
     places = tuple(dict.fromkeys(places))
     one_part = len(places) == 1 and places[0] != EDGES
     where = f"{' and '.join(places)} {'holds' if one_part else 'hold'}"
     shown = str(query) if isinstance(query, np.generic) else repr(query)
     which = "A query" if query is None else f"Query {shown}"
-    return SplitQueryError(
+    return ValueError(
         f"{which} is torn: {where} rows of it apart from each other. Use "
         "partitioning='shuffle', or bring the rows of each query together."
     )

@@ -104,8 +104,8 @@ def _evaluations(batches, job):
     """Evaluations of the queries in the pieces of a partition, none of which may be split."""
     try:
         return _measured(batches, job)
-    except parts.SplitQueryError as error:
-        if job.partitioning != "clustered":
+    except ValueError as error:
+        if job.partitioning != "clustered" or parts.SPLIT not in str(error):
             raise
         raise ValueError(f"{error} {FILES_ADVICE}") from None
 
