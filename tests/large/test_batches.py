@@ -271,7 +271,7 @@ def with_value(column, value, row=17):
 
 def test_an_error_says_in_which_file_and_row(tmp_path):
     folder = written(tmp_path, with_value("score", np.nan))
-    with pytest.raises(ValueError, match=r"part\.1\.parquet from row 0, where .* row 17 is nan"):
+    with pytest.raises(ValueError, match=r"part\.1\.parquet from row 0, where .* is null in row 17, query"):
         measured(folder)
 
 
@@ -364,6 +364,6 @@ def test_few_rows_need_no_disk_and_of_many_nothing_is_left_on_it(tmp_path, monke
     request.getfixturevalue("small_steps")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     measured(pieces(mixed(frame), 30))
-    with pytest.raises(ValueError, match="row 0 is nan"):
+    with pytest.raises(ValueError, match="is NaN in row 0, query"):
         measured([*pieces(mixed(frame), 30), frame[:5].assign(score=np.nan)])
     assert list(tmp_path.iterdir()) == []
