@@ -12,6 +12,11 @@ import numpy as np
 
 from skgraded._input.words import object_array
 
+JOIN = (
+    " Join qrels with a run first: rows = skgraded.datasets.join_run(qrels, run), then evaluate("
+    "rows.y_true, rows.y_score, qid=rows.qid)."
+)
+
 
 def is_missing(value):
     """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that holds one."""
@@ -53,9 +58,11 @@ def refuse_other_length(values, name, n, expected):
 
 
 def refuse_unordered(values, name):
-    """Raise a TypeError about a set or a dict."""
-    if isinstance(values, (set, frozenset, dict)):
-        raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.")
+    """Raise a TypeError about a set or a dict, and about qrels or a run of ranx."""
+    is_set = isinstance(values, (set, frozenset))
+    if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
+        advice = JOIN if name in ("y_true", "y_score") and not is_set else ""
+        raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.{advice}")
 
 
 def refuse_data_set(values, name):
@@ -115,7 +122,9 @@ def _numbers(array, name):
 
 def grade_type(values):
     """The type of floats that grades came in: that of fewer than 64 bits, or else float64."""
-    dtype = np.asarray(unmasked(values)).dtype if hasattr(values, "dtype") else np.dtype(float)
+    dtype = np.dtype(float)
+    if hasattr(values, "__array__"):  # not a list, whose numbers are Python's
+        dtype = np.asarray(unmasked(values)).dtype
     return dtype if dtype.type in (np.float16, np.float32) else np.dtype(float)
 
 

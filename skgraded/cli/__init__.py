@@ -2,6 +2,7 @@
 
     python -m skgraded evaluate QRELS RUN [RUN ...] -m ndcng@10 -m mu_map
     python -m skgraded compare QRELS RUN RUN [RUN ...] --baseline RUN
+    python -m skgraded preferences TRUTH RUN [RUN ...]
     python -m skgraded measures
 
 Files are read in `_systems`, what is printed is made in `_printing`.
@@ -9,6 +10,7 @@ Files are read in `_systems`, what is printed is made in `_printing`.
 
 import argparse
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ from contextvars import copy_context
 from skgraded import __version__
 from skgraded._input.words import plain_list, printable
 from skgraded._input.writing import write_text
-from skgraded.cli import _printing, _systems
+from skgraded.cli import _preferences, _printing, _systems
 from skgraded.datasets.text_files import MAX_LINE, parsed
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
@@ -67,8 +69,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except ModuleNotFoundError as error:
-        return _fail(f"this needs {error.name}: pip install {error.name}, or 'skgraded[all]'")
     except (ValueError, TypeError, ImportError) as error:
         return _fail(str(error))
     except MemoryError:
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "files take tables of any size."
         )
     if args.progress:
-        for note in notes:
+        for note in dict.fromkeys(notes):  # several runs may have the same
             _say(f"note: {note}")
     return 0
 
@@ -96,10 +96,17 @@ def _report(args, note):
     if args.command == "measures":
         return _printing.of_measures()
     MAX_LINE.set(args.max_line)
+    if args.title is not None and args.format != "html":
+        raise ValueError("--title is the title of a page: add --format html.")
+    if args.command == "preferences":
+        systems = _preferences.evaluate_preference_files(args, note)
+        if args.format == "html":  # the page of several runs compares them
+            _refuse_differing_queries(systems)
+        return _print_evaluations(systems, args)
     if _systems.is_large(args.files):
         report, systems = _systems.summarize_files(args)
         if args.command == "evaluate" and args.format == "html":
-            return report.to_html()
+            return report.to_html(title=args.title or _systems.page_title(args.files, systems))
     else:
         report = systems = _systems.evaluate_files(args, note)
         if args.command == "compare" and len(systems) < 2:
@@ -107,14 +114,29 @@ def _report(args, note):
         if args.command == "compare" or args.format == "html":  # the page of several runs compares
             _refuse_differing_queries(systems)
     if args.command == "evaluate":
-        return _printing.of_evaluations(systems, args.format, args.per_query)
+        return _print_evaluations(systems, args)
     names = _systems.system_names(args.files[1:])
     comparison = compare(
         report, baseline=names.get(args.baseline, args.baseline), test=_none(args.test),
         correction=_none(args.correction), level=args.level, n_resamples=args.resamples,
         rng=args.seed, progress=args.progress,
     )
-    return _printing.of_comparison(systems, comparison, args.format, args.per_query)
+    return _printing.of_comparison(
+        systems, comparison, args.format, args.per_query, args.title, _width(args)
+    )
+
+
+def _print_evaluations(systems, args):
+    title = args.title or _systems.page_title(args.files, systems)
+    return _printing.of_evaluations(systems, args.format, args.per_query, title, _width(args))
+
+
+def _width(args):
+    """Width of the terminal, or COLUMNS; 0 for a file or a pipe."""
+    if args.output is not None:
+        return 0
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if is_terminal or "COLUMNS" in os.environ else 0
 
 
 def _none(word):
@@ -191,11 +213,11 @@ def _parser():
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="evaluate|compare|measures"
+        dest="command", required=True, metavar="evaluate|compare|preferences|measures"
     )
     for name, what in (
         ("evaluate", "Measure systems: means over queries, or every query's values."),
-        ("compare", "Compare systems query by query: differences, intervals and tests."),
+        ("compare", "Compare systems query by query: differences, intervals, tests. Needs pandas."),
     ):
         command = commands.add_parser(
             name, help=what, description=what, epilog=FILES, allow_abbrev=False,
@@ -204,6 +226,11 @@ def _parser():
         _add_common(command)
         if name == "compare":
             _add_comparison(command)
+    what = "Measure runs against preference judgments: EDRC, pair accuracy, Kendall's τ."
+    _add_preferences(commands.add_parser(
+        "preferences", help=what, description=what, epilog=_preferences.FILES, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ))
     what = "List the measures, with their other names and parameters."
     listing = commands.add_parser("measures", help=what, description=what, allow_abbrev=False)
     listing.add_argument("--output", metavar="FILE", help="write to a file")
@@ -222,18 +249,14 @@ def _at_least(least):
 
 
 def _add_common(command):
+    _add_output(command)
     add = command.add_argument
-    add("files", nargs="+", metavar="FILE", help="see below")
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
         help="such as ndcng@10 or \"AP(threshold=2)\"; may be repeated (ndcng@10 and mu_map)")
-    add("--format", choices=_printing.FORMATS, default="table")
-    add("--per-query", action="store_true", help="the values of every query, too")
     add("--ties", choices=TIES,
         help="how equal scores count: the expectation over all orders (the default), row order, "
         "best, worst, or as trec_eval orders them, by document id, descending (its ndcg is "
         "ndcg(gain='linear'))")
-    add("-c", "--complete", action="store_true",
-        help="judged queries that a run lacks count, with nothing retrieved")
     add("--strict", action="store_true",
         help="refuse a run of which queries would be left out: judged ones that it lacks, unless "
         "-c counts them, or its own that have no judgments")
@@ -246,10 +269,38 @@ def _add_common(command):
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
         help="how rows lie in many Parquet files: anyhow, query by query, or each query whole in "
         "a file")
+
+
+def _add_output(command):
+    """Add the options of all commands that measure files."""
+    add = command.add_argument
+    add("files", nargs="+", metavar="FILE", help="see below")
+    add("-c", "--complete", action="store_true",
+        help="judged queries that a run lacks count, with nothing retrieved")
+    add("--format", choices=_printing.FORMATS, default="table")
+    add("--per-query", action="store_true", help="the values of every query, too")
     add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
         help="refuse longer lines (%(default)s)")
+    add("--title", help="title of the page of --format html (the run, or the number of runs)")
     add("--output", metavar="FILE", help="write to a file")
     add("--quiet", dest="progress", action="store_false", help="no notes and no progress bar")
+
+
+def _add_preferences(command):
+    _add_output(command)
+    add = command.add_argument
+    add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
+        help="edrc, pair_accuracy or kendall_tau; may be repeated (edrc)")
+    add("--items", choices=_preferences.ITEMS, default="all",
+        help="documents to measure on: those of either file, those of TRUTH, or those of the run "
+        "(all)")
+    add("--discount", choices=("linear", "log2", "exp2"), default="linear",
+        help="discount of EDRC (%(default)s)")
+    add("--prior", type=float, default=0.5, metavar="P",
+        help="what a pair earns in EDRC if a side is silent about it (%(default)s)")
+    add("--cycles", choices=("raise", "unknown", "majority"), default="raise",
+        help="preferences that contradict each other: an error, unknown, or decided by majority "
+        "first (%(default)s)")
 
 
 def _add_comparison(command):

@@ -19,7 +19,7 @@ from skgraded.datasets.tables import Names, read_columns
 from skgraded.datasets.text_files import check_path, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
-from skgraded.measures import as_measures
+from skgraded.measures import NDCG, as_measures
 from skgraded.reports.evaluating import evaluate
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.system_summaries import Summaries
@@ -40,20 +40,22 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
     if args.files.count("-") > 1:
         raise ValueError("Standard input (-) can be only one of the files.")
     measures = _with_ties(args)
+    if args.ties == "trec":
+        _note_gain(measures, note)
     if args.query or args.document or args.grade or args.scores or path.lower().endswith(TABLES):
         if others:
             raise ValueError(
                 f"{path} is read as a table, by its name or because columns are named: give "
                 f"further systems by --score-column, not as files such as {others[0]}."
             )
-        return _evaluate_table(_source(path), args, measures)
+        return _evaluate_table(source_of(path), args, measures)
     if not others:
         raise ValueError(
             f"{path}: give one or more runs after the qrels, or files of scores after a LETOR "
             "file; of a table, name the columns by --score-column and others."
         )
-    systems = {name: _source(path) for path, name in system_names(others).items()}
-    with unpacked(_source(path), look=HEAD) as (file, _):
+    systems = {name: source_of(path) for path, name in system_names(others).items()}
+    with unpacked(source_of(path), look=HEAD) as (file, _):
         if _is_letor(file):
             return _evaluate_letor(file, systems, args, measures)
         return _evaluate_trec(file, systems, args, measures, note)
@@ -115,6 +117,15 @@ def system_names(paths):
     return {path: path if times[name] > 1 else name for path, name in short.items()}
 
 
+def page_title(paths, systems):
+    """The title of the page of a single system: its file, or the table and the column of scores."""
+    if len(systems) != 1:
+        return None
+    (name,) = systems
+    named = [os.path.basename(path.rstrip("/")) or path for path in paths[:1] if len(paths) == 1]
+    return ": ".join("standard input" if part == "-" else part for part in [*named, name])
+
+
 def _refuse_twice(names, option=""):
     for name, times in Counter(names).items():
         if times > 1:
@@ -132,7 +143,18 @@ def _with_ties(args):
     ])
 
 
-def _source(path):
+def _note_gain(measures, note):
+    """Note that NDCG with its default gain is not the ndcg of trec_eval, whose gain is linear."""
+    for measure in measures:
+        if isinstance(measure, NDCG) and measure.gain == "exp2":
+            linear = dataclasses.replace(measure, ties="average", gain="linear")
+            note(
+                f"{measure} has the gain 2^r - 1; the ndcg of trec_eval is "
+                f"{str(linear).replace('NDCG', 'ndcg')}."
+            )
+
+
+def source_of(path):
     """A path, or standard input as an open file."""
     if path != "-":
         return path
@@ -169,7 +191,7 @@ def _evaluate_run(judged, source, name, args, measures, note):
             "--strict, or give -c to count them with nothing retrieved."
         )
     if joined.missing.any() or joined.unjudged.any():
-        note(_differing(qrels, run, joined, name, args.complete))
+        note(note_of_differing(qrels, run, joined, name, args.complete))
     grade, score, sizes = joined.grade, joined.score, joined.sizes
     del run, joined  # of a large run they are large
     measured = sizes > 0
@@ -177,19 +199,21 @@ def _evaluate_run(judged, source, name, args, measures, note):
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def _differing(qrels, run, joined, name, complete):
-    """What is said of the queries that a run or its judgments lack."""
+def note_of_differing(qrels, run, joined, name, complete):
+    """A note about the queries that only the judgments or only the run contains."""
     fate = "count with nothing retrieved" if complete else "are left out; -c counts them"
-    return (
-        f"{name}: of the judged queries, {_part(joined.missing, qrels.query_ids)} are not in the "
-        f"run and {fate}; of its queries, {_part(joined.unjudged, run.query_ids)} have no "
-        "judgments and are left out."
-    )
+    parts = []
+    if joined.missing.any():
+        part = _part(joined.missing, qrels.query_ids)
+        parts.append(f"of the judged queries, {part} are not in the run and {fate}")
+    if joined.unjudged.any():
+        part = _part(joined.unjudged, run.query_ids)
+        parts.append(f"of its queries, {part} have no judgments and are left out")
+    return f"{name}: {'; '.join(parts)}."
 
 
 def _part(chosen, query_ids):
-    first = f" ({query_ids[np.argmax(chosen)]!r} the first)" if chosen.any() else ""
-    return f"{chosen.sum()} of {len(chosen)}{first}"
+    return f"{chosen.sum()} of {len(chosen)} ({query_ids[np.argmax(chosen)]!r} the first)"
 
 
 # A LETOR file and scores -------------------------------------------------------------------------

@@ -271,7 +271,8 @@ def with_value(column, value, row=17):
 
 def test_an_error_says_in_which_file_and_row(tmp_path):
     folder = written(tmp_path, with_value("score", np.nan))
-    with pytest.raises(ValueError, match=r"part\.1\.parquet from row 0, where .* is null in row 17, query"):
+    message = r"part\.1\.parquet from row 0, where .* is null in row 17, query"
+    with pytest.raises(ValueError, match=message):
         measured(folder)
 
 
