@@ -208,6 +208,28 @@ def test_xgboost_stops_where_the_pooled_truth_does(cluster, on_workers):
     assert len(history) == int(np.argmax(history)) + 1 + 4
 
 
+def test_xgboost_counts_a_query_on_two_workers_twice(cluster, on_workers):
+    """As the docs of custom_metric say: no worker knows the rows of another."""
+    reason = "XGBoost 2 asks Dask for what it has no more"
+    xgb = pytest.importorskip("xgboost", minversion="3.0", reason=reason)
+    from xgboost import dask as dxgb
+
+    from skgraded.xgboost import custom_metric
+
+    X, y, qid, split = on_workers
+    torn = qid.copy()
+    torn[qid == 50] = 49  # the first rows of the second worker continue the last query of the first
+    data = dxgb.DaskDMatrix(cluster, split(X), split(y), qid=split(torn))
+    output = dxgb.train(
+        cluster, {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": 1}, data,
+        1, evals=[(data, "train")], custom_metric=custom_metric("ndcg@5"),
+    )
+    scores = output["booster"].predict(xgb.DMatrix(X))
+    (value,) = output["history"]["train"]["NDCG@5"]
+    assert value == pytest.approx(sg.NDCG(k=5)(y, scores, qid=qid), abs=1e-6)
+    assert value != pytest.approx(sg.NDCG(k=5)(y, scores, qid=torn), abs=1e-6)
+
+
 # LightGBM's own: the workers' ports, and parameters that a Dask estimator sets itself
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 def test_each_worker_of_lightgbm_has_gradients_of_its_own_queries(cluster, on_workers):
