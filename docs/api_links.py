@@ -1,80 +1,66 @@
 """Sphinx extension: names of the public API in the text become links, "ndcng@10" does not.
 
-A literal such as ``QueryRanker``, ``sg.compare(…)`` or ``NDCNG@10`` links to the page of its object.
-Only names with a page become links, so that none of them can break.
+A literal such as ``QueryRanker``, ``sg.compare(…)`` or ``NDCNG@10`` links to the page of its
+object. Only names with a page become links, so none of them can break.
 """
 
 import re
-
-from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.nodes import make_refnode
 
 NAME = re.compile(r"(?:sg\.|skgraded\.)?([A-Za-z_][\w.]*)(?:\(.*\)|@\w+)?", re.DOTALL)
 # Parameters and other libraries' functions have these names too: a link needs the module.
 AMBIGUOUS = {"measure", "objective", "custom_metric", "learning_curve", "permutation_importance"}
 
 
-def object_named(text, objects):
-    """The full name of the public object that a literal names, or None."""
+def object_named(text, kinds):
+    """Return the full name of the public object that a literal names, or None.
+
+    `kinds` maps the full names of all public objects to their kinds.
+    """
     match = NAME.fullmatch(text)
     if match is None or match[1] in AMBIGUOUS and text == match[1]:
         return None
-    if f"skgraded.{match[1]}" in objects:
+    if f"skgraded.{match[1]}" in kinds:
         return f"skgraded.{match[1]}"
     candidates = [
-        name for name, entry in objects.items()
-        if name.endswith(f".{match[1]}") and entry.objtype in ("class", "exception", "function")
+        name for name, kind in kinds.items()
+        if name.endswith(f".{match[1]}") and kind in ("class", "exception", "function")
     ]
     return candidates[0] if len(candidates) == 1 else None
 
 
-class LinkNames(SphinxPostTransform):
+def link_names(app, doctree, docname):
     """Turn literals that name a public object into links, except on the pages of the API."""
+    from docutils import nodes
+    from sphinx.util.nodes import make_refnode
 
-    default_priority = 500
-
-    def run(self, **kwargs):
-        """Replace the literals of one page."""
-        docname = self.env.docname
-        if self.app.builder.format != "html" or docname.startswith("api/"):
-            return
-        objects = self.env.domains.python_domain.objects
-        for literal in list(self.document.findall(nodes.literal)):
-            name = object_named(literal.astext(), objects)
-            ancestors = (nodes.reference, nodes.title)
-            if name is None or any(_is_inside(literal, kind) for kind in ancestors):
-                continue
-            entry = objects[name]
-            link = make_refnode(
-                self.app.builder, docname, entry.docname, entry.node_id, literal.deepcopy(), name
-            )
-            literal.replace_self(link)
+    if app.builder.format != "html" or docname.startswith("api/"):
+        return
+    objects = app.env.domains.python_domain.objects
+    kinds = {name: entry.objtype for name, entry in objects.items()}
+    without_links = {
+        id(literal) for kind in (nodes.reference, nodes.title)
+        for node in doctree.findall(kind) for literal in node.findall(nodes.literal)
+    }
+    for literal in list(doctree.findall(nodes.literal)):
+        name = object_named(literal.astext(), kinds)
+        if name is None or id(literal) in without_links:
+            continue
+        entry, text = objects[name], literal.deepcopy()
+        link = make_refnode(app.builder, docname, entry.docname, entry.node_id, text, name)
+        literal.replace_self(link)
 
 
-class KeepCutoffs(SphinxPostTransform):
+def keep_cutoffs(app, doctree, docname):
     """Turn links to e-mail addresses into text: docutils reads "ndcng@10" as an address."""
+    from docutils import nodes
 
-    default_priority = 500
-
-    def run(self, **kwargs):
-        """Replace the links of one page."""
-        for link in list(self.document.findall(nodes.reference)):
-            if link.get("refuri", "").startswith("mailto:"):
-                link.replace_self(link.children)
-
-
-def _is_inside(node, kind):
-    """Whether a node has an ancestor of a kind."""
-    while node.parent is not None:
-        node = node.parent
-        if isinstance(node, kind):
-            return True
-    return False
+    for link in list(doctree.findall(nodes.reference)):
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(link.children)
 
 
 def setup(app):
-    """Register both transforms."""
-    app.add_post_transform(LinkNames)
-    app.add_post_transform(KeepCutoffs)
+    """Register both steps."""
+    app.connect("doctree-resolved", link_names)
+    app.connect("doctree-resolved", keep_cutoffs)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -86,7 +86,7 @@ html_theme_options = {
     "navbar_persistent": ["search-field"],
     "show_prev_next": True,
     "header_links_before_dropdown": 5,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
     "pygments_light_style": "a11y-high-contrast-light",
