@@ -52,7 +52,7 @@ SEARCHES = {
 API = {"skgraded.NDCNG", "skgraded.QueryRanker", "skgraded.Comparison", "skgraded.edrc_score"}
 AXE = """
 const done = arguments[0];
-axe.run({resultTypes: ['violations']}).then(found => done(
+axe.run({resultTypes: ['violations'], preload: false}).then(found => done(
   found.violations.filter(one => ['serious', 'critical'].includes(one.impact)).map(
     one => `${one.id}: ${one.nodes.slice(0, 3).map(one => one.html.slice(0, 90)).join(' | ')}`)));
 """

@@ -36,7 +36,7 @@ def link_names(app, doctree, docname):
     if app.builder.format != "html" or docname.startswith("api/"):
         return
     objects = app.env.domains.python_domain.objects
-    kinds = {name: entry.objtype for name, entry in objects.items()}
+    kinds = {name: entry.objtype for name, entry in objects.items() if not entry.aliased}
     without_links = {
         id(literal) for kind in (nodes.reference, nodes.title)
         for node in doctree.findall(kind) for literal in node.findall(nodes.literal)
