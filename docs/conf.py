@@ -48,6 +48,7 @@ default_role = "py:obj"  # a link where it is a public name
 smartquotes = False
 autosummary_generate = True
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # the names of methods fit into the sidebar
 autodoc_typehints = "none"  # the docstrings say more
 numpydoc_show_class_members = False  # the template lists them
 
