@@ -5,20 +5,23 @@ python docs/table_of_measures.py
 
 from pathlib import Path
 
-from skgraded.measures.base import ALIASES, MEASURES
+from skgraded.measures.base import MEASURES, other_names
 
 PAGE = Path(__file__).parent / "measures.md"
 START, END = "<!-- made by docs/table_of_measures.py -->\n", "<!-- end -->\n"
 
 
 def table():
-    """A row a measure, by name: its aliases, the first line of its docstring, its parameters."""
+    """Return one row per measure: name, other names, first line of the docstring, parameters."""
     rows = ["| measure | also | what it is | parameters |", "| --- | --- | --- | --- |"]
     for name, cls in sorted(MEASURES.items()):
-        aliases = ", ".join(f"`{alias}`" for alias, (of, _) in sorted(ALIASES.items()) if of is cls)
+        others = ", ".join(
+            f"`{other}` (`{meaning}`)" if meaning else f"`{other}`"
+            for other, meaning in other_names(cls).items()
+        )
         parameters = ", ".join(f"`{name}`" for name in cls.fields)
         what = cls.__doc__.partition("\n")[0].rstrip(".")
-        rows.append(f"| `{name}` | {aliases} | {what} | {parameters} |")
+        rows.append(f"| `{name}` | {others} | {what} | {parameters} |")
     return "\n".join(rows) + "\n"
 
 

@@ -47,7 +47,7 @@ def test_the_table_of_measures(page, ohsumed):
         line.split("|")[1].strip()
         for line in page.split("| measure | 5")[1].split("\n\n")[0].splitlines()[2:]
     ]
-    assert len(texts) == 18
+    assert len(texts) == 20
     systems = [(1, features[5]), (1, features[11]), (1, features[21]), (3, features[11])]
     columns = [
         sg.evaluate(scale * data.y, scores, qid=data.qid, measures=texts).mean()
@@ -56,6 +56,31 @@ def test_the_table_of_measures(page, ohsumed):
     for text in texts:
         row = [text, *(shown(means[text]) for means in columns)]
         assert f"| {' | '.join(row)} |" in page
+
+
+@pytest.mark.parametrize(("figure", "judge"), [(6, None), (7, 1)])
+def test_the_two_readings_of_mu_map(data_dir, figure, judge):
+    formulas = (DOCS / "formulas.md").read_text(encoding="utf-8")
+    lines = formulas.split("#### Two readings of μMAP")[1].split("```python\n")[1].split("```")[0]
+    data = sg.datasets.read_letor(data_dir / "ohsumed" / "OHSUMED.txt.gz")
+    features = data.X.toarray()
+    y_true, y_score = data.y if judge is None else features[:, judge - 1], features[:, 20]
+    levels = np.unique(y_true)[1:]
+    assert len(levels) == {6: 2, 7: 8}[figure]
+    values = [sg.MuAP()(y_true, y_score, qid=data.qid)]
+    for undefined in (np.nan, 0.0):
+        names = {
+            "np": np, "threshold_curve": sg.measures.threshold_curve,
+            "y_true": y_true, "y_score": y_score, "qid": data.qid,
+        }
+        exec(lines if np.isnan(undefined) else lines.replace("np.nan", "0.0"), names)
+        means = [
+            sg.AP(threshold=t, undefined=undefined)(y_true, y_score, qid=data.qid) for t in levels
+        ]
+        assert names["mu_map"] == pytest.approx(sum(means) / len(means), abs=1e-12)
+        values.append(names["mu_map"])
+    (row,) = [line for line in formulas.splitlines() if line.startswith(f"| figure {figure}")]
+    assert row.endswith(f"| {' | '.join(map(shown, values))} |")
 
 
 @pytest.mark.parametrize("ties", ["average", "ordinal", "best", "worst"])

@@ -12,6 +12,11 @@ import numpy as np
 
 from skgraded._input.words import object_array
 
+JOIN = (
+    " Join qrels with a run first: rows = skgraded.datasets.join_run(qrels, run), then evaluate("
+    "rows.y_true, rows.y_score, qid=rows.qid)."
+)
+
 
 def is_missing(value):
     """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that holds one."""
@@ -53,9 +58,11 @@ def refuse_other_length(values, name, n, expected):
 
 
 def refuse_unordered(values, name):
-    """Raise a TypeError about a set or a dict."""
-    if isinstance(values, (set, frozenset, dict)):
-        raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.")
+    """Raise a TypeError about a set or a dict, and about qrels or a run of ranx."""
+    is_set = isinstance(values, (set, frozenset))
+    if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
+        advice = JOIN if name in ("y_true", "y_score") and not is_set else ""
+        raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.{advice}")
 
 
 def refuse_data_set(values, name):

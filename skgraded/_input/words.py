@@ -5,15 +5,43 @@ import re
 
 import numpy as np
 
+LONGEST = 100  # characters of a word that are compared; the time grows with their square
+
 
 def nearest(word, known):
-    """The one of the `known` words that is most like `word`, None if none is."""
-    near = difflib.get_close_matches(str(word), [str(one) for one in known], cutoff=0.5)
-    return near[0] if near else None
+    """The known word nearest to `word`, regardless of letter case; None if none is near.
+
+    A word is near if at most one character in four differs, or if `word` abbreviates it.
+    """
+    word = str(word).lower()[:LONGEST]
+    near = {}
+    for candidate in map(str, known):
+        other = candidate.lower()[:LONGEST]
+        n_characters = max(len(word), len(other))
+        if 4 * abs(len(word) - len(other)) <= n_characters:  # speed only
+            is_near = 4 * _n_edits(word, other) <= n_characters
+        else:
+            is_near = len(word) >= 4 and other.startswith(word)
+        if is_near:
+            near[other] = candidate
+    return near[difflib.get_close_matches(word, near, n=1, cutoff=0)[0]] if near else None
+
+
+def _n_edits(word, other):
+    """Number of insertions, deletions, substitutions and swaps of neighbours between words."""
+    row = before = list(range(len(other) + 1))
+    for i, letter in enumerate(word):
+        earlier, before, row = before, row, [i + 1]
+        for j, character in enumerate(other):
+            costs = [before[j + 1] + 1, row[j] + 1, before[j] + (letter != character)]
+            if i and j and letter == other[j - 1] and word[i - 1] == character:
+                costs.append(earlier[j - 1] + 1)
+            row.append(min(costs))
+    return row[-1]
 
 
 def did_you_mean(word, known):
-    """A question after the nearest of the `known` words, with a blank before it, or nothing."""
+    """A question that names the nearest known word, after a blank; empty if none is near."""
     near = nearest(word, known)
     return "" if near is None else f" Did you mean {near!r}?"
 

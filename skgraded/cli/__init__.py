@@ -2,6 +2,7 @@
 
     python -m skgraded evaluate QRELS RUN [RUN ...] -m ndcng@10 -m mu_map
     python -m skgraded compare QRELS RUN RUN [RUN ...] --baseline RUN
+    python -m skgraded preferences TRUTH RUN [RUN ...]
     python -m skgraded measures
 
 Files are read in `_systems`, what is printed is made in `_printing`.
@@ -17,7 +18,7 @@ from contextvars import copy_context
 from skgraded import __version__
 from skgraded._input.words import plain_list, printable
 from skgraded._input.writing import write_text
-from skgraded.cli import _printing, _systems
+from skgraded.cli import _preferences, _printing, _systems
 from skgraded.datasets.text_files import MAX_LINE, parsed
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "files take tables of any size."
         )
     if args.progress:
-        for note in notes:
+        for note in dict.fromkeys(notes):  # several runs may have the same
             _say(f"note: {note}")
     return 0
 
@@ -96,6 +97,11 @@ def _report(args, note):
     if args.command == "measures":
         return _printing.of_measures()
     MAX_LINE.set(args.max_line)
+    if args.command == "preferences":
+        systems = _preferences.evaluate_preference_files(args, note)
+        if args.format == "html":  # the page of several runs compares them
+            _refuse_differing_queries(systems)
+        return _printing.of_evaluations(systems, args.format, args.per_query)
     if _systems.is_large(args.files):
         report, systems = _systems.summarize_files(args)
         if args.command == "evaluate" and args.format == "html":
@@ -191,7 +197,7 @@ def _parser():
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="evaluate|compare|measures"
+        dest="command", required=True, metavar="evaluate|compare|preferences|measures"
     )
     for name, what in (
         ("evaluate", "Measure systems: means over queries, or every query's values."),
@@ -204,6 +210,11 @@ def _parser():
         _add_common(command)
         if name == "compare":
             _add_comparison(command)
+    what = "Measure runs against preference judgments: EDRC, pair accuracy, Kendall's τ."
+    _add_preferences(commands.add_parser(
+        "preferences", help=what, description=what, epilog=_preferences.FILES, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ))
     what = "List the measures, with their other names and parameters."
     listing = commands.add_parser("measures", help=what, description=what, allow_abbrev=False)
     listing.add_argument("--output", metavar="FILE", help="write to a file")
@@ -222,18 +233,14 @@ def _at_least(least):
 
 
 def _add_common(command):
+    _add_output(command)
     add = command.add_argument
-    add("files", nargs="+", metavar="FILE", help="see below")
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
         help="such as ndcng@10 or \"AP(threshold=2)\"; may be repeated (ndcng@10 and mu_map)")
-    add("--format", choices=_printing.FORMATS, default="table")
-    add("--per-query", action="store_true", help="the values of every query, too")
     add("--ties", choices=TIES,
         help="how equal scores count: the expectation over all orders (the default), row order, "
         "best, worst, or as trec_eval orders them, by document id, descending (its ndcg is "
         "ndcg(gain='linear'))")
-    add("-c", "--complete", action="store_true",
-        help="judged queries that a run lacks count, with nothing retrieved")
     add("--strict", action="store_true",
         help="refuse a run of which queries would be left out: judged ones that it lacks, unless "
         "-c counts them, or its own that have no judgments")
@@ -246,10 +253,37 @@ def _add_common(command):
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
         help="how rows lie in many Parquet files: anyhow, query by query, or each query whole in "
         "a file")
+
+
+def _add_output(command):
+    """Add the options of all commands that measure files."""
+    add = command.add_argument
+    add("files", nargs="+", metavar="FILE", help="see below")
+    add("-c", "--complete", action="store_true",
+        help="judged queries that a run lacks count, with nothing retrieved")
+    add("--format", choices=_printing.FORMATS, default="table")
+    add("--per-query", action="store_true", help="the values of every query, too")
     add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
         help="refuse longer lines (%(default)s)")
     add("--output", metavar="FILE", help="write to a file")
     add("--quiet", dest="progress", action="store_false", help="no notes and no progress bar")
+
+
+def _add_preferences(command):
+    _add_output(command)
+    add = command.add_argument
+    add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
+        help="edrc, pair_accuracy or kendall_tau; may be repeated (edrc)")
+    add("--items", choices=_preferences.ITEMS, default="all",
+        help="documents to measure on: those of either file, those of TRUTH, or those of the run "
+        "(all)")
+    add("--discount", choices=("linear", "log2", "exp2"), default="linear",
+        help="discount of EDRC (%(default)s)")
+    add("--prior", type=float, default=0.5, metavar="P",
+        help="what a pair earns in EDRC if a side is silent about it (%(default)s)")
+    add("--cycles", choices=("raise", "unknown", "majority"), default="raise",
+        help="preferences that contradict each other: an error, unknown, or decided by majority "
+        "first (%(default)s)")
 
 
 def _add_comparison(command):

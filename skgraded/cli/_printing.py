@@ -4,15 +4,15 @@ import json
 import math
 
 from skgraded._input.words import counted, plain, plain_list, plural
-from skgraded.measures.base import ALIASES, MEASURES
+from skgraded.measures.base import MEASURES, other_names
 from skgraded.reports.comparing import compare
 from skgraded.writing import tables
 from skgraded.writing.text import percent_text
 
-OF_TREC_EVAL = """\
+SYNTAX = """\
 A cut-off: ndcg@10. Parameters: "AP(threshold=2)@20".
-trec_eval's measures, with --ties trec: recip_rank is RR, map is AP, P_10 is P@10, recall_10 is
-R@10, ndcg is "ndcg(gain='linear')", ndcg_cut_10 is "ndcg(gain='linear')@10"."""
+With --ties trec, map, recip_rank, P_10, recall_10 and ndcg_cut_10 have trec_eval's values.
+trec_eval's ndcg is "ndcg(gain='linear')"."""
 MOST_SENTENCES = 8  # more are a wall that nobody reads
 MOST_ROWS = 30  # of the table of pairs on a terminal
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
@@ -114,18 +114,18 @@ def of_measures():
     """List the measures: name, other names, parameters, and what each is."""
     import pandas as pd
 
-    others: dict = {name: [] for name in MEASURES}
-    for alias, (measure, _) in ALIASES.items():
-        others[measure.__name__].append(alias)
     rows = [
         {
-            "measure": name, "other names": ", ".join(others[name]),
+            "measure": name, "other names": ", ".join(
+                f"{other} ({parameters})" if parameters else other
+                for other, parameters in other_names(measure).items()
+            ),
             "parameters": ", ".join(measure.fields),
             "what it is": (measure.__doc__ or "").split("\n")[0].rstrip("."),
         }
         for name, measure in MEASURES.items()
     ]
-    return f"{tables.aligned(pd.DataFrame(rows))}\n\n{OF_TREC_EVAL}"
+    return f"{tables.aligned(pd.DataFrame(rows))}\n\n{SYNTAX}"
 
 
 # Frames ------------------------------------------------------------------------------------------

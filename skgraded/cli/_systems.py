@@ -19,7 +19,7 @@ from skgraded.datasets.tables import Names, read_columns
 from skgraded.datasets.text_files import check_path, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
-from skgraded.measures import as_measures
+from skgraded.measures import NDCG, as_measures
 from skgraded.reports.evaluating import evaluate
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.system_summaries import Summaries
@@ -40,20 +40,22 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
     if args.files.count("-") > 1:
         raise ValueError("Standard input (-) can be only one of the files.")
     measures = _with_ties(args)
+    if args.ties == "trec":
+        _note_gain(measures, note)
     if args.query or args.document or args.grade or args.scores or path.lower().endswith(TABLES):
         if others:
             raise ValueError(
                 f"{path} is read as a table, by its name or because columns are named: give "
                 f"further systems by --score-column, not as files such as {others[0]}."
             )
-        return _evaluate_table(_source(path), args, measures)
+        return _evaluate_table(source_of(path), args, measures)
     if not others:
         raise ValueError(
             f"{path}: give one or more runs after the qrels, or files of scores after a LETOR "
             "file; of a table, name the columns by --score-column and others."
         )
-    systems = {name: _source(path) for path, name in system_names(others).items()}
-    with unpacked(_source(path), look=HEAD) as (file, _):
+    systems = {name: source_of(path) for path, name in system_names(others).items()}
+    with unpacked(source_of(path), look=HEAD) as (file, _):
         if _is_letor(file):
             return _evaluate_letor(file, systems, args, measures)
         return _evaluate_trec(file, systems, args, measures, note)
@@ -132,7 +134,18 @@ def _with_ties(args):
     ])
 
 
-def _source(path):
+def _note_gain(measures, note):
+    """Note that NDCG with its default gain is not the ndcg of trec_eval, whose gain is linear."""
+    for measure in measures:
+        if isinstance(measure, NDCG) and measure.gain == "exp2":
+            linear = dataclasses.replace(measure, ties="average", gain="linear")
+            note(
+                f"{measure} has the gain 2^r - 1; the ndcg of trec_eval is "
+                f"{str(linear).replace('NDCG', 'ndcg')}."
+            )
+
+
+def source_of(path):
     """A path, or standard input as an open file."""
     if path != "-":
         return path
@@ -169,7 +182,7 @@ def _evaluate_run(judged, source, name, args, measures, note):
             "--strict, or give -c to count them with nothing retrieved."
         )
     if joined.missing.any() or joined.unjudged.any():
-        note(_differing(qrels, run, joined, name, args.complete))
+        note(note_of_differing(qrels, run, joined, name, args.complete))
     grade, score, sizes = joined.grade, joined.score, joined.sizes
     del run, joined  # of a large run they are large
     measured = sizes > 0
@@ -177,7 +190,7 @@ def _evaluate_run(judged, source, name, args, measures, note):
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def _differing(qrels, run, joined, name, complete):
+def note_of_differing(qrels, run, joined, name, complete):
     """What is said of the queries that a run or its judgments lack."""
     fate = "count with nothing retrieved" if complete else "are left out; -c counts them"
     return (

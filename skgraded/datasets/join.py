@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skgraded._input.columns import check_grades, check_scores, one_of
-from skgraded._input.queries import query_codes, rows_by_query
-from skgraded._input.words import did_you_mean, object_array, plain, plain_list
-from skgraded.datasets.rows import Rows
+from skgraded._input.columns import one_of
+from skgraded._input.queries import rows_by_query
+from skgraded._input.words import plain
+from skgraded.datasets.data_structures import rows_of
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -25,20 +24,36 @@ def join_run(
     unjudged: Literal["skip", "raise"] = "skip",
     ties: Literal["trec"] | None = None,
 ) -> Bunch:
-    """Join a run with its judgments, to rows that every measure takes.
+    """Join a run with its judgments into rows that every measure accepts.
 
-    Retrieved documents without a judgment have grade 0. Judged documents that the run lacks have
+    Retrieved documents without a judgment get grade 0. Judged documents that the run lacks get
     score -inf: not retrieved. Needs pandas.
 
     Parameters
     ----------
-    qrels : Bunch, mapping or frame
-        What `read_qrels` returns, or anything else with the columns ``query``, ``document`` and
-        ``grade``: a pandas or polars frame, a dict, an object with these attributes. A judgment
-        may be repeated; with another grade it is an error.
-    run : Bunch, mapping or frame
-        What `read_run` returns, or the columns ``query``, ``document`` and ``score``. Scores rank
-        a query's documents, the highest first; -inf: not retrieved.
+    qrels : Bunch, mapping, frame, sequence of named tuples, or ranx.Qrels
+        The judgments, in any of these forms:
+
+        - the result of `read_qrels`;
+        - a table: a pandas or polars frame, an Arrow table, a dict of columns, or an object with
+          such attributes. The query is in ``qid``, ``query_id``, ``q_id`` or ``query``, the
+          document in ``doc_id``, ``docno`` or ``document``; the first name that exists is used.
+          The grade is in ``grade``, ``relevance`` or ``label``;
+        - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
+        - ``Qrels`` of ranx;
+        - an iterable of named tuples with these names, such as ``Qrel`` of ir_measures or of
+          ir_datasets;
+        - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch: a list of dicts with
+          ``id`` and ``ratings``, whose items have ``_id`` and ``rating``; also OpenSearch's
+          judgments with ``query`` and ``docId``.
+
+        A judgment may be repeated with the same grade.
+    run : Bunch, mapping, frame, sequence of named tuples, or ranx.Run
+        The scores, in the same forms, with ``score`` in place of the grade: the result of
+        `read_run`, a table, ``{query: {document: score}}``, ``Run`` of ranx, or named tuples such
+        as ``ScoredDoc``. From Elasticsearch and OpenSearch, a dict with the response or the list
+        of hits of each query, or the response of ``_rank_eval``. Higher scores rank first; -inf
+        means not retrieved. A query with an empty dict or list retrieved nothing, and counts.
     missing : {"skip", "count"}, default="skip"
         Judged queries that the run lacks are left out, as trec_eval does, or count, with nothing
         retrieved (trec_eval's ``-c``).
@@ -69,13 +84,14 @@ def join_run(
     Raises
     ------
     ValueError
-        If a column is missing or of another length than its neighbours, a query of the run has a
-        document twice, or one of the qrels with different grades, an id is missing, a grade is
-        negative or not finite, a score is NaN, the two have no query in common, the run has a
-        query without judgments and ``unjudged="raise"``, or `missing`, `unjudged` or `ties` is
-        another word. It names the argument, the first row, from 0, and the value.
+        If a column is missing or has another length than the others, a query of the run contains
+        a document twice, a judgment is repeated with another grade, an id is missing, a grade is
+        negative or not finite, a score is NaN, the two sides have no query in common, their ids
+        differ in type only (1 and "1"), the run has a query without judgments and
+        ``unjudged="raise"``, or an option is unknown. The error names the argument, the value,
+        and the row, counted from 0, or the query and the document.
     TypeError
-        If `qrels` or `run` has no columns at all, or a column holds what it cannot.
+        If `qrels` or `run` has none of these forms, or a column has values of a wrong type.
 
     See Also
     --------
@@ -93,6 +109,13 @@ def join_run(
     ['q2']
     >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
     0.25
+
+    Dicts of dicts give the same rows:
+
+    >>> rows = sg.datasets.join_run(
+    ...     {"q1": {"a": 2, "b": 1}, "q2": {"a": 1}}, {"q1": {"c": 9.5, "a": 7.0}})
+    >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
+    0.25
     """
     from sklearn.utils import Bunch
 
@@ -100,7 +123,7 @@ def join_run(
     one_of("unjudged", ("skip", "raise"))(unjudged)
     if ties is not None:
         one_of("ties", ("trec",))(ties)
-    judgments, ranked = _rows(qrels, "qrels", "grade"), _rows(run, "run", "score")
+    judgments, ranked = rows_of(qrels, "qrels"), rows_of(run, "run")
     joined = Judged(judgments).join(ranked, missing == "count", unjudged == "raise", ties)
     document = np.concatenate([ranked.document, judgments.document])
     return Bunch(
@@ -110,43 +133,6 @@ def join_run(
         doc_id=document[joined.rows],
         missing=judgments.query_ids[joined.missing],
         unjudged=ranked.query_ids[joined.unjudged],
-    )
-
-
-# Columns of any kind of table --------------------------------------------------------------------
-
-def _rows(table, side, number):
-    """Take the columns of a table; `side` is its name, `number` that of its grades or scores."""
-    query, document, numbers = (_column(table, side, n) for n in ("query", "document", number))
-    name = f"{side}.query"
-    codes, ids = query_codes(query, name=name)
-    n = len(codes)
-    document_codes, document_ids = query_codes(document, n, name, f"{side}.document")
-    check = check_grades if number == "grade" else check_scores
-    numbers = check(numbers, name=f"{side}.{number}", n=n, expected=name)
-    rows = Rows(side, ids, codes, object_array(plain_list(document_ids))[document_codes], numbers)
-    if side == "qrels":
-        return rows.without_repeats()
-    rows.refuse_repeats()
-    return rows
-
-
-def _column(table, side, name):
-    """A column of a mapping or frame by its name, or an attribute of anything else."""
-    names = table if isinstance(table, Mapping) else getattr(table, "columns", ())
-    known = list(getattr(table, "column_names", names))  # pyarrow's columns have no names
-    if name in known:
-        return table[name]
-    if known:
-        raise ValueError(
-            f"{side} has no column {name!r}; it has {', '.join(map(repr, known[:20]))}."
-            f"{did_you_mean(name, known)}"
-        )
-    if hasattr(table, name):
-        return getattr(table, name)
-    raise TypeError(
-        f"{side} has no column {name!r}: give what read_{side} returns, a frame or a dict; got a "
-        f"{type(table).__name__}."
     )
 
 
@@ -191,9 +177,12 @@ class Judged:
                 f"{self.judgments.source} and {run.source} have no query in common: "
                 f"{self.judgments.source} has such as {plain(self.judgments.query_ids[0])!r}, "
                 f"{run.source} such as {plain(run.query_ids[0])!r}."
+                f"{_type_advice(self.judgments.query_ids, run.query_ids)}"
             )
         query, score = numbers[run.query_codes], run.numbers
         judgment = self._find(query, run.document)
+        if judgment.max(initial=-1) < 0:
+            self._refuse_other_type(run)
         if ties == "trec":
             score = trec_scores(query, score, run.document)
         missing = np.ones(len(self._queries), dtype=bool)
@@ -217,13 +206,24 @@ class Judged:
         )
 
     def _refuse(self, run, code):
-        """Raise because a query of the run, numbered by it, is not judged."""
-        row = int(np.argmax(run.query_codes == code))
+        """Raise because a query of the run, with this code, has no judgments."""
+        rows = np.flatnonzero(run.query_codes == code)
+        place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row: nothing was retrieved
         raise ValueError(
-            f"{run.source}: {run.place(row)}: query {plain(run.query_ids[code])!r} has no "
+            f"{run.source}: {place}query {plain(run.query_ids[code])!r} has no "
             f"judgments in {self.judgments.source}; judged are such as "
             f"{plain(self.judgments.query_ids[0])!r}. Leave the query out, or give its judgments."
         )
+
+    def _refuse_other_type(self, run):
+        """Raise if no document is judged because the ids of the two sides differ in type."""
+        advice = _type_advice(self._documents, run.document)
+        if advice:
+            raise ValueError(
+                f"{self.judgments.source} and {run.source} have no document in common in any query:"
+                f" {self.judgments.source} has such as {plain(self._documents[0])!r}, "
+                f"{run.source} such as {plain(run.document[0])!r}.{advice}"
+            )
 
     def _find(self, query, document):
         """The judgment of each of a run's rows, -1 if there is none."""
@@ -244,6 +244,19 @@ def _index(ids):
     import pandas as pd
 
     return pd.Index(ids, dtype=object, tupleize_cols=False)
+
+
+def _type_advice(ids, others):
+    """Advice to convert ids if an id of each side has the same text, such as 1 and "1"."""
+    by_text = {str(plain(value)): type(plain(value)).__name__ for value in others}
+    for value in ids:
+        kind, other = type(plain(value)).__name__, by_text.get(str(plain(value)))
+        if other not in (None, kind):
+            return (
+                f" The ids have the types {kind} and {other}: convert one side, for example with "
+                "str."
+            )
+    return ""
 
 
 def trec_scores(query, score, document):

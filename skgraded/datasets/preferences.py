@@ -25,9 +25,9 @@ COLUMNS = {
 def read_preferences(
     path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False
 ) -> Bunch:
-    r"""Read preference judgments, for `edrc_per_query`.
+    r"""Read preference judgments, for `evaluate_preferences` and `edrc_per_query`.
 
-    The number of columns says which of three forms a file has:
+    The number of columns determines which of three forms the file has:
 
     ====== ======================================= ========================================
     3      ``query preferred other``               Clarke's tools for preference judgments
@@ -36,8 +36,8 @@ def read_preferences(
     5      ``query group subgroup document level`` trec_eval's ``prefs``
     ====== ======================================= ========================================
 
-    In trec_eval's form a document is preferred to those of a lower level within the same query,
-    group (an assessor) and subgroup; a pair counts once a group, and n documents may make
+    In trec_eval's form, a document is preferred to the documents of a lower level within the same
+    query, group (an assessor) and subgroup. A pair counts once per group, and n documents may give
     n (n - 1) / 2 pairs. Columns are separated by blanks or tabs. Blank lines are skipped.
 
     Parameters
@@ -49,16 +49,17 @@ def read_preferences(
     -------
     Bunch
         ``query``, ``preferred``, ``other`` : ndarray of shape (n,), object
-            Texts as in the file, a row a preference, in the order of the file (with 5 columns: of
-            the first lines of queries, groups and subgroups). A preference that several assessors
-            stated has as many rows.
+            Texts as in the file, one row per preference, in the order of the file (with 5 columns:
+            the order in which queries, groups and subgroups first appear). A preference that
+            several assessors stated has one row for each.
 
     Raises
     ------
     ValueError
-        If a line cannot be read, has another number of columns than the first, prefers a document
-        to itself or a third one, gives a document two levels in one subgroup, or the file states
-        no preference, is cut short or not text. The error names the file and the line.
+        If a line cannot be read, has another number of columns than the first line, prefers a
+        document to itself or a third document, or gives a document two levels in one subgroup; or
+        if the file states no preference, is truncated or is not text. The error names the file
+        and the line.
     TypeError, OSError
         If `path` is not text, path-like or a file in binary mode, or cannot be opened.
 
@@ -88,12 +89,19 @@ def read_preferences(
     """
     from sklearn.utils import Bunch
 
+    query, preferred, other = read_preference_columns(path, progress)
+    return Bunch(query=query, preferred=preferred, other=other)
+
+
+def read_preference_columns(path, progress=False):
+    """Read the columns query, preferred and other, (n,) of object each."""
     source, path = path, check_path(path)
     n_columns = 0
     rows: list = []
     for first, text in blocks(source, path, progress):
         for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), first):
-            words = re.split(rb"[ \t]+", line.removeprefix(BOM).strip(b" \t\r"))  # of joined files
+            # joined files may have a BOM on any line
+            words = re.split(rb"[ \t]+", line.removeprefix(BOM).strip(b" \t\r"))
             if words == [b""]:
                 continue
             n_columns = n_columns or len(words)
@@ -110,12 +118,11 @@ def read_preferences(
             (query, other, preferred) if chosen == [other] else (query, preferred, other)
             for _, (query, preferred, other, *chosen) in rows
         ]
-    query, preferred, other = np.array(pairs, dtype=object).T.copy()
-    return Bunch(query=query, preferred=preferred, other=other)
+    return np.array(pairs, dtype=object).T.copy()
 
 
 def _pairs_of_levels(rows, path):
-    """(query, preferred, other) of each two documents of a subgroup, once a group."""
+    """List (query, preferred, other) for the documents of each subgroup, once per group."""
     levels: dict = {}  # by group, by subgroup: each document's level and line
     for number, (query, group, subgroup, document, level) in rows:
         known = levels.setdefault((query, group), {}).setdefault(subgroup, {})
@@ -140,7 +147,7 @@ def _pairs_of_levels(rows, path):
 
 
 def _problem(words, n_columns):
-    """Say what is wrong with the words of a line; None if nothing is."""
+    """Describe what is wrong with the words of a line; None if the line is good."""
     for word in words:
         if b"\0" in word:
             return "a NUL byte; a file of preferences is text in UTF-8."

@@ -13,7 +13,7 @@ import numpy as np
 
 from skgraded._input.columns import column, grades_as_given
 from skgraded._input.queries import query_codes
-from skgraded._input.words import object_array
+from skgraded._input.words import did_you_mean, object_array
 from skgraded.datasets.rows import repeats
 from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in, parsed, shown
 
@@ -80,7 +80,7 @@ def _refuse_missing(path, place, names, known):
         if name not in known:
             raise ValueError(
                 f"{path}: {place}there is no column {name!r}; there are "
-                f"{', '.join(map(repr, known[:20]))}.{names.advice}"
+                f"{', '.join(map(repr, known[:20]))}.{did_you_mean(name, known)}{names.advice}"
             )
         if known.count(name) > 1:
             raise ValueError(f"{path}: {place}there are {known.count(name)} columns {name!r}.")

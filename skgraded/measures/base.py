@@ -76,6 +76,17 @@ def _text(value):
     return repr(value)
 
 
+def name_of(cls: type[Measure], parameters: dict[str, Any]) -> str:
+    """The text of a measure with these parameters, those that are the default left out."""
+    shown = ",".join(
+        f"{name}={_text(value)}"
+        for name, value in parameters.items()
+        if name != "k" and _text(value) != _text(cls.fields[name].default)
+    )
+    k = parameters.get("k")
+    return cls.__name__ + (f"({shown})" if shown else "") + ("" if k is None else f"@{k}")
+
+
 M = TypeVar("M", bound="Measure")
 
 
@@ -227,15 +238,7 @@ class Measure:
     @property
     def name(self) -> str:
         """The measure's text, which `measure` reads back."""
-        parameters = self._parameters
-        k = parameters.pop("k", None)
-        shown = ",".join(
-            f"{name}={_text(value)}"
-            for name, value in parameters.items()
-            if _text(value) != _text(self.fields[name].default)
-        )
-        cut_off = "" if k is None else f"@{k}"
-        return type(self).__name__ + (f"({shown})" if shown else "") + cut_off
+        return name_of(type(self), self._parameters)
 
     __name__ = name
 
@@ -289,7 +292,8 @@ class Ranked(Measure):
 # The registry ------------------------------------------------------------------------------------
 
 MEASURES: dict[str, type[Measure]] = {}  # by name, in the order in which they are defined
-ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}  # names that stand for parameters too
+# Other names in texts, and the parameters that they stand for; P_{k} stands for P_1, P_2 and so on.
+ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 
 # What `measure` writes into a docstring for a parameter that the class itself does not describe.
 PARAMETERS = """
@@ -321,7 +325,8 @@ def measure(
 
     The class becomes a frozen dataclass, known by its name to texts, to ``skgraded`` and to the
     table in the docs. Its docstring gets a paragraph for each parameter that it does not describe.
-    `aliases` are further names in texts; a mapping gives the parameters that they stand for.
+    `aliases` are further names in texts; a mapping gives the parameters that they stand for. A
+    name may end in the name of a parameter in braces, whose number ends the text.
     """
     standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
@@ -338,6 +343,14 @@ def measure(
         return cls
 
     return register
+
+
+def other_names(cls: type[Measure]) -> dict[str, str]:
+    """Other names of a measure, such as P_10, and the parameters that each stands for."""
+    return {
+        alias.replace("{k}", "10"): ", ".join(f"{k}={value!r}" for k, value in parameters.items())
+        for alias, (measure_class, parameters) in ALIASES.items() if measure_class is cls
+    }
 
 
 def _is_new(cls):

@@ -1,4 +1,4 @@
-"""Correlations of two orders: τ_ap, EDRC on grades, Kendall's τ_b and Spearman's ρ."""
+"""Agreement of two orders: pair accuracy, AUC, τ_ap, EDRC on grades, Kendall's τ_b and ρ."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from skgraded._input.columns import number, one_of
 from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
 from skgraded.judgments import Judgments
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Function, Measure, call_checked
+from skgraded.measures.base import TIES, Function, Measure, call_checked, score_queries
+from skgraded.measures.grades import n_relevant, relevant_levels
 
 CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
 
 
 def rank_weights(discount, ranks):
-    """1/D(R) of distinct ranks R ≥ 2; for a callable D times its smallest value.
+    """1/D(R) of distinct ranks R ≥ 2; for a callable, multiplied by the smallest D.
 
-    Only the ratios count in EDRC, and so no weight overflows.
+    EDRC depends only on the ratios, so this factor prevents overflow and changes no value.
     """
     if discount == "linear":
         return np.reciprocal(ranks)
@@ -32,25 +33,129 @@ def rank_weights(discount, ranks):
 
 
 class _Correlation(Measure):
-    """A measure that needs a preference: two documents of a query with different grades."""
+    """A measure that is defined for queries with two different grades."""
 
     def _undefined(self, judgments):
         return judgments.sum_levels((judgments.counts > 0).astype(np.intp)) < 2
+
+
+def _ordered_pairs(values, n_pairs, judgments):
+    """Plan the share of pairs in the right order, counted at the document of the lower grade."""
+    n_pairs = np.maximum(n_pairs, 1)
+    return Plan(
+        ABOVE, values, AVERAGE, judgments.max_size, prior=0.5, scale=1.0 / n_pairs, shift=0.0
+    )
+
+
+@base.measure()
+class PairAccuracy(_Correlation):
+    r"""Pair accuracy: the share of pairs of different grades that the scores order correctly.
+
+    Σ over pairs of documents with r_i > r_j of [s_i > s_j] + ½ [s_i = s_j], divided by the number
+    of these pairs; r are the grades and s the scores of one query. From 0 to 1: a random order
+    has 1/2, an ideal list has 1. With τ = (concordant - discordant) / pairs over the pairs of
+    different grades, the value is (τ + 1) / 2. For grades 0 and 1 it is `AUC`, the measure of BPR
+    (Rendle et al. 2009, section 4.1.1). Documents that were not retrieved tie in last place. A
+    query without two different grades has no pair accuracy.
+
+    See Also
+    --------
+    AUC : The same with one threshold.
+    KendallTau : Also corrects for ties.
+
+    References
+    ----------
+    S. Rendle, C. Freudenthaler, Z. Gantner, L. Schmidt-Thieme: BPR: Bayesian Personalized Ranking
+    from Implicit Feedback. UAI 2009.
+
+    Examples
+    --------
+    Grades 2, 1 and 0 make three pairs. One is in the right order, one is reversed, one is tied:
+
+    >>> import skgraded as sg
+    >>> sg.PairAccuracy()([2, 1, 0], [3, 1, 3]), (1 + 0 + 0.5) / 3
+    (0.5, 0.5)
+    """
+
+    def _plan(self, judgments):
+        counts = judgments.counts
+        up_to = np.cumsum(counts)
+        higher = judgments.by_level(up_to[judgments.level_starts[1:] - 1]) - up_to
+        n_pairs = judgments.sum_levels(counts * higher)
+        return _ordered_pairs(np.ones(len(counts)), n_pairs, judgments)
+
+
+@base.measure()
+class AUC(Measure):
+    r"""Area under the ROC curve: the share of pairs that rank the relevant document higher.
+
+    AUC = Σ over pairs of a relevant document i and an irrelevant document j of
+    [s_i > s_j] + ½ [s_i = s_j], divided by the number of these pairs; s are the scores of one
+    query. From 0 to 1: a random order has 1/2, an ideal list has 1. The value of each query equals
+    scikit-learn's ``roc_auc_score``. Documents that were not retrieved tie in last place. A query
+    without a relevant or without an irrelevant document has no AUC.
+
+    See Also
+    --------
+    PairAccuracy : The same over all pairs of different grades, without a threshold.
+
+    References
+    ----------
+    J. A. Hanley, B. J. McNeil: The meaning and use of the area under a receiver operating
+    characteristic (ROC) curve. Radiology 143(1), 1982.
+
+    Examples
+    --------
+    Two relevant and two irrelevant documents make four pairs: two are in the right order, one is
+    reversed and one is tied.
+
+    >>> import skgraded as sg
+    >>> sg.AUC()([2, 0, 1, 0], [4, 3, 2, 2]), (2 + 0 + 0.5) / 4
+    (0.625, 0.625)
+    >>> sg.AUC(threshold=2)([2, 0, 1, 0], [4, 3, 2, 2])
+    1.0
+    """
+
+    threshold: float | None = field(default=None, kw_only=False)
+
+    def _plan(self, judgments):
+        relevant = relevant_levels(judgments, self.threshold)
+        irrelevant = ~relevant
+        if judgments.sum_levels(irrelevant.astype(np.intp)).max() > 1:
+            return None  # irrelevant documents of different grades: see `values`
+        n_pairs = n_relevant(judgments, relevant) * n_relevant(judgments, irrelevant)
+        return _ordered_pairs(irrelevant.astype(float), n_pairs, judgments)
+
+    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+        """Values of the queries, from Judgments whose grades are 1 (relevant) and 0."""
+        binary = judgments.remember(("_binary", self.threshold), lambda: self._binary(judgments))
+        if judgments.order is not None:
+            scores = scores[judgments.order]
+        return score_queries([AUC()], binary, scores)[0]
+
+    def _binary(self, judgments):
+        relevant = relevant_levels(judgments, self.threshold)
+        levels = np.repeat(judgments.level_starts[:-1], judgments.sizes) + judgments.codes
+        return Judgments(relevant[levels], group=judgments.sizes)
+
+    def _undefined(self, judgments):
+        n = n_relevant(judgments, relevant_levels(judgments, self.threshold))
+        return (n == 0) | (n == judgments.sizes)
 
 
 @base.measure()
 class TauAP(_Correlation):
     r"""AP correlation τ_ap (Yilmaz, Aslam, Robertson 2008; Ackerman & Chen 2011, eq. 3).
 
-    τ_ap = 2/(N-1) Σ_{i=2..N} C(i)/(i-1) - 1, i running down the system's list of the query's N
-    documents, C(i) the number of documents above i that the truth puts above it too. Documents
-    of equal grade count 1/2. From -1 to 1; an ideal list has 1 where no grades are equal.
-    Documents that were not retrieved are one tie at the end of the list. A query of one document,
-    or of equal grades only, has no τ_ap.
+    τ_ap = 2/(N-1) Σ_{i=2..N} C(i)/(i-1) - 1, where i are the positions in the system's list of
+    the query's N documents, and C(i) is the number of documents above i that the truth ranks above
+    it too. Documents of equal grade count 1/2. From -1 to 1; an ideal list has 1 if no grades are
+    equal. Documents that were not retrieved are one tie at the end of the list. A query with a
+    single document, or with equal grades only, has no τ_ap.
 
     Examples
     --------
-    Table 2 of Ackerman & Chen: the truth is A B C D, the system says B A C D.
+    Table 2 of Ackerman & Chen: the true order is A B C D, the system's order is B A C D.
 
     >>> import skgraded as sg
     >>> round(sg.TauAP()([5, 4, 3, 2], [3, 4, 2, 1]), 3), round(2 / 3 * (0/1 + 2/2 + 3/3) - 1, 3)
@@ -70,22 +175,23 @@ class TauAP(_Correlation):
 class EDRC(_Correlation):
     r"""Expected discounted rank correlation with the preferences that grades imply.
 
-    Ackerman & Chen 2011, section 4. A document is preferred to those of lower grade; between
-    equal grades nothing is known, and of a document with the grade NaN nothing at all. R(v) is 1
-    for the top grade, 2 for the next that the query uses, …. W(v) are all documents but v and
-    those that v is preferred to; C(v) = Σ_{w∈W(v)} EP(v, w), where EP is 1 if w is preferred to v
-    and has the higher score, 0 if it has the lower, and `prior` where the scores are equal or
-    nothing is known. EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with
-    Z = Σ_{v: R(v)>1} #W(v)/D(R(v)). From -1 to 1; an ideal list has 1 where all is known.
-    Documents that were not retrieved have equal scores below all others. A query of one
-    document, or without two different grades, has no EDRC.
+    Ackerman & Chen 2011, section 4. A document is preferred to the documents of lower grade.
+    Equal grades imply no preference, and a document with the grade NaN is in no preference. R(v)
+    is 1 for the top grade, 2 for the next grade that the query uses, and so on. W(v) contains all
+    documents except v and those that v is preferred to; C(v) = Σ_{w∈W(v)} EP(v, w). If w is
+    preferred to v, EP(v, w) is 1 if w has the higher score, 0 if it has the lower score, and
+    `prior` if the scores are equal. If no preference is known, EP(v, w) is `prior`.
+    EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v)). From -1 to 1;
+    an ideal list has 1 if all preferences are known. Documents that were not retrieved have equal
+    scores below all others. A query without two different grades has no EDRC.
 
     Parameters
     ----------
     discount : {"linear", "log2", "exp2"} or callable, default="linear"
-        D(R): R, log2(1 + R), 2^R, or a function of an array of ranks from 2, giving numbers > 0.
+        D(R): R, log2(1 + R) or 2^R. A callable receives an array of ranks ≥ 2 and returns an array
+        of divisors > 0.
     prior : float, default=0.5
-        Probability, from 0 to 1, that a preference is predicted of which nothing is known.
+        What a pair earns if its scores are equal or no preference is known, from 0 to 1.
 
     See Also
     --------
@@ -93,8 +199,8 @@ class EDRC(_Correlation):
 
     Examples
     --------
-    Grades 2 1 1 0 and scores that swap the first two: R = 1 2 2 3, W of sizes 2 2 3, and
-    C = 0 + 0.5, 1 + 0.5 and 3.
+    Grades 2 1 1 0, and scores that swap the first two documents. R is 1, 2, 2 and 3. The other
+    three documents have W of sizes 2, 2 and 3, and C = 0 + 0.5, 1 + 0.5 and 3:
 
     >>> import skgraded as sg
     >>> round(sg.EDRC()([2, 1, 1, 0], [3, 4, 2, 1]), 3)
@@ -124,7 +230,7 @@ class EDRC(_Correlation):
         )
 
     def _weights_of_levels(self, judgments):
-        """1/D(R) of each level, 0 of each query's top one."""
+        """1/D(R) of each level; 0 for the top level of each query."""
         last = judgments.by_level(judgments.level_starts[1:] - 1)
         rank = last - np.arange(len(last)) + 1
         by_rank = np.zeros(max(rank.max(), 2) + 1)
@@ -132,11 +238,11 @@ class EDRC(_Correlation):
         return by_rank[rank]
 
     def _check(self, judgments):
-        pass  # a document of unknown grade is one of which no preference is known
+        pass  # a document of unknown grade is in no preference
 
 
 class _ByScipy(_Correlation):
-    """A correlation that SciPy computes, one query at a time: about 0.8 ms a query."""
+    """A correlation that SciPy computes query by query, in about 0.8 ms per query."""
 
     _function: str  # of scipy.stats
 
@@ -149,10 +255,10 @@ class _ByScipy(_Correlation):
         out = np.zeros(judgments.n_queries)
         for query in np.flatnonzero(~self.undefined_queries(judgments)):
             rows = slice(*judgments.starts[query : query + 2])
-            # as ranks: SciPy 1.11 takes the sum of inf and -inf for a missing value
+            # as ranks: SciPy 1.11 treats the sum of inf and -inf as a missing value
             codes, ranks = judgments.codes[rows], np.unique(scores[rows], return_inverse=True)[1]
-            if ranks.max() > 0:  # else 0: constant scores say nothing
-                by_rank = np.lexsort((ranks, codes))  # sums of one order have the same bits
+            if ranks.max() > 0:  # constant scores have the value 0
+                by_rank = np.lexsort((ranks, codes))  # one order of rows gives the same bits
                 out[query] = correlation(codes[by_rank], ranks[by_rank]).statistic
         return out
 
@@ -161,11 +267,11 @@ class _ByScipy(_Correlation):
 class KendallTau(_ByScipy):
     r"""Kendall's τ_b of grades and scores (`scipy.stats.kendalltau`).
 
-    (P - Q) / sqrt((P + Q + T)(P + Q + U)), P and Q the numbers of concordant and discordant
-    pairs, T and U those tied in the grades only and in the scores only. From -1 to 1; 0 where
-    all scores are equal. Documents that were not retrieved have equal scores below all others. A
-    query of one document, or of equal grades only, has no τ_b. SciPy takes about 0.8 ms per query,
-    a thousand times as long as the other measures.
+    (P - Q) / sqrt((P + Q + T)(P + Q + U)), where P and Q are the numbers of concordant and
+    discordant pairs, T and U the numbers of pairs tied only in the grades and only in the scores.
+    From -1 to 1; 0 if all scores are equal. Documents that were not retrieved have equal scores
+    below all others. A query with a single document, or with equal grades only, has no τ_b. SciPy
+    takes about 0.8 ms per query, a thousand times as long as the other measures.
 
     Examples
     --------
@@ -181,10 +287,10 @@ class KendallTau(_ByScipy):
 class SpearmanRho(_ByScipy):
     r"""Spearman's ρ of grades and scores (`scipy.stats.spearmanr`).
 
-    The correlation of the ranks, equal values having their mean rank. From -1 to 1; 0 where all
-    scores are equal. Documents that were not retrieved have equal scores below all others. A
-    query of one document, or of equal grades only, has no ρ. SciPy takes about 0.8 ms per query,
-    a thousand times as long as the other measures.
+    The correlation of the ranks, where equal values share their mean rank. From -1 to 1; 0 if all
+    scores are equal. Documents that were not retrieved have equal scores below all others. A query
+    with a single document, or with equal grades only, has no ρ. SciPy takes about 0.8 ms per
+    query, a thousand times as long as the other measures.
 
     Examples
     --------

@@ -54,7 +54,9 @@ class _CumulatedGain(Gained):
         return self._sum(LINEAR, gains, judgments, discount)
 
 
-@base.measure(aliases={"mean_ndcg": {"k": "mean"}})
+@base.measure(aliases={
+    "mean_ndcg": {"k": "mean"}, "ndcg_cut_{k}": {"gain": "linear"},  # the gain of trec_eval
+})
 class NDCG(_CumulatedGain):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 

@@ -17,10 +17,7 @@ class Thresholded(Ranked):
     threshold: float | None = None
 
     def _relevant(self, judgments):
-        """Whether each level is relevant: grade ≥ threshold, or > 0 if that is None."""
-        if self.threshold is None:
-            return judgments.levels > 0
-        return judgments.levels >= judgments.on_scale(self.threshold)
+        return relevant_levels(judgments, self.threshold)
 
     def _undefined(self, judgments):
         return n_relevant(judgments, self._relevant(judgments)) == 0
@@ -110,6 +107,13 @@ class Gained(Graded):
         if callable(self.gain):
             undefined |= of_tops(self._called_gains(judgments), judgments) <= 0
         return undefined
+
+
+def relevant_levels(judgments, threshold):
+    """Whether each level is relevant: grade ≥ threshold, or > 0 if `threshold` is None."""
+    if threshold is None:
+        return judgments.levels > 0
+    return judgments.levels >= judgments.on_scale(threshold)
 
 
 def n_relevant(judgments, relevant):

@@ -36,7 +36,7 @@ class AP(grades.Thresholded):
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, judgments)
 
 
-@base.measure(aliases=("mu_map",))
+@base.measure(aliases=("mu_map", "μAP", "μMAP"))
 class MuAP(grades.Graded):
     r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
 
@@ -170,7 +170,7 @@ def _mean_of_ranks(measure, values, judgments):
     return measure._sum(LINEAR, values / measure.k, judgments)
 
 
-@base.measure(aliases=("p",))
+@base.measure(aliases=("p", "P_{k}"))
 class Precision(grades.Thresholded):
     r"""Precision P@k: the share of relevant documents among the first k.
 
@@ -192,7 +192,7 @@ class Precision(grades.Thresholded):
         return np.zeros(judgments.n_queries, dtype=bool)
 
 
-@base.measure(aliases=("r",))
+@base.measure(aliases=("r", "recall_{k}"))
 class Recall(grades.Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 

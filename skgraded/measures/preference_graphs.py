@@ -1,6 +1,8 @@
-"""Truth and prediction of EDRC as graphs or orders of items, and what they agree upon."""
+"""Truth and prediction as graphs or orders of items, and the pairs on which they agree."""
 
+import math
 from collections import Counter
+from copy import copy
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, NamedTuple
@@ -11,33 +13,33 @@ from skgraded._input.columns import one_of
 from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block, count_in_orders
 from skgraded.measures.preference_input import is_probability
 
-BLOCK = 1024  # items that closures are held for at a time, 128 bytes an item and side
+BLOCK = 1024  # items per block of the closures: 128 bytes per item and side
 CHECK_CYCLES = one_of("cycles", ("raise", "unknown", "majority"))
 
 
 # Preferences that contradict each other ----------------------------------------------------------
 
 class LeftOut(NamedTuple):
-    """How many pairs of items of a query are unknown because preferences contradict each other."""
+    """Numbers of pairs of items of one query that contradictions make unknown."""
 
-    n_pairs: int  # of which anything was stated
-    n_contradicted: int  # stated both ways; by majority: as often the one way as the other
+    n_pairs: int  # pairs that were stated at least once
+    n_contradicted: int  # stated both ways; with "majority": equally often both ways
     n_in_cycles: int  # stated one way, within a longer cycle
 
     @property
     def n_unknown(self) -> int:
-        """How many pairs were left out."""
+        """Number of pairs that were left out."""
         return self.n_contradicted + self.n_in_cycles
 
 
 def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
-    """Pairs without those that ``cycles="unknown"`` or "majority" leaves out; see `LeftOut`."""
+    """Return the pairs that ``cycles="unknown"`` or "majority" keeps, and the `LeftOut` counts."""
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
     opposite = {(v, w): votes[w, v] for v, w in votes}
     stated = [pair for pair, n in votes.items() if n >= opposite[pair]]
     component = _strong_components(stated)
     kept = [(v, w) for v, w in stated if component[v] != component[w]]
-    # Each of these pairs is there both ways, in `stated` too.
+    # `stated` contains each contradicted pair in both directions.
     n_contradicted = sum(votes[pair] == opposite[pair] for pair in stated) // 2
     n_twice = sum(n > 0 for n in opposite.values()) // 2
     return kept, LeftOut(
@@ -46,7 +48,7 @@ def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
 
 
 def _strong_components(pairs):
-    """The strongly connected component of each item, as a number."""
+    """Number the strongly connected component of each item."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -65,15 +67,15 @@ class Pairs:
     left_out: LeftOut | None = None
 
     def __init__(self, pairs, name, cycles):
-        # items of pairs left out too
+        # includes items of pairs that are left out
         self.items = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
             pairs, self.left_out = without_cycles(pairs, cycles)
         distinct = dict.fromkeys(pairs)
         self.number = {item: i for i, item in enumerate(self.items)}
         ends = map(self.number.__getitem__, chain.from_iterable(distinct))
-        pairs_of_numbers = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
-        self.graph = Graph(len(self.items), pairs_of_numbers)
+        self.ends = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
+        self.graph = Graph(len(self.items), self.ends)
         if self.graph.has_cycle:
             raise ValueError(
                 f"{name} has a cycle: {_a_cycle(self.items, distinct)}. Preferences must "
@@ -81,18 +83,31 @@ class Pairs:
                 "or 'majority'."
             )
 
+    def with_items(self, items):
+        """Return the same preferences among more items; nothing is known of the new items."""
+        more = copy(self)
+        more.items = list(dict.fromkeys(chain(self.items, items)))
+        more.number = {item: i for i, item in enumerate(more.items)}
+        more.graph = Graph(len(more.items), self.ends)
+        return more
+
+    @property
+    def predicted_items(self):
+        """The items that the pairs mention."""
+        return self.items
+
     def places(self, items):
-        """Place of each item if the pairs make a whole order, -1 of those they do not mention."""
+        """Place of each item if the pairs are a weak order, else None; -1: not mentioned."""
         levels = self.graph.levels()
         return None if levels is None else np.append(levels, np.int32(-1))[self.numbers(items)]
 
     def numbers(self, items):
-        """The graph's number of each item, -1 of those that the pairs do not mention."""
+        """Number of each item in the graph; -1 if the pairs do not mention it."""
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
 
 def _a_cycle(items, pairs):
-    """Text of a cycle, in which a long one is cut short."""
+    """Text of a cycle; the middle of a long cycle is left out."""
     preferred: dict = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
@@ -106,15 +121,20 @@ def _a_cycle(items, pairs):
 
 
 class Scores:
-    """Preferences given as scores: the higher is preferred."""
+    """Preferences given as scores: the item with the higher score is preferred."""
 
     left_out: LeftOut | None = None
 
     def __init__(self, scores):
         self.items = scores
 
+    @property
+    def predicted_items(self):
+        """The items that were retrieved: their score is not -inf."""
+        return [item for item, score in self.items.items() if score != -math.inf]
+
     def places(self, items):
-        """Place of each item by its score, the highest first; -1 of those that have none."""
+        """Place of each item by descending score; -1 if it has no score."""
         scores = [self.items.get(v) for v in items]
         distinct = sorted({score for score in scores if score is not None}, reverse=True)
         place = {score: i for i, score in enumerate(distinct)} | {None: -1}
@@ -123,70 +143,88 @@ class Scores:
 
 # Counting ----------------------------------------------------------------------------------------
 
-def count_pairs(truth, prediction, counted, lower, prior):
-    """Of each `lower` item: how many items are below, agreed and disagreed upon.
+class PairCounts(NamedTuple):
+    """Pairs of one query among the counted items, per counted item v of the truth."""
 
-    And, where the prior is callable, what it gives to the silence about the truth's items.
-    """
+    ranks: np.ndarray  # R(v)
+    n_below: np.ndarray  # v and the items that the truth ranks below v
+    agree: np.ndarray  # items that both sides rank above v
+    disagree: np.ndarray  # items that the truth ranks above v and the prediction ranks below v
+    of_prior: np.ndarray  # Σ EP of the other items of W(v); 0 unless the prior is callable
+
+
+def count_pairs(truth, prediction, counted, prior):
+    """Count pairs of the items for which `counted` is 1; see `PairCounts`."""
+    rows = np.flatnonzero(counted).astype(np.int32)
+    ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))
     places = prediction.places(truth.items)
     levels = None if callable(prior) or places is None else truth.graph.levels()
     if levels is not None:
-        return *_count_in_orders(levels, places, counted, lower), None
+        n_below, agree, disagree = _count_in_orders(levels, places, counted, rows)
+        return PairCounts(ranks, n_below, agree, disagree, of_prior)
     number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
     real = _sides_in_graph(truth.graph, np.arange(len(number)), number)
     if places is None:
         said = _sides_in_graph(prediction.graph, prediction.numbers(truth.items), number)
     else:
         said = _sides_in_order(places, number)
-    counts, of_silence = np.zeros((3, len(lower)), np.int64), np.zeros(len(lower))
+    counts = np.zeros((3, len(rows)), np.int64)
     for first, real_sides, said_sides in zip(_blocks(number), real, said, strict=True):
         sides = real_sides + said_sides
-        count_block(lower, *sides, counts)
+        count_block(rows, *sides, counts)
         if callable(prior):
-            block = [truth.items[w] for w in np.flatnonzero(counted)[first : first + BLOCK]]
-            for i, v in enumerate(lower):
-                of_silence[i] += expected(prior, _silent(v, sides, block), truth.items[v])
-    return *counts, of_silence
+            block = [truth.items[w] for w in rows[first : first + BLOCK]]
+            for i in np.flatnonzero(ranks > 1):
+                bits = [_bits(rows[i], side, len(block)) for side in sides]
+                of_prior[i] += _expected_agreement(prior, truth.items[rows[i]], block, *bits)
+    n_below, agree, disagree = counts
+    return PairCounts(ranks, n_below, agree, disagree, of_prior)
 
 
-def _count_in_orders(levels, places, counted, lower):
-    """`count_pairs` where both sides are whole orders, in which items may tie."""
+def _count_in_orders(levels, places, counted, rows):
+    """Count as `count_pairs` does, where both sides are weak orders (orders with ties)."""
     at_level = np.bincount(levels[counted > 0], minlength=levels.max() + 1)
-    n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[lower]]
+    n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[rows]]
     both = np.flatnonzero((places >= 0) & (counted > 0))
     by_place = both[np.argsort(places[both])]
     agree, disagree = np.zeros((2, len(levels)), np.int64)
     count_in_orders(levels, places, by_place, agree)
     count_in_orders(levels, places, by_place[::-1].copy(), disagree)
-    return n_below, agree[lower], disagree[lower]
+    return n_below, agree[rows], disagree[rows]
 
 
-def _silent(v, sides, block):
-    """The items of a block that are not below v and on which the two sides say nothing together."""
-    above, below, said_above, said_below = (
-        table[rows[v]] if rows[v] >= 0 else np.zeros_like(table[0]) for table, rows in sides
-    )
-    bits = ~(below | above & (said_above | said_below))
-    ones = np.unpackbits(bits.astype("<u8").view(np.uint8), count=len(block), bitorder="little")
-    return [block[i] for i in np.flatnonzero(ones)]
+def _bits(v, side, n):
+    """Unpack the row of item v in one side's table of bits, (n,) of bool."""
+    table, rows = side
+    if rows[v] < 0:
+        return np.zeros(n, bool)
+    octets = table[rows[v]].astype("<u8").view(np.uint8)
+    return np.unpackbits(octets, count=n, bitorder="little").astype(bool)
 
 
-def expected(prior, chosen, v):
-    """Σ of the callable prior that w is preferred to v, over the w chosen."""
+def _expected_agreement(prior, v, block, above, below, said_above, said_below):
+    """Σ EP(v, w) over the items w of a block in W(v) of which a side is silent.
+
+    EP = g ĝ + (1 - g) (1 - ĝ), where g and ĝ are the probabilities that w is preferred to v in the
+    truth and in the prediction: 1 or 0 where that side states it, else the prior.
+    """
     total = 0.0
-    for w in chosen:
-        probability = prior(w, v)
-        if not is_probability(probability):
+    for i in np.flatnonzero(~below & ~(above & (said_above | said_below))):
+        p = prior(block[i], v)
+        if not is_probability(p):
             raise ValueError(
-                f"prior must give probabilities in [0, 1]; prior({w!r}, {v!r}) is {probability!r}."
+                f"prior must give probabilities in [0, 1]; prior({block[i]!r}, {v!r}) is {p!r}."
             )
-        total += float(probability)
+        true = 1.0 if above[i] else float(p)
+        predicted = 1.0 if said_above[i] else 0.0 if said_below[i] else float(p)
+        total += true * predicted + (1.0 - true) * (1.0 - predicted)
     return total
 
 
-# Block by block, the items of the block that are above each of the truth's items, and those below
-# it: two tables of bits, each with every item's row in it. `number` is that of the truth's items;
-# those of a block follow each other, and -1 is in none.
+# The functions below work block by block. For each block they yield two tables of bits: the items
+# of the block above each item of the truth, and the items below it. With each table comes the row
+# of every item, -1 for an empty row. `number` numbers the counted items of the truth; -1: not
+# counted.
 
 def _blocks(number):
     return range(0, int(number.max()) + 1, BLOCK)
@@ -197,11 +235,11 @@ def _n_words(number):
 
 
 def _sides_in_graph(graph, numbers, number):
-    """Yield the sides in preferences closed transitively; an item is on both its sides.
+    """Yield both sides in the transitive closure of a graph; an item counts on both of its sides.
 
-    `numbers` are the graph's numbers of the truth's items, -1 for those that it lacks.
+    `numbers` contains the number of each item of the truth in this graph, -1 if it lacks the item.
     """
-    number_in_graph = np.full(graph.n + 1, -1, np.int32)  # the last for all that it lacks
+    number_in_graph = np.full(graph.n + 1, -1, np.int32)  # last: items not in it
     number_in_graph[numbers] = number
     number_in_graph[-1] = -1
     tables = np.empty((2, graph.n, _n_words(number)), np.uint64)
@@ -216,13 +254,13 @@ def _sides_in_graph(graph, numbers, number):
 
 
 def _sides_in_order(places, number):
-    """Yield the sides in a whole order, in which items may tie; its places are -1 for none."""
+    """Yield both sides in a weak order; the place of an item is -1 if it has none."""
     for first in _blocks(number):
         is_in = (number >= first) & (number < first + BLOCK) & (places >= 0)
         block = np.flatnonzero(is_in)
         block = block[np.argsort(places[block])]
         bit = (number[block] - first).astype(np.uint64)
-        upto = np.zeros((len(block) + 1, _n_words(number)), np.uint64)  # of the i first
+        upto = np.zeros((len(block) + 1, _n_words(number)), np.uint64)  # row i: the first i items
         upto[np.arange(len(block)) + 1, bit // 64] = np.uint64(1) << bit % 64
         np.bitwise_or.accumulate(upto, axis=0, out=upto)
         above, not_below = (

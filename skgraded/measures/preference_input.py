@@ -1,4 +1,4 @@
-"""Preferences as users give them, read into plain pairs, scores and items."""
+"""Convert preferences in any accepted form to lists of pairs, dicts of scores, and items."""
 
 import numbers
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from skgraded._input.columns import is_missing, unmasked
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
 
-JUDGED = "judged"
+JUDGED, PREDICTED = "judged", "predicted"  # the items of one side of each query
 
 
 def is_probability(value):
@@ -18,7 +18,7 @@ def is_probability(value):
 
 
 def check_prior(prior):
-    """Check the probability of a preference of which nothing is known, or the function for it."""
+    """Check the prior: a number in [0, 1], or a callable."""
     if callable(prior):
         return prior
     if isinstance(prior, (bool, np.bool_)) or not is_probability(prior):
@@ -29,36 +29,36 @@ def check_prior(prior):
 
 
 def refuse_empty(values, name):
-    """Raise a ValueError if there are no values."""
+    """Raise a ValueError if there is no value."""
     if not values:
         raise ValueError(f"{name} is empty: there is nothing to measure.")
 
 
 def refuse_lacking(queries, mapping, name):
-    """Raise unless there is a mapping that has all the queries."""
+    """Raise a ValueError unless the mapping contains all queries."""
     lacking = [query for query in queries if query not in mapping]
     if lacking:
         raise ValueError(
             f"{name} lacks {len(lacking)} of the {len(queries)} queries, {lacking[0]!r} among "
-            "them: give each query its own, an empty list if there is nothing."
+            "them: add each query, with an empty list if there is nothing."
         )
 
 
 def kind_of(value):
-    """The name of the value's type, for messages."""
+    """Name of the type of a value, for messages."""
     return "None" if value is None else type(value).__name__
 
 
 # Pairs -------------------------------------------------------------------------------------------
 
 def read_pairs_by_query(pairs, qid, name):
-    """The pairs of each query, in order of first appearance; all under None without `qid`."""
+    """Pairs of each query, in order of first appearance; without `qid`, all under None."""
     read = read_pairs(pairs, name)
     refuse_empty(read, name)
     if qid is None:
         return {None: read}
     if isinstance(pairs, (set, frozenset)):
-        raise TypeError(f"{name} is a set, which has no order that qid could go by.")
+        raise TypeError(f"{name} is a set, whose order is arbitrary: pass a list that matches qid.")
     codes, ids = query_codes(qid, len(read), expected=name)
     pairs_of: list = [[] for _ in ids]
     for code, pair in zip(codes.tolist(), read, strict=True):
@@ -87,7 +87,7 @@ def read_pairs(pairs, name):
 
 
 def _rows(pairs, name):
-    """The rows as a list, with Python's own values where they came in a frame or an array."""
+    """Rows as a list; values from frames and arrays become plain Python values."""
     if len(getattr(pairs, "shape", ())) == 2 and hasattr(pairs, "columns"):  # pandas, polars, Arrow
         if pairs.shape[1] != 2:
             raise ValueError(
@@ -100,7 +100,7 @@ def _rows(pairs, name):
         return list(zip(*(column.to_pylist() for column in pairs.columns), strict=True))
     if hasattr(pairs, "iloc") and pairs.dtype.kind in "iuf":
         raise TypeError(
-            f"{name} is a Series of numbers. Scores by item are a mapping: give series.to_dict()."
+            f"{name} is a Series of numbers. Scores per item are a mapping: pass series.to_dict()."
         )
     if isinstance(pairs, (str, bytes, Mapping)) or not hasattr(pairs, "__iter__"):
         raise TypeError(f"{name} must be pairs (preferred, other); got {kind_of(pairs)}.")
@@ -110,7 +110,7 @@ def _rows(pairs, name):
 
 
 def _elements(values):
-    """A list of the elements, Python's own where an array holds numbers or text."""
+    """Elements as a list; numbers and text from arrays become plain Python values."""
     values = unmasked(values)
     if hasattr(values, "to_pylist"):
         return values.to_pylist()
@@ -123,7 +123,7 @@ def _elements(values):
 # Items and scores --------------------------------------------------------------------------------
 
 def read_scores(scores, name):
-    """A dict of each item's score."""
+    """Read the score of each item into a dict."""
     read: dict = {}
     for item, score in scores.items():
         _check_item(item, f"{name} has", read)
@@ -137,7 +137,7 @@ def read_scores(scores, name):
 
 
 def read_items_by_query(items, queries):
-    """The items of each query as by `read_items`; None: all."""
+    """The items of each query, as `read_items` returns them; None: all items."""
     if not isinstance(items, Mapping):
         return dict.fromkeys(queries, None if items is None else read_items(items, "items"))
     refuse_lacking(queries, items, "items")
@@ -145,16 +145,16 @@ def read_items_by_query(items, queries):
 
 
 def read_items(items, name, may_be_empty=False):
-    """The items as the keys of a dict, in their order; or JUDGED."""
-    if isinstance(items, str) and items == JUDGED:
-        return JUDGED
-    if isinstance(items, (str, bytes, Mapping)) or not hasattr(items, "__iter__"):
+    """The items as the keys of a dict, in their order; or JUDGED or PREDICTED."""
+    if isinstance(items, str) and items in (JUDGED, PREDICTED):
+        return items
+    if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
         raise TypeError(
-            f'{name} must be a collection of items; got {kind_of(items)}. ("judged" is a word for '
-            "the items of true_pairs.)"
+            f'{name} must be a collection of items, "judged" or "predicted"; '
+            f"got {items!r}."
         )
     read: dict = {}
-    for item in _elements(items):
+    for item in items if isinstance(items, Mapping) else _elements(items):
         _check_item(item, f"{name} has", read)
     if not may_be_empty:
         refuse_empty(read, name)
@@ -162,7 +162,7 @@ def read_items(items, name, may_be_empty=False):
 
 
 def _check_item(item, where, seen):
-    """Enter an item in the dict `seen`, or raise the error of what is no item."""
+    """Add an item to the dict `seen`; raise an error if it is missing or not hashable."""
     try:
         if item in seen:
             return

@@ -1,4 +1,4 @@
-"""EDRC on explicit, possibly incomplete preference pairs."""
+"""EDRC, pair accuracy and Kendall's τ on explicit, possibly incomplete preference pairs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,22 @@ from numpy.typing import ArrayLike
 
 from skgraded.measures import preference_graphs as graphs
 from skgraded.measures import preference_input as inputs
-from skgraded.measures.base import Function, check_undefined, mean_over_queries
-from skgraded.measures.correlation import CHECK_DISCOUNT, rank_weights
+from skgraded.measures.base import (
+    Function,
+    Measure,
+    check_undefined,
+    mean_over_queries,
+    name_of,
+)
+from skgraded.measures.correlation import (
+    CHECK_DISCOUNT,
+    EDRC,
+    KendallTau,
+    PairAccuracy,
+    rank_weights,
+)
 from skgraded.measures.preference_graphs import LeftOut
+from skgraded.measures.texts import as_measures
 
 
 def edrc_score(
@@ -34,43 +47,46 @@ def edrc_score(
     C(v) = Σ_{w∈W(v)} EP(v, w) (Ackerman and Chen 2011, section 4).
 
     The rank R(v) is 1 for an item that nothing is preferred to in G, else one more than the
-    highest rank among those preferred to it. W(v) are all other items except those that v is
-    preferred to. EP(v, w), where w is preferred to v in G, is 1 if Ĝ agrees, 0 if it says the
-    opposite and `prior` if it is silent; where G knows nothing of the pair, it is `prior`. Where
-    the paper's formulas depart from its example, the example is followed: start nodes have rank 1
-    (its algorithm gives 2), and Z divides by D(R(v)).
+    highest rank among the items preferred to v. W(v) contains all other items except those that v
+    is preferred to. If w is preferred to v in G, EP(v, w) is 1 if Ĝ agrees, 0 if Ĝ states the
+    opposite and `prior` if Ĝ is silent. If G leaves the pair open, EP(v, w) is a `prior` that is a
+    number; with a callable `prior`, Ĝ is scored against the prior (see Notes). Where the paper's
+    formulas differ from its example, the example decides: start nodes have rank 1 (the algorithm
+    gives 2), and Z divides by D(R(v)).
 
     Parameters
     ----------
     true_pairs : list of tuples, array of shape (n, 2), or frame of two columns
         Pairs (preferred, other) of items, in any order. Items are any hashable.
     predicted_pairs : mapping of item to score, or pairs in any form of `true_pairs`
-        The higher score is preferred; equal scores say nothing. With `qid`, a mapping of each query
-        to its scores or pairs, in which queries without true pairs are ignored.
+        The higher score is preferred; equal scores state no preference. With `qid`, a mapping of
+        each query to its scores or pairs, in which queries without true pairs are ignored.
     discount : {"linear", "log2", "exp2"} or callable, default="linear"
-        D: R, log2(1 + R), or 2^R. A callable gets an array of ranks ≥ 2 and gives as many numbers
-        > 0 to divide by.
+        D: R, log2(1 + R), or 2^R. A callable receives an array of ranks ≥ 2 and returns an array
+        of divisors > 0.
     prior : float or callable, default=0.5
-        What a pair earns that truth or prediction is silent about, in [0, 1]. A callable
-        ``prior(v, w)`` gives the probability that v is preferred to w. It is called as
-        ``prior(w, v)`` for every such pair with w in W(v), up to n_items² times.
-    items : collection of items or "judged", optional
-        The items to judge by, such as the recommended ones: both sides are closed first, then
-        restricted to these. "judged" are the items of `true_pairs`. By default all items of either
-        side: each scored item of which the truth knows nothing earns `prior`, and where these are
-        many the value is near ``2 * prior - 1`` for any ranking. With `qid`, a collection for all
+        What a pair earns if one side is silent about it, in [0, 1]. A callable ``prior(v, w)``
+        returns the probability that v is preferred to w, so ``prior(w, v)`` should be
+        ``1 - prior(v, w)``. It is called for every such pair, up to n_items² times.
+    items : collection of items, mapping, "judged" or "predicted", optional
+        The items to measure on: both sides are closed first, then restricted to these items.
+        "judged" are the items of `true_pairs`. "predicted" are the recommended items, to which the
+        paper restricts itself: all items of `predicted_pairs` except those with the score -inf. A
+        mapping of items counts as its keys. By default, the items are those of either side. Each
+        scored item that the truth does not mention then earns `prior`, and with many such items
+        the value is near ``2 * prior - 1`` for any ranking. With `qid`, one collection for all
         queries, or a mapping of query to collection.
     qid : array-like of shape (n,), optional
-        The query (the user) of each true pair; without it all pairs are of one.
+        The query (the user) of each true pair. Without it, all pairs belong to one query.
     undefined : {0.0, 1.0, nan}, default=0.0
         Value of a query whose truth has no preference among `items`; nan leaves it out of the mean.
     cycles : {"raise", "unknown", "majority"}, default="raise"
-        What becomes of preferences that contradict each other, as those of several people do; the
-        same rule for both sides. "raise": an error names a cycle. "unknown": a pair that is stated
-        both ways or lies in a cycle of any length (within a strongly connected component) is
-        unknown, like one that was never judged; pairs that lead from one component to another
-        stay. "majority": a pair stated more often one way than the other counts as stated that way
-        only, then as "unknown". A query of which nothing remains is undefined.
+        How preferences that contradict each other are handled, on both sides. "raise": an error
+        names a cycle. "unknown": a pair that is stated both ways or lies in a cycle of any length
+        (within a strongly connected component) is unknown, like a pair that was never judged;
+        pairs that lead from one component to another are kept. "majority": a pair that is stated
+        more often one way than the other counts as stated that way only; then the rule for
+        "unknown" applies. A query without any remaining pair is undefined.
 
     Returns
     -------
@@ -80,28 +96,36 @@ def edrc_score(
     Warns
     -----
     UserWarning
-        If `cycles` left out pairs: how many of how many on either side, and of how many queries.
+        If `cycles` left out pairs: their number on each side, and the number of queries.
 
     Raises
     ------
     ValueError, TypeError
         If pairs are malformed or empty, an item is missing or preferred to itself, preferences
-        make a cycle (with "raise"; one is named), a score is not a number, a query has no
-        prediction, or `discount` or `prior` are out of range.
+        form a cycle (with "raise"; the error names a cycle), a score is not a number, a query has
+        no prediction, or `discount` or `prior` is out of range.
 
     See Also
     --------
-    edrc_per_query : The values by query.
-    preferences_left_out : How many pairs `cycles` leaves out, by query.
+    edrc_per_query : The value of each query.
+    skgraded.evaluate_preferences : Several measures of preferences, as an Evaluation.
+    preferences_left_out : How many pairs `cycles` leaves out, per query.
 
     Notes
     -----
-    Where both sides are whole orders (scores, or pairs that leave only ties open, such as a chain),
-    the time is that of a sort: a million items take some seconds. Otherwise it grows with
-    items × pairs: 100,000 items with 500,000 pairs a side take some seconds, and memory stays below
-    a gigabyte up to a million items. Items that the truth does not mention cost next to nothing.
-    With a total order and ``discount=lambda rank: rank - 1`` it is the AP correlation with the
-    roles of the lists swapped.
+    With a callable prior, EP(v, w) is the probability that both sides agree on the pair. Let g and
+    ĝ be the probabilities that w is preferred to v in G and in Ĝ: 1 or 0 if that side states a
+    preference, else ``prior(w, v)``. Then EP = g ĝ + (1 - g) (1 - ĝ). For a pair of G this is the
+    paper's rule. For an open pair it is the expectation of that rule over the unknown preference:
+    with a prior of 0.7 for w, a prediction that ranks w above v earns 0.7, the opposite earns 0.3.
+    The paper's examples have a prior of 1/2, with which every open pair earns 1/2.
+
+    If both sides are orders (scores, or pairs that leave only ties open, such as a chain), the
+    time is that of a sort: a million items take some seconds. Otherwise the time grows with
+    items × pairs: 100,000 items with 500,000 pairs per side take some seconds, and memory stays
+    below a gigabyte up to a million items. Items that the truth does not mention take hardly any
+    time, unless the prior is callable. With a total order and ``discount=lambda rank: rank - 1``,
+    EDRC is the AP correlation with the roles of the lists swapped.
 
     References
     ----------
@@ -110,7 +134,7 @@ def edrc_score(
 
     Examples
     --------
-    The pairs of the paper's table 1 give 2/29; its 5/29 takes B ≻ E for true, which is in its
+    The pairs of the paper's table 1 give 2/29. The paper's 5/29 includes B ≻ E, which is in its
     figure 1 but not in the table.
 
     >>> from skgraded.measures.preferences import edrc_score
@@ -129,14 +153,17 @@ def edrc_score(
     ...            qid=["ann", "bob"])
     0.5
 
-    Of a thousand retrieved documents two were judged:
+    Two of a thousand retrieved documents were judged:
 
     >>> scores = {i: -i for i in range(1000)}
     >>> round(edrc_score([(0, 1)], scores), 3), edrc_score([(0, 1)], scores, items="judged")
     (0.001, 1.0)
     """
-    values = _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles)
-    return mean_over_queries(np.array(list(values.values())))
+    undefined = check_undefined(undefined)
+    values = preference_values(
+        true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
+    )
+    return mean_over_queries(np.array([undefined if v is None else v[0] for v in values.values()]))
 
 
 def edrc_per_query(
@@ -162,12 +189,13 @@ def edrc_per_query(
     Returns
     -------
     dict
-        Value by query, in order of first appearance in `qid`.
+        The value of each query, in order of first appearance in `qid`.
 
     See Also
     --------
     edrc_score : The mean over the queries; the same warnings and errors.
-    skgraded.datasets.read_preferences : TREC's files of preferences, as pairs and their queries.
+    skgraded.evaluate_preferences : An Evaluation, for `compare` and the pages.
+    skgraded.datasets.read_preferences : Reads TREC's files of preferences.
 
     Examples
     --------
@@ -178,35 +206,39 @@ def edrc_per_query(
     """
     if qid is None:
         raise ValueError("qid is missing: edrc_per_query needs the query of each true pair.")
-    return _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles)
+    undefined = check_undefined(undefined)
+    values = preference_values(
+        true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
+    )
+    return {query: undefined if value is None else value[0] for query, value in values.items()}
 
 
 def preferences_left_out(
     pairs: Any, cycles: str = "unknown", *, qid: ArrayLike
 ) -> dict[Hashable, LeftOut]:
-    """How many pairs of each query `edrc_score` leaves out because they contradict each other.
+    """Count the pairs of each query that `edrc_score` leaves out because of contradictions.
 
     Parameters
     ----------
     pairs : list of tuples, array of shape (n, 2), or frame of two columns
         Pairs (preferred, other) of items; see `edrc_score`.
     cycles : {"unknown", "majority"}, default="unknown"
-        What is left out; see `edrc_score`.
+        The rule that leaves pairs out; see `edrc_score`.
     qid : array-like of shape (n,)
         The query (the user) of each pair.
 
     Returns
     -------
     dict
-        By query, in order of first appearance, a named tuple: ``n_pairs``, the pairs of two items
-        of which anything was stated; of these ``n_contradicted``, stated both ways (with
-        "majority": equally often); and ``n_in_cycles``, stated one way within a longer cycle. The
-        property ``n_unknown`` is the sum of these two.
+        For each query, in order of first appearance, a named tuple: ``n_pairs``, the pairs of two
+        items that were stated at least once; ``n_contradicted``, those stated both ways (with
+        "majority": equally often both ways); and ``n_in_cycles``, those stated one way within a
+        longer cycle. The property ``n_unknown`` is the sum of the last two.
 
     Raises
     ------
     ValueError, TypeError
-        If `edrc_score` refuses such pairs, or `qid` has another length or gaps.
+        If `edrc_score` refuses the pairs, or `qid` has another length or a missing value.
 
     Examples
     --------
@@ -226,10 +258,48 @@ def preferences_left_out(
     return {query: graphs.without_cycles(stated, cycles)[1] for query, stated in pairs_of.items()}
 
 
-def _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles):
-    """Value by query; everything is read before anything is measured."""
+# Several measures of the same pairs ---------------------------------------------------------------
+
+def check_preference_measures(
+    measures: Any, discount: str | Function, prior: float | Callable[[Any, Any], float]
+) -> dict[str, Measure]:
+    """Measures of preference pairs by the names that reports show, which contain the settings."""
     discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
-    cycles, undefined = graphs.CHECK_CYCLES(cycles), check_undefined(undefined)
+    shown = {"discount": discount, "prior": prior if callable(prior) else EDRC(prior=prior).prior}
+    named: dict[str, Measure] = {}
+    for measure in as_measures(measures):
+        if type(measure) not in FORMULAS:
+            raise ValueError(
+                f"{measure} cannot measure preferences: measures must be edrc, pair_accuracy or "
+                "kendall_tau."
+            )
+        if isinstance(measure, EDRC):
+            if measure != EDRC(undefined=measure.undefined):
+                raise ValueError(
+                    f"{measure}: pass discount and prior as arguments, not within the measure."
+                )
+            named[name_of(EDRC, shown | {"undefined": measure.undefined})] = measure
+        else:
+            named[measure.name] = measure
+    return named
+
+
+def preference_values(
+    true_pairs: Any,
+    predicted_pairs: Any,
+    measures: list[Measure],
+    discount: str | Function,
+    prior: float | Callable[[Any, Any], float],
+    items: Any,
+    qid: ArrayLike | None,
+    cycles: str,
+) -> dict[Hashable, list[float] | None]:
+    """Values of the measures for each query; None for a query without a known pair.
+
+    All arguments are read before the first query is measured.
+    """
+    discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
+    cycles = graphs.CHECK_CYCLES(cycles)
     pairs_of = inputs.read_pairs_by_query(true_pairs, qid, "true_pairs")
     if qid is None:
         prediction = _prediction(predicted_pairs, "predicted_pairs", cycles)
@@ -240,11 +310,14 @@ def _values(true_pairs, predicted_pairs, discount, prior, items, qid, undefined,
     else:
         sides = _sides_of_queries(pairs_of, predicted_pairs, items, cycles)
     _warn_of_left_out(sides.values(), cycles)
-    return {query: _edrc(*side, discount, prior, undefined) for query, side in sides.items()}
+    formulas = [FORMULAS[type(measure)] for measure in measures]
+    if _edrc not in formulas:
+        prior = 0.5  # the other measures need no call of a callable prior
+    return {query: _measured(*side, formulas, discount, prior) for query, side in sides.items()}
 
 
 def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
-    """Truth, prediction and items of each query."""
+    """Read the truth, the prediction and the items of each query."""
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
             "predicted_pairs must, with qid, be a mapping of each query to its pairs or scores; "
@@ -275,7 +348,7 @@ def _prediction(prediction, name, cycles):
 
 
 def _warn_of_left_out(sides, cycles):
-    """Warn once of what was left out of either side."""
+    """Warn once about pairs that were left out on either side."""
     parts = []
     for i, name in enumerate(["true_pairs", "predicted_pairs"]):
         counts = [side[i].left_out for side in sides if side[i].left_out is not None]
@@ -289,29 +362,64 @@ def _warn_of_left_out(sides, cycles):
     if parts:
         warnings.warn(
             f"Left out as unknown (cycles={cycles!r}): {'; '.join(parts)}. "
-            "skgraded.measures.preferences_left_out counts them by query.",
+            "skgraded.measures.preferences_left_out counts them per query.",
             stacklevel=4,
         )
 
 
-def _edrc(truth, prediction, items, discount, prior, undefined):
-    """EDRC of one query; the names are those of the formula."""
+# One query ---------------------------------------------------------------------------------------
+
+def _measured(truth, prediction, items, formulas, discount, prior):
+    """Values of one query, None if the truth has no preference among the items."""
     if items is None:
         items = dict.fromkeys([*truth.items, *prediction.items])
-    elif items is inputs.JUDGED:
+    elif items == inputs.JUDGED:
         items = dict.fromkeys(truth.items)
-    counted = np.fromiter((v in items for v in truth.items), np.uint8, len(truth.items))
-    ranks = truth.graph.depths(counted)
-    lower = np.flatnonzero(counted & (ranks > 1)).astype(np.int32)
-    if not len(lower):
-        return undefined
-    n_below, agree, disagree, C = graphs.count_pairs(truth, prediction, counted, lower, prior)
-    W = len(items) - n_below  # an item itself is below it too
+    elif items == inputs.PREDICTED:
+        items = dict.fromkeys(prediction.predicted_items)
     if callable(prior):
-        # Of the items that the truth does not mention, every pair earns the prior.
-        others = [w for w in items if w not in truth.number]
-        C += agree + [graphs.expected(prior, others, truth.items[v]) for v in lower]
+        truth = truth.with_items(items)
+    counted = np.fromiter((v in items for v in truth.items), np.uint8, len(truth.items))
+    if not counted.any():
+        return None
+    counts = graphs.count_pairs(truth, prediction, counted, prior)
+    if counts.ranks.max() < 2:
+        return None
+    return [formula(counts, len(items), discount, prior) for formula in formulas]
+
+
+def _edrc(counts, n_items, discount, prior):
+    """EDRC of one query; the names are those of the paper's formula."""
+    lower = counts.ranks > 1
+    W = (n_items - counts.n_below)[lower]  # n_below counts the item itself
+    agree, disagree = counts.agree[lower], counts.disagree[lower]
+    if callable(prior):
+        C = agree + counts.of_prior[lower]
     else:
         C = agree + prior * (W - agree - disagree)
-    weights = rank_weights(discount, np.arange(2.0, ranks.max() + 1))[ranks[lower] - 2]
+    weights = rank_weights(discount, np.arange(2.0, counts.ranks.max() + 1))
+    weights = weights[counts.ranks[lower] - 2]
     return float(2 * (weights @ C) / (weights @ W) - 1)
+
+
+def _n_known(counts):
+    """How many pairs the truth knows, and how many more the prediction agrees than disagrees on."""
+    surplus = int(counts.agree.sum() - counts.disagree.sum())
+    return int((counts.n_below - 1).sum()), surplus  # an item counts as below itself
+
+
+def _kendall_tau(counts, *settings):
+    """(agree - disagree) / known pairs; pairs that the prediction leaves open count 0."""
+    n_known, surplus = _n_known(counts)
+    return surplus / n_known
+
+
+def _pair_accuracy(counts, *settings):
+    """Share of the known pairs that the prediction agrees on; open pairs count 1/2."""
+    n_known, surplus = _n_known(counts)
+    return (n_known + surplus) / (2 * n_known)
+
+
+FORMULAS: dict[type[Measure], Callable[..., float]] = {
+    EDRC: _edrc, PairAccuracy: _pair_accuracy, KendallTau: _kendall_tau,
+}

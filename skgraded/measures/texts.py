@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
-from skgraded._input.words import nearest
+from skgraded._input.words import did_you_mean, nearest
 from skgraded.measures.base import ALIASES, MEASURES, Measure
 
-_FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
-_OF_TREC_EVAL = {  # its names with a cut-off, `P_10` and others
-    "p": "P@{}", "recall": "R@{}", "map_cut": "AP@{}", "ndcg_cut": "\"NDCG(gain='linear')@{}\"",
+_FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
+# Names of trec_eval that no measure here equals, and the reason.
+_DIFFERENT = {
+    "map_cut_{k}": "trec_eval's {name} divides by the number R of relevant documents, and AP@{k} "
+    "by min(R, {k}). Use 'AP@{k}' for the latter, or 'map' without a cut-off.",
 }
 
 
@@ -23,8 +25,9 @@ def measure(text: str | Measure) -> Measure:
     text : str or Measure
         ``Name(parameter=value,…)@k`` with Python literals and the word nan as values, ``@mean``
         for the mean over all cut-offs. Letter case and underscores of names do not matter.
-        Aliases: map, mu_map, p, r, mrr, recip_rank, mean_ndcg, mean_ndcng, q. A measure is
-        returned as it is.
+        Other names such as ``map``, ``μAP`` and ``mrr``, and trec_eval's ``P_10``, ``recall_10``,
+        ``ndcg_cut_10`` and ``recip_rank`` are accepted; the user guide lists all. A Measure is
+        returned unchanged.
 
     Returns
     -------
@@ -33,7 +36,8 @@ def measure(text: str | Measure) -> Measure:
     Raises
     ------
     ValueError
-        If the text cannot be read, or names an unknown measure or parameter.
+        If the text cannot be read, names an unknown measure or parameter, or is a name of
+        trec_eval for a measure with other values (``map_cut_10``).
 
     Examples
     --------
@@ -44,6 +48,8 @@ def measure(text: str | Measure) -> Measure:
     AP(threshold=2,undefined=nan)@20
     >>> sg.measure("mean_ndcg") == sg.NDCG(k="mean")
     True
+    >>> sg.measure("ndcg_cut_10")
+    NDCG(gain='linear')@10
     """
     if isinstance(text, Measure):
         return text
@@ -66,22 +72,36 @@ def measure(text: str | Measure) -> Measure:
 
 
 def _plain(name):
-    return name.lower().replace("_", "")
+    return name.casefold().replace("_", "")  # casefold makes one character of both signs for μ
 
 
 def _class_named(name):
     """The class with this name or alias, and the parameters that the alias stands for."""
     known: dict = {_plain(name): (cls, {}) for name, cls in MEASURES.items()}
-    known |= {_plain(alias): standing_for for alias, standing_for in ALIASES.items()}
+    known |= {_plain(alias): meaning for alias, meaning in ALIASES.items() if "{" not in alias}
     plain = _plain(name)
     if plain in known:
         return known[plain]
+    for alias, (cls, parameters) in ALIASES.items():
+        numbers = _numbers_in(name, alias)
+        if numbers is not None:
+            return cls, parameters | numbers
+    for alias, reason in _DIFFERENT.items():
+        numbers = _numbers_in(name, alias)
+        if numbers is not None:
+            raise ValueError(f"Unknown measure {name!r}. {reason.format(name=name, **numbers)}")
     near = nearest(plain, known)
     hint = "" if near is None else f" Did you mean {known[near][0].__name__}?"
-    stem, _, k = name.lower().rpartition("_")
-    if stem in _OF_TREC_EVAL and k.isdecimal():
-        hint = f" trec_eval's {name} is {_OF_TREC_EVAL[stem].format(k)}."
     raise ValueError(f"Unknown measure {name!r}.{hint} Known: {', '.join(MEASURES)}.")
+
+
+def _numbers_in(name, alias):
+    """The parameters in a name such as P_10, if it has the form of the alias P_{k}; else None."""
+    stem, _, parameter = alias.rstrip("}").partition("_{")
+    form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10, or P.10 as an option
+    if not parameter or form is None or _plain(form[1]) != _plain(stem):
+        return None
+    return {parameter: float(form[2] + form[3]) if form[3] else int(form[2])}
 
 
 def _parameters_of(text, form, cls):
@@ -99,7 +119,7 @@ def _parameters_of(text, form, cls):
         if name is None:
             raise ValueError(
                 f"{cls.__name__} has no parameter {keyword.arg!r}; it has "
-                f"{', '.join(known.values())}."
+                f"{', '.join(known.values())}.{did_you_mean(keyword.arg, known.values())}"
             )
         yield name, _literal(text, keyword)
     if cut_off:

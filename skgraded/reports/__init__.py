@@ -3,7 +3,7 @@
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.cross_evaluation import CrossEvaluation
-from skgraded.reports.evaluating import evaluate, standardize
+from skgraded.reports.evaluating import evaluate, evaluate_preferences, standardize
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.margin_tests import MarginTests
 from skgraded.reports.summary import Summary
@@ -11,5 +11,5 @@ from skgraded.reports.system_summaries import Summaries
 
 __all__ = [
     "Comparison", "CrossEvaluation", "Evaluation", "MarginTests", "Summaries", "Summary",
-    "compare", "evaluate", "standardize",
+    "compare", "evaluate", "evaluate_preferences", "standardize",
 ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import one_of
+from skgraded._input.columns import check_weights, one_of, refuse_unordered
+from skgraded._input.queries import mean_weights, query_codes
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, score_queries
+from skgraded.measures.base import Function
+from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation, evaluation_of
 from skgraded.reports.pairing import check_evaluations, common_measures, positions_of
 
@@ -70,6 +73,7 @@ def evaluate(
     | b          | 0.5000 | 0.5000 |
     """
     measures = as_measures(measures)
+    refuse_unordered(y_true, "y_true")
     if qid is None and group is None and not isinstance(y_true, Judgments):
         raise ValueError(
             "evaluate needs the query of each row: give qid, or group=[n] if all n rows are one "
@@ -196,3 +200,102 @@ def _by_normal(values, reference):
     gap = np.where(np.abs(gap) <= EQUAL, 0.0, gap)
     flat = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
     return ndtr(np.divide(gap, deviation, out=flat, where=~(deviation <= EQUAL)))
+
+
+# Preferences -------------------------------------------------------------------------------------
+
+def evaluate_preferences(
+    true_pairs: Any,
+    predicted_pairs: Mapping[Any, Any],
+    *,
+    qid: Any,
+    measures: str | Measure | Iterable[str | Measure] = ("edrc",),
+    items: Any = None,
+    discount: str | Function = "linear",
+    prior: float | Callable[[Any, Any], float] = 0.5,
+    cycles: str = "raise",
+    sample_weight: ArrayLike | None = None,
+) -> Evaluation:
+    r"""Measure predictions against preference pairs, query by query (user by user).
+
+    Parameters
+    ----------
+    true_pairs : list of tuples, array of shape (n, 2), or frame of two columns
+        Pairs (preferred, other) of items, in any order. Items are any hashable.
+    predicted_pairs : mapping
+        The prediction for each query: a mapping of item to score, or pairs in any form of
+        `true_pairs`. Queries without true pairs are ignored.
+    qid : array-like of shape (n,)
+        The query (the user) of each true pair.
+    measures : {"edrc", "pair_accuracy", "kendall_tau"}, Measure, or list, default=("edrc",)
+        "edrc" is `edrc_score`. The other two count the pairs that the truth knows, stated or
+        implied. Let a of n known pairs be predicted, d be predicted the other way round, and
+        n - a - d be left open. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1, and
+        "kendall_tau" is (a - d) / n, from -1 to 1: Kendall's τ over the known pairs, without
+        correction for ties.
+    items : collection of items, mapping, "judged" or "predicted", optional
+        The items to measure on, as for `edrc_score`: those of either side by default; "predicted"
+        restricts to the recommended items, "judged" to the items of the true pairs. A collection
+        holds for all queries; a mapping has the collection of each query.
+    discount, prior
+        Discount and prior of EDRC, as for `edrc_score`.
+    cycles : {"raise", "unknown", "majority"}, default="raise"
+        How contradictions are handled, as for `edrc_score`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the true pairs. A query's weight is the mean over its pairs.
+
+    Returns
+    -------
+    Evaluation
+        One row per query, in order of first appearance in `qid`. A query without a known pair
+        among its items is undefined; it counts as the measure's `undefined`, 0 by default.
+        ``"edrc(undefined=nan)"`` leaves it out of the mean.
+
+    Warns
+    -----
+    UserWarning
+        If `cycles` left out pairs.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On bad input, before any work: pairs that are malformed or contradict each other, a query
+        without a prediction, another measure, or bad settings.
+
+    See Also
+    --------
+    edrc_score : EDRC, its settings, and its source.
+    skgraded.datasets.read_preferences : Reads TREC's files of preferences.
+
+    Examples
+    --------
+    Ann prefers a to b and b to c, and so a to c; Bob prefers c to a. The system ranks a first for
+    both:
+
+    >>> import skgraded as sg
+    >>> pairs, user = [("a", "b"), ("b", "c"), ("c", "a")], ["ann", "ann", "bob"]
+    >>> scores = {"ann": {"a": 3, "b": 1, "c": 2}, "bob": {"a": 2, "c": 1}}
+    >>> ev = sg.evaluate_preferences(
+    ...     pairs, scores, qid=user, measures=["edrc", "pair_accuracy", "kendall_tau"])
+    >>> print(ev.to_markdown(per_query=True))
+    | query_id   |    EDRC |   PairAccuracy |   KendallTau |
+    |:-----------|--------:|---------------:|-------------:|
+    | ann        |  0.4286 |         0.6667 |       0.3333 |
+    | bob        | -1.0000 |         0.0000 |      -1.0000 |
+    """
+    if qid is None:
+        raise ValueError("qid is missing: evaluate_preferences needs the query of each true pair.")
+    named, weights = check_preference_measures(measures, discount, prior), None
+    codes, query_ids = query_codes(qid, expected="true_pairs")
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, len(codes), "qid")
+        weights = mean_weights(weights, codes, np.bincount(codes))
+    values = preference_values(
+        true_pairs, predicted_pairs, list(named.values()), discount, prior, items, qid, cycles
+    )
+    undefined = np.array([row is None for row in values.values()])
+    per_query = {
+        name: np.array([measure.undefined if row is None else row[i] for row in values.values()])
+        for i, (name, measure) in enumerate(named.items())
+    }
+    return Evaluation(query_ids, per_query, dict.fromkeys(named, undefined), weights=weights)

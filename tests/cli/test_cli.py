@@ -559,6 +559,38 @@ def test_an_output_over_a_file_of_a_folder_is_refused(files, capsys, path):
     run(capsys, f"evaluate {path} --output [scores]/found.txt")
 
 
+def test_ties_of_trec_eval_with_another_gain_are_noted(files, capsys):
+    command = "evaluate qrels a.run b.run --ties trec -m ndcg -c"
+    assert [line for line in run(capsys, command).err.splitlines() if "gain" in line] == [
+        "skgraded: note: NDCG has the gain 2^r - 1; the ndcg of trec_eval is ndcg(gain='linear')."
+    ]
+    note = run(capsys, "evaluate qrels b.run --ties trec -m ndcg@10").err
+    assert note.endswith("NDCG@10 has the gain 2^r - 1; the ndcg of trec_eval is "
+                         "ndcg(gain='linear')@10.\n")
+    assert "gain" in run(capsys, f"{command} -m ndcg@5".replace("evaluate", "compare")).err
+    for silent in ("--ties trec -m ndcg_cut_10", "--ties trec -m ndcng@10", "--ties worst -m ndcg",
+                   "--ties trec -m ndcg --quiet"):
+        assert run(capsys, f"evaluate qrels b.run {silent}").err == ""
+
+
+def test_names_of_trec_eval_are_measures(files, capsys):
+    mean = report(capsys, "evaluate qrels b.run -m P_5 -m recall_5 -m ndcg_cut_5 -m recip_rank")
+    assert list(mean["b.run"]["mean"]) == [
+        "Precision@5", "Recall@5", "NDCG(gain='linear')@5", "RR",
+    ]
+    said = refused(capsys, "evaluate qrels b.run -m map_cut_20")
+    assert "map_cut_20 divides by the number R of relevant documents" in said
+    assert "Did you mean" not in refused(capsys, "evaluate qrels b.run -m bpref")
+
+
+def test_a_column_of_a_table_gets_the_nearest_as_a_suggestion(files, capsys):
+    (files / "t.csv").write_text("query,grade,score,country\nq,0,2,DE\n")
+    said = refused(capsys, "evaluate t.csv --score-column scoer")
+    assert "there is no column 'scoer'" in said and "Did you mean 'score'?" in said
+    (files / "t.csv").write_text("query,grade,country\nq,0,DE\n")
+    assert "Did you mean" not in refused(capsys, "evaluate t.csv --score-column scoer")
+
+
 def test_measures_are_listed_with_a_line_each_and_the_names_of_trec_eval(capsys):
     assert main(["measures"]) == 0
     lines = capsys.readouterr().out.splitlines()

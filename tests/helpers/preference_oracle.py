@@ -1,6 +1,8 @@
-"""EDRC of preference pairs by its definition, slow and obvious."""
+"""Measures of preference pairs by their definitions, slow and obvious, and random pairs."""
 
 import itertools
+
+import numpy as np
 
 
 def closed(pairs):
@@ -33,7 +35,13 @@ def edrc(true, predicted, D=lambda rank: rank, prior=0.5, items=None, undefined=
             return 1
         if (w, v) in G and (v, w) in G_hat:
             return 0
-        return prior(w, v) if callable(prior) else prior
+        if not callable(prior):
+            return prior
+        # the probability that truth and prediction agree; a silent side is as the prior says
+        p = prior(w, v)
+        true = 1 if (w, v) in G else p
+        said = 1 if (w, v) in G_hat else 0 if (v, w) in G_hat else p
+        return true * said + (1 - true) * (1 - said)
 
     total = Z = 0
     for v in items:
@@ -42,6 +50,13 @@ def edrc(true, predicted, D=lambda rank: rank, prior=0.5, items=None, undefined=
             total += sum(EP(v, w) for w in W) / D(R(v))
             Z += len(W) / D(R(v))
     return 2 * total / Z - 1 if Z else undefined
+
+
+def known_pairs(true, predicted, items):
+    """How many pairs the truth knows, and how many of them are predicted right and wrong."""
+    known = {(v, w) for v, w in closed(true) if v in items and w in items}
+    said = closed(predicted)
+    return len(known), len(known & said), len({(w, v) for v, w in known} & said)
 
 
 def settled(pairs, cycles):
@@ -63,3 +78,17 @@ def left_out(pairs, cycles):
 
     contradicted = {pair for pair in judged if is_contradicted(*pair)}
     return judged, contradicted, unknown - contradicted
+
+
+def random_pairs(rng, n_items, n_pairs):
+    """Pairs of the numbers below n_items without a cycle, which may come twice."""
+    names = rng.permutation(n_items).tolist()
+    ends = [sorted(rng.choice(n_items, 2, replace=False).tolist()) for _ in range(n_pairs)]
+    return [(names[a], names[b]) for a, b in ends]
+
+
+def random_cases(n_cases, seed=0, max_items=8):
+    rng = np.random.default_rng(seed)
+    for _ in range(n_cases):
+        n = int(rng.integers(2, max_items))
+        yield rng, n, random_pairs(rng, n, int(rng.integers(1, 2 * n)))

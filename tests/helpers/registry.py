@@ -533,6 +533,40 @@ register(
 )
 
 
+# PairAccuracy and AUC ----------------------------------------------------------------------------
+
+def pair_accuracy(grades, scores):
+    """Pairs in the right order, a tie of scores counting 1/2, over pairs of different grades."""
+    above = signs(grades) == 1
+    return np.mean((signs(scores)[above] + 1) / 2)
+
+
+register(
+    sg.PairAccuracy, on_average=pair_accuracy, is_defined=has_two_grades,
+    settings=grid(),
+    few=[sg.PairAccuracy()],
+    scale_invariant=[sg.PairAccuracy()],
+    ideal_is_one=[sg.PairAccuracy()],
+)
+
+
+def has_both_kinds(grades, threshold=None):
+    return len(set(is_relevant(grades, threshold).tolist())) == 2
+
+
+def auc(grades, scores, threshold=None):
+    return pair_accuracy(is_relevant(grades, threshold), scores)
+
+
+register(
+    sg.AUC, on_average=auc, is_defined=has_both_kinds,
+    settings=grid(threshold=THRESHOLDS),
+    few=[sg.AUC(), sg.AUC(threshold=2)],
+    scale_invariant=[sg.AUC()],
+    ideal_is_one=[sg.AUC(), sg.AUC(threshold=2)],
+)
+
+
 # TauAP -------------------------------------------------------------------------------------------
 
 def tau_ap(ranked, grades):

@@ -1,10 +1,11 @@
-"""GAP, ERR, nERR, RBP and Q-measure beside published values and what others wrote."""
+"""GAP, ERR, nERR, RBP, Q-measure and AUC against published values and other implementations."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from catboost.utils import eval_metric
 from queries import random_queries
+from sklearn.metrics import roc_auc_score
 
 import skgraded as sg
 
@@ -186,3 +187,67 @@ def test_nerr_of_ntcireval(queries, k):
         queries, lambda numbers: metrics.nERR(numbers, gains, k)
     ):
         assert ours(grades, scores) == pytest.approx(expected, rel=1e-12)
+
+
+# Names of trec_eval, with its own code in pytrec_eval -------------------------------------------
+
+@pytest.mark.parametrize("n_scores", [1000, 4])
+def test_measures_by_their_names_in_trec_eval_have_its_values(n_scores):
+    pytrec_eval = peer("pytrec_eval")
+    rng = np.random.default_rng(n_scores)
+    qrels, run = {}, {}
+    for query in map(str, range(60)):
+        judged, retrieved = (rng.permutation(30)[: rng.integers(1, 25)] for _ in range(2))
+        qrels[query] = {f"d{j}": int(rng.integers(0, 4)) for j in judged}
+        run[query] = {f"d{j}": float(rng.integers(n_scores)) for j in retrieved}
+    names = ["map", "recip_rank", "P_5", "P_10", "recall_5", "recall_10", "ndcg_cut_5",
+             "ndcg_cut_10", "ndcg_cut_100"]
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {*names, "ndcg"}).evaluate(run)
+    rows = sg.datasets.join_run(qrels, run, ties="trec")
+    ours = sg.evaluate(
+        rows.y_true, rows.y_score, qid=rows.qid, measures=[*names, "ndcg(gain='linear')"]
+    )
+    assert ours.query_ids.tolist() == list(theirs) == list(qrels)
+    for name, values in zip([*names, "ndcg"], ours.per_query.values(), strict=True):
+        expected = [theirs[query][name] for query in qrels]
+        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+def test_map_cut_of_trec_eval_differs_from_ap_with_a_cut_off():
+    pytrec_eval = peer("pytrec_eval")
+    qrels, run = {"q": dict.fromkeys("abcdefgh", 1)}, {"q": dict.fromkeys("abcdefgh", 1.0)}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map_cut"}).evaluate(run)
+    rows = sg.datasets.join_run(qrels, run)
+    assert theirs["q"]["map_cut_5"] == 5 / 8  # divided by R = 8
+    assert sg.AP(k=5)(rows.y_true, rows.y_score) == 5 / 5  # divided by min(R, 5)
+    with pytest.raises(ValueError, match="map_cut_5 divides by the number R"):
+        sg.measure("map_cut_5")
+
+
+@pytest.mark.parametrize("kind, measure", [("Ranking", sg.PairAccuracy()), ("Classic", sg.AUC())])
+def test_pair_accuracy_and_auc_are_catboosts(kind, measure):
+    queries = random_queries(9, 60, sizes=(8, 40), grades=(0, 0, 1, 2, 3, 4), scores=(0, 1, 2, 3.5))
+    order = np.argsort(queries.qid, kind="stable")
+    grades, scores, qid = queries.y_true[order], queries.y_score[order], queries.qid[order]
+    if kind == "Classic":
+        grades = (grades > 0).astype(float)  # CatBoost accepts no other grades here
+    assert measure.n_undefined(grades, qid=qid) == 0
+    (expected,) = eval_metric(grades, scores, f"QueryAUC:type={kind}", group_id=qid)
+    assert measure(grades, scores, qid=qid) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [None, 1, 2, 4])
+def test_auc_is_scikit_learns_for_each_query(threshold):
+    scores = (-np.inf, -np.inf, -1.0, 0.0, 0.5, 2.0)
+    queries = random_queries(8, 80, sizes=(2, 40), grades=(0, 0, 1, 2, 3, 4), scores=scores)
+    values = sg.AUC(threshold, undefined=np.nan).per_query(
+        queries.y_true, queries.y_score, qid=queries.qid
+    )
+    for value, (grades, part) in zip(values, queries.parts, strict=True):
+        relevant = np.array(grades) >= (threshold or 1)
+        if relevant.all() or not relevant.any():
+            assert np.isnan(value)
+        else:
+            last = np.maximum(part, -10)  # scikit-learn refuses -inf
+            assert value == pytest.approx(roc_auc_score(relevant, last), abs=1e-14)
+    assert (~np.isnan(values)).sum() > 50

@@ -160,6 +160,47 @@ class TestEveryCorrelation:
             np.testing.assert_array_equal(values, expected)
 
 
+class TestPairAccuracyAndAUC:
+    def test_pair_accuracy_is_kendalls_tau_on_another_scale_where_nothing_ties(self):
+        rng = np.random.default_rng(5)
+        for n in (2, 3, 10, 100):
+            grades, scores = rng.permutation(n), rng.permutation(n)
+            tau = sg.KendallTau()(grades, scores)
+            assert sg.PairAccuracy()(grades, scores) == pytest.approx((tau + 1) / 2, abs=1e-14)
+
+    def test_auc_is_pair_accuracy_where_grades_are_0_and_1(self):
+        queries = random_queries(2, 60, sizes=(1, 30), grades=(0, 0, 1))
+        auc, accuracy = (
+            cls(undefined=nan).per_query(queries.y_true, queries.y_score, qid=queries.qid)
+            for cls in (sg.AUC, sg.PairAccuracy)
+        )
+        np.testing.assert_array_equal(auc, accuracy)
+
+    def test_documents_not_retrieved_are_tied_in_last_place(self):
+        # relevant a, b; irrelevant c, d; b and d are not retrieved: (a, c), (a, d), (b, c), (b, d)
+        expected = (1 + 1 + 0 + 0.5) / 4
+        for measure in (sg.AUC(), sg.PairAccuracy()):
+            assert measure([1, 1, 0, 0], [2.0, -inf, 1.0, -inf]) == expected
+
+    @pytest.mark.parametrize("undefined", [0.0, 1.0, nan])
+    def test_a_query_without_both_kinds_of_documents_is_undefined(self, undefined):
+        grades, group = [1, 2, 0, 0, 1, 2, 0, 1], [2, 2, 2, 2]
+        scores = [2, 1, 2, 1, 1, 2, 2, 1]
+        for measure, expected, n_undefined in (
+            (sg.AUC(undefined=undefined), [undefined, undefined, undefined, 0], 3),
+            (sg.AUC(2, undefined=undefined), [0, undefined, 1, undefined], 2),
+            (sg.PairAccuracy(undefined=undefined), [0, undefined, 1, 0], 1),
+        ):
+            np.testing.assert_array_equal(measure.per_query(grades, scores, group=group), expected)
+            assert measure.n_undefined(grades, group=group) == n_undefined
+
+    def test_constant_scores_of_a_long_query_give_one_half(self):
+        grades = np.arange(100_000) % 7
+        assert sg.PairAccuracy()(grades, np.zeros(len(grades))) == 0.5
+        for threshold in (None, 1, 5):
+            assert sg.AUC(threshold)(grades, np.zeros(len(grades))) == 0.5
+
+
 class TestUnknownGrades:
     GRADES, SCORES, QID = [1, 2, 0, nan, nan, 1], [1, 2, 3, 4, 5, 6], [0, 1, 0, 1, 0, 1]
 
@@ -185,7 +226,7 @@ class TestUnknownGrades:
 
 ALL_NEW = [
     "tau_ap", "kendall_tau", "spearman_rho", "edrc", "EDRC(discount='exp2',prior=0.25)",
-    "generalized_precision@5", "generalized_recall@5",
+    "generalized_precision@5", "generalized_recall@5", "auc", "AUC(threshold=2)", "pair_accuracy",
 ]
 NAMES = [sg.measure(text).name for text in ALL_NEW]
 

@@ -109,7 +109,7 @@ def test_one_warning_counts_both_sides():
     assert [str(one.message) for one in told] == [
         "Left out as unknown (cycles='unknown'): 4 of 6 pairs in true_pairs, 1 of them stated both "
         "ways, in 2 of 3 queries; 1 of 2 pairs in predicted_pairs, 1 of them stated both ways, in "
-        "1 of 2 queries. skgraded.measures.preferences_left_out counts them by query."
+        "1 of 2 queries. skgraded.measures.preferences_left_out counts them per query."
     ]
     assert told[0].filename == __file__
     # of Z ≻ X the prediction says nothing any more; of Y nothing is known

@@ -89,7 +89,7 @@ def test_err_and_rbp_of_many_levels(n_levels, k):
 
 
 @pytest.mark.parametrize("n_levels", [1, 5, 200])
-@pytest.mark.parametrize("name", ["TauAP", "KendallTau", "SpearmanRho"])
+@pytest.mark.parametrize("name", ["TauAP", "KendallTau", "SpearmanRho", "PairAccuracy", "AUC"])
 def test_correlations_of_many_levels(name, n_levels):
     check(name, {}, queries_with_levels(n_levels))
 

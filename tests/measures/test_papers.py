@@ -1,9 +1,11 @@
 """Numbers of the papers, edge cases and neighbours."""
 
+from itertools import product
 from math import inf, log2, nan
 
 import numpy as np
 import pytest
+from queries import random_queries
 from sklearn.metrics import average_precision_score, ndcg_score
 
 import skgraded as sg
@@ -46,6 +48,25 @@ class TestPaper:
         grades, scores = [0.3, 0.0, 1.0], [3, 2, 1]
         at_low, at_high = (1 / 1 + 2 / 3) / 2, 1 / 3
         assert sg.MuAP()(grades, scores) == pytest.approx(0.3 * at_low + 0.7 * at_high)
+
+    def test_generalized_precision_is_the_mean_of_precision_weighted_by_the_distances(self):
+        queries = random_queries(4, 60, sizes=(1, 15), grades=(0, 0, 0.5, 1, 4))
+        for (grades, scores), k in product(queries.parts, (1, 3, 20, None)):
+            levels = sorted({grade for grade in grades if grade > 0})
+            at_levels = [sg.Precision(k=k, threshold=t)(grades, scores) for t in levels]
+            expected = np.diff(levels, prepend=0.0) @ at_levels / levels[-1] if levels else 0.0
+            value = sg.GeneralizedPrecision(k=k)(grades, scores)
+            assert value == pytest.approx(expected, abs=1e-14)
+
+    def test_mu_ap_of_dense_ranks_is_the_unweighted_mean_over_the_levels(self):
+        queries = random_queries(6, 60, sizes=(1, 15), grades=(0, 0, 0.5, 1, 4))
+        for (grades, scores), k in product(queries.parts, (1, 3, 20, None)):
+            grades = np.append(grades, 0)  # so that rank 0 is the irrelevant grade
+            scores = np.append(scores, -inf)
+            levels, ranks = np.unique(grades, return_inverse=True)
+            at_levels = [sg.AP(k=k, threshold=t)(grades, scores) for t in levels[1:]]
+            value = sg.MuAP(k=k)(ranks, scores)
+            assert value == pytest.approx(np.mean(at_levels or 0.0), abs=1e-14)
 
     def test_an_unused_level_has_no_weight(self):
         # Grades 1 and 4: nothing changes between the thresholds 2, 3 and 4.

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from preference_oracle import closed, edrc, implied
+from preference_oracle import closed, edrc, implied, random_cases, random_pairs
 
 import skgraded as sg
 from skgraded.measures import preference_graphs
@@ -32,22 +32,6 @@ def _discount(name):
 def _uneven(v, w):
     """Some probability that v is preferred to w, and the rest that w is to v."""
     return (v + 1) / (v + w + 2)
-
-
-# Random cases -------------------------------------------------------------------------------------
-
-def random_pairs(rng, n_items, n_pairs):
-    """Pairs of the numbers below n_items without a cycle, which may come twice."""
-    names = rng.permutation(n_items).tolist()
-    ends = [sorted(rng.choice(n_items, 2, replace=False).tolist()) for _ in range(n_pairs)]
-    return [(names[a], names[b]) for a, b in ends]
-
-
-def random_cases(n_cases, seed=0, max_items=8):
-    rng = np.random.default_rng(seed)
-    for _ in range(n_cases):
-        n = int(rng.integers(2, max_items))
-        yield rng, n, random_pairs(rng, n, int(rng.integers(1, 2 * n)))
 
 
 # The paper ----------------------------------------------------------------------------------------
@@ -151,6 +135,32 @@ def test_items_may_be_any_collection_and_come_twice():
     assert edrc_score(TRUE, PREDICTED, items=pandas.Series(["A", "B", "D"])) == expected
 
 
+def test_the_keys_of_a_mapping_are_items():
+    for keys in "ABD", "ACE":
+        expected = edrc_score(TRUE, PREDICTED, items=list(keys))
+        assert edrc_score(TRUE, PREDICTED, items=dict.fromkeys(keys, 1.0)) == expected
+    recommended = {"u1": {"X": 3, "Y": 1}, "u2": {"A": 2, "C": 1}, "u3": {}}
+    values = edrc_per_query(PAIRS, PREDICTIONS, items=recommended, qid=QID, undefined=math.nan)
+    assert values["u1"] == -1 and values["u2"] == 1 and math.isnan(values["u3"])
+
+
+def test_predicted_items_are_those_of_the_prediction_that_were_retrieved():
+    for rng, n, true in random_cases(40, seed=3):
+        predicted = random_pairs(rng, n + 2, n)
+        expected = edrc(true, predicted, items={item for pair in predicted for item in pair})
+        assert edrc_score(true, predicted, items="predicted") == pytest.approx(expected, abs=1e-12)
+        scores = dict(enumerate(rng.choice([-np.inf, 0, 1, 2], n + 1).tolist()))
+        retrieved = {item for item, score in scores.items() if score > -np.inf}
+        expected = edrc(true, implied(scores), items=retrieved)
+        assert edrc_score(true, scores, items="predicted") == pytest.approx(expected, abs=1e-12)
+
+
+def test_predicted_items_of_each_query():
+    predictions = {"u1": [("Y", "X")], "u2": {"A": 3, "C": 1, "B": -np.inf}, "u3": []}
+    values = edrc_per_query(PAIRS, predictions, items="predicted", qid=QID, undefined=math.nan)
+    assert values["u1"] == -1 and values["u2"] == 1 and math.isnan(values["u3"])
+
+
 def test_items_are_any_hashable():
     names = {"A": 1, "B": "1", "C": (1, "x"), "D": frozenset("d"), "E": 2.5}
 
@@ -173,31 +183,6 @@ def test_repeated_and_implied_pairs_change_nothing():
     assert edrc_score([*TRUE, *closed(TRUE)], [*PREDICTED, *PREDICTED]) == edrc_score(
         TRUE, PREDICTED
     )
-
-
-# The prior ----------------------------------------------------------------------------------------
-
-def test_a_callable_prior_is_asked_for_the_order_that_the_measure_expects():
-    asked = []
-
-    def prior(v, w):
-        asked.append((v, w))
-        return 0.7
-
-    # B: A is preferred to it, where Ĝ is silent; of X nothing is known. A has rank 1.
-    value = edrc_score([("A", "B")], [("X", "B")], prior=prior)
-    assert sorted(asked) == [("A", "B"), ("X", "B")]
-    assert value == pytest.approx(2 * (0.7 + 0.7) / 2 - 1)
-
-
-def test_a_prior_may_be_true_or_false():
-    assert edrc_score([(1, 2)], [(2, 3)], prior=lambda v, w: np.bool_(v < w)) == 2 * 1 / 2 - 1
-
-
-@pytest.mark.parametrize("bad", [-0.1, 1.5, math.nan, None, "half"])
-def test_a_callable_prior_out_of_range_is_refused(bad):
-    with pytest.raises(ValueError, match=r"prior\('A', 'B'\) is"):
-        edrc_score([("A", "B")], [("C", "A")], items=["A", "B"], prior=lambda v, w: bad)
 
 
 # Size ---------------------------------------------------------------------------------------------
@@ -497,9 +482,10 @@ def test_a_callable_discount_gets_ranks_from_2():
     ("discount", None, ValueError, "must be one of .*'linear'.* got"),
     ("discount", lambda rank: rank - 2, ValueError, "must give a finite number > 0"),
     ("items", [], ValueError, "is empty"),
-    ("items", "AB", TypeError, "must be a collection of items; got str"),
-    ("items", 3, TypeError, "must be a collection of items; got int"),
-    ("items", {"A": 1}, TypeError, "must be a collection of items; got dict"),
+    ("items", "AB", TypeError, 'must be a collection of items, "judged" or "predicted"; got \'AB'),
+    ("items", 3, TypeError, 'must be a collection of items, "judged" or "predicted"; got 3'),
+    ("items", {}, ValueError, "is empty"),
+    ("items", {"A": 1, None: 2}, ValueError, "a missing item"),
     ("items", ["A", None], ValueError, "a missing item"),
     ("items", ["A", ["B"]], TypeError, "not hashable"),
     ("predicted_pairs", {}, ValueError, "is empty"),

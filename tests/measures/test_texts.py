@@ -45,6 +45,9 @@ from skgraded.measures.base import MEASURES
         ("TauAP(ties='worst')", sg.TauAP(ties="worst"), "TauAP(ties='worst')"),
         ("kendall_tau", sg.KendallTau(), "KendallTau"),
         ("SpearmanRho(undefined=nan)", sg.SpearmanRho(undefined=nan), "SpearmanRho(undefined=nan)"),
+        ("auc", sg.AUC(), "AUC"),
+        ("AUC(threshold=2)", sg.AUC(2), "AUC(threshold=2)"),
+        ("pair_accuracy", sg.PairAccuracy(), "PairAccuracy"),
         ("EDRC(discount='linear',prior=0.5)", sg.EDRC(), "EDRC"),
         ("edrc(prior=1.0)", sg.EDRC(prior=1), "EDRC(prior=1)"),
         ("edrc(prior=0)", sg.EDRC("linear", 0.0), "EDRC(prior=0)"),
@@ -243,12 +246,53 @@ def test_a_docstring_keeps_what_a_measure_says_itself_of_a_parameter():
     assert "exact expectation over all their orders" in sg.AP.__doc__
 
 
-@pytest.mark.parametrize("name, meant", [
-    ("P_10", sg.Precision(k=10)), ("recall_5", sg.Recall(k=5)), ("map_cut_20", sg.AP(k=20)),
-    ("ndcg_cut_10", sg.NDCG(k=10, gain="linear")),
-])
-def test_trec_evals_names_with_a_cut_off_are_told_what_they_are(name, meant):
-    with pytest.raises(ValueError, match=f"Unknown measure '{name}'. trec_eval's") as caught:
-        sg.measure(name)
-    shown = str(caught.value).split(f"{name} is ")[1].split(". Known")[0]
-    assert sg.measure(shown.strip('"')) == meant
+@pytest.mark.parametrize(
+    "text, measure",
+    [
+        ("P_10", sg.Precision(k=10)),
+        ("P.10", sg.Precision(k=10)),  # as options of trec_eval write it
+        ("p_5(threshold=2)", sg.Precision(k=5, threshold=2)),
+        ("recall_5", sg.Recall(k=5)),
+        ("ndcg_cut_10", sg.NDCG(k=10, gain="linear")),
+        ("NDCG_CUT_3(undefined=nan)", sg.NDCG(k=3, gain="linear", undefined=nan)),
+        ("recip_rank", sg.RR()),
+        ("map", sg.AP()),
+        ("ndcg", sg.NDCG(gain="exp2")),  # not the gain of trec_eval
+        ("\u03bcAP", sg.MuAP()),  # the Greek letter
+        ("\u00b5AP@5", sg.MuAP(k=5)),  # the sign for micro
+        ("\u03bcMAP", sg.MuAP()),
+        ("\u00b5_map", sg.MuAP()),
+    ],
+)
+def test_other_spellings(text, measure):
+    assert sg.measure(text) == measure and as_measures([text]) == [measure]
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        ("map_cut_20", "map_cut_20 divides by the number R of relevant .* Use 'AP@20'"),
+        ("P_10@5", "two cut-offs"),
+        ("ndcg_cut_10(gain='exp2')", "gain twice"),
+        ("P_0", "at least 1"),
+        ("P_2.5", "whole number"),
+        ("P_10_20", "Unknown measure 'P_10_20'"),
+        ("P10", "Unknown measure 'P10'"),
+        ("success_5", "Unknown measure 'success_5'"),
+    ],
+)
+def test_spellings_that_are_refused(text, problem):
+    with pytest.raises(ValueError, match=problem):
+        sg.measure(text)
+
+
+@pytest.mark.parametrize("text", ["bpref", "nope", "infAP", "success", "x", "rbo", "mae"])
+def test_a_name_that_is_near_to_none_gets_no_suggestion(text):
+    with pytest.raises(ValueError, match="Unknown measure") as error:
+        sg.measure(text)
+    assert "Did you mean" not in str(error.value)
+
+
+def test_a_parameter_gets_the_nearest_as_a_suggestion():
+    with pytest.raises(ValueError, match=r"'treshold'; it has k, .*\. Did you mean 'threshold'\?"):
+        sg.measure("AP(treshold=2)")

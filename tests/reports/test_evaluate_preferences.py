@@ -1,0 +1,203 @@
+"""evaluate_preferences: the definitions, undefined queries and weights, and every report."""
+
+import math
+
+import numpy as np
+import pytest
+from preference_oracle import edrc, implied, known_pairs, random_cases, random_pairs
+
+import skgraded as sg
+
+ALL = ["edrc", "pair_accuracy", "kendall_tau"]
+# Ann prefers a to b and b to c, Bob prefers c to a.
+PAIRS = [("a", "b"), ("b", "c"), ("c", "a")]
+USERS = ["ann", "ann", "bob"]
+GOOD = {"ann": {"a": 3, "b": 2, "c": 1}, "bob": {"a": 1, "c": 2}}
+MIXED = {"ann": {"a": 3, "b": 1, "c": 2}, "bob": {"a": 2, "c": 1}}
+
+
+def random_users(n_users, seed=0):
+    """True pairs, their users, and predictions as pairs and as scores."""
+    pairs, users, predicted, scores = [], [], {}, {}
+    for user, (rng, n, true) in enumerate(random_cases(n_users, seed)):
+        pairs += true
+        users += [user] * len(true)
+        predicted[user] = random_pairs(rng, n + 1, n)
+        scores[user] = dict(enumerate(rng.choice([-np.inf, 0, 1, 2], n + 1).tolist()))
+    return pairs, users, predicted, scores
+
+
+# Values ------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("items", [None, "judged", "predicted", range(4)])
+@pytest.mark.parametrize("form", ["pairs", "scores"])
+def test_values_are_the_definitions(form, items):
+    pairs, users, predicted, scores = random_users(60)
+    given = predicted if form == "pairs" else scores
+    ev = sg.evaluate_preferences(pairs, given, qid=users, measures=ALL, items=items)
+    n_undefined = 0
+    for i, user in enumerate(dict.fromkeys(users)):
+        true = [pair for pair, of_pair in zip(pairs, users, strict=True) if of_pair == user]
+        said, chosen = given[user], items
+        if form == "scores":
+            retrieved = {item for item, score in said.items() if score > -math.inf}
+            scored, said = set(said), implied(said)
+        else:
+            retrieved = scored = {item for pair in said for item in pair}
+        judged = {item for pair in true for item in pair}
+        if items is None or isinstance(items, str):
+            chosen = {None: judged | scored, "judged": judged, "predicted": retrieved}[items]
+        n, right, wrong = known_pairs(true, said, chosen)
+        assert ev.undefined["EDRC"][i] == ev.undefined["PairAccuracy"][i] == (n == 0)
+        n_undefined += n == 0
+        expected = [0.0, 0.0, 0.0]
+        if n:
+            expected = [
+                edrc(true, said, items=chosen), (right + (n - right - wrong) / 2) / n,
+                (right - wrong) / n,
+            ]
+        values = [ev.per_query[name][i] for name in ("EDRC", "PairAccuracy", "KendallTau")]
+        assert values == pytest.approx(expected, abs=1e-12)
+    assert (n_undefined > 0) == (items in ("predicted", range(4)))
+
+
+def test_pairs_that_grades_imply_give_the_measures_of_grades():
+    rng = np.random.default_rng(0)
+    pairs, users, scores = [], [], {}
+    grades, y_score, qid = [], [], []
+    for user in range(20):
+        of_user, score = rng.integers(0, 4, 9), rng.permutation(9)
+        of_user[:2] = 0, 3
+        implied_pairs = sorted(implied(dict(enumerate(of_user.tolist()))))
+        pairs += implied_pairs
+        users += [user] * len(implied_pairs)
+        scores[user] = dict(enumerate(score.tolist()))
+        grades += of_user.tolist()
+        y_score += score.tolist()
+        qid += [user] * 9
+    ev = sg.evaluate_preferences(pairs, scores, qid=users, measures=ALL)
+    expected = sg.evaluate(grades, y_score, qid=qid, measures=["edrc", "pair_accuracy"])
+    for name in ("EDRC", "PairAccuracy"):
+        np.testing.assert_allclose(ev.per_query[name], expected.per_query[name], atol=1e-12)
+    accuracy = ev.per_query["PairAccuracy"]
+    np.testing.assert_allclose(ev.per_query["KendallTau"], 2 * accuracy - 1, atol=1e-12)
+
+
+def test_edrc_is_edrc_per_query():
+    pairs, users, predicted, scores = random_users(30, seed=4)
+    for settings in ({}, {"discount": "exp2", "prior": 0.3}, {"items": "predicted"}):
+        for given in (predicted, scores):
+            ev = sg.evaluate_preferences(pairs, given, qid=users, **settings)
+            expected = sg.edrc_per_query(pairs, given, qid=users, **settings)
+            assert ev.query_ids.tolist() == list(expected)
+            (values,) = ev.per_query.values()
+            np.testing.assert_array_equal(values, list(expected.values()))
+
+
+def test_names_contain_the_settings():
+    def of_neighbours(v, w):
+        return 0.5
+
+    for settings, name in (
+        ({}, "EDRC"), ({"prior": 0.5}, "EDRC"), ({"prior": 1.0}, "EDRC(prior=1)"),
+        ({"discount": "log2", "prior": 0.3}, "EDRC(discount='log2',prior=0.3)"),
+        ({"prior": of_neighbours}, "EDRC(prior=of_neighbours)"),
+        ({"measures": "EDRC(undefined=nan)", "discount": np.square},
+         "EDRC(discount=square,undefined=nan)"),
+        ({"measures": sg.PairAccuracy(undefined=1.0), "prior": 0.3}, "PairAccuracy(undefined=1.0)"),
+    ):
+        assert list(sg.evaluate_preferences(PAIRS, GOOD, qid=USERS, **settings).per_query) == [name]
+
+
+def test_pair_accuracy_and_tau_call_no_prior():
+    def prior(v, w):
+        raise AssertionError("not needed")
+
+    ev = sg.evaluate_preferences(
+        PAIRS, MIXED, qid=USERS, measures=["pair_accuracy", "kendall_tau"], prior=prior
+    )
+    np.testing.assert_array_equal(ev.per_query["PairAccuracy"], [2 / 3, 0])
+    np.testing.assert_array_equal(ev.per_query["KendallTau"], [(2 - 1) / 3, -1])
+
+
+# Undefined queries and weights -------------------------------------------------------------------
+
+@pytest.mark.parametrize("undefined", [0.0, 1.0, math.nan])
+def test_a_user_without_a_known_pair_is_undefined(undefined):
+    measures = [cls(undefined=undefined) for cls in (sg.EDRC, sg.PairAccuracy, sg.KendallTau)]
+    ev = sg.evaluate_preferences(PAIRS, GOOD, qid=USERS, measures=measures, items=["a", "b"])
+    for measure in measures:
+        np.testing.assert_array_equal(ev.per_query[measure.name], [1, undefined])
+        assert ev.undefined[measure.name].tolist() == [False, True]
+        mean = 1.0 if math.isnan(undefined) else (1 + undefined) / 2
+        assert ev.mean()[measure.name] == mean and ev.n_undefined[measure.name] == 1
+
+
+def test_a_user_whose_preferences_all_contradict_each_other_is_undefined():
+    pairs, users = [*PAIRS, ("a", "c")], [*USERS, "bob"]
+    with pytest.warns(UserWarning, match="Left out as unknown") as caught:
+        ev = sg.evaluate_preferences(pairs, GOOD, qid=users, measures=ALL, cycles="unknown")
+    assert caught[0].filename == __file__
+    assert ev.n_undefined == {"EDRC": 1, "PairAccuracy": 1, "KendallTau": 1}
+
+
+def test_the_weight_of_a_user_is_the_mean_over_the_pairs():
+    ev = sg.evaluate_preferences(
+        PAIRS, MIXED, qid=USERS, measures="pair_accuracy", sample_weight=[1, 3, 6]
+    )
+    assert ev.weights.tolist() == [(1 + 3) / 2, 6]
+    assert ev.mean()["PairAccuracy"] == pytest.approx((2 * 2 / 3 + 6 * 0) / (2 + 6))
+
+
+@pytest.mark.parametrize("ids", [[1, 1, 2], [("x", 1), ("x", 1), "y"], np.array([1.5, 1.5, 0])])
+def test_query_ids_are_as_they_were_given(ids):
+    predictions = dict(zip([ids[0], ids[2]], GOOD.values(), strict=True))
+    ev = sg.evaluate_preferences(PAIRS, predictions, qid=ids)
+    assert ev.query_ids.tolist() == [ids[0], ids[2]]
+
+
+# Reports -----------------------------------------------------------------------------------------
+
+def test_every_report_accepts_it():
+    pairs, users, predicted, scores = random_users(40, seed=2)
+    systems = {
+        name: sg.evaluate_preferences(
+            pairs, given, qid=users, measures=["edrc(undefined=nan)", "pair_accuracy"],
+            items="predicted" if name == "predicted" else "judged",
+        )
+        for name, given in (("pairs", predicted), ("scores", scores), ("predicted", scores))
+    }
+    comparison = sg.compare(systems, rng=0)
+    assert len(comparison.to_frame()) == 3 * 2
+    assert {"pairs", "scores", "predicted"} == set(comparison.leaderboard().systems)
+    assert "PairAccuracy" in comparison.to_html() and "PairAccuracy" in systems["pairs"].to_html()
+    assert sg.Evaluation.from_json(systems["pairs"].to_json()).mean() == systems["pairs"].mean()
+    assert sg.Summary.of(systems["pairs"]).mean() == pytest.approx(systems["pairs"].mean())
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("change", "error", "message"), [
+    ({"measures": "ndcg"}, ValueError, "NDCG cannot measure preferences: measures must be edrc"),
+    ({"measures": "edrc(prior=0.3)"}, ValueError, "pass discount and prior as arguments"),
+    ({"measures": []}, ValueError, "measures is empty"),
+    ({"qid": None}, ValueError, "qid is missing"),
+    ({"qid": USERS[:2]}, ValueError, "qid has 2 rows, but true_pairs has 3"),
+    ({"prior": 2}, ValueError, "prior must be a number in"),
+    ({"discount": "square"}, ValueError, "discount must be one of"),
+    ({"cycles": "ignore"}, ValueError, "cycles must be one of"),
+    ({"items": "recommended"}, TypeError, '"judged" or "predicted"; got .recommended.'),
+    ({"items": {"ann": ["a"]}}, ValueError, "items lacks 1 of the 2 queries"),
+    ({"sample_weight": [1, 2]}, ValueError, "sample_weight has 2 rows, but qid has 3"),
+    ({"sample_weight": [1, 2, -1]}, ValueError, "sample_weight must be finite and ≥ 0: row 2"),
+    ({"sample_weight": [0, 0, 0]}, ValueError, "sample_weight is 0 in all rows"),
+    ({"predicted_pairs": [("a", "b")]}, TypeError, "predicted_pairs must, with qid, be a mapping"),
+    ({"predicted_pairs": {"ann": []}}, ValueError, "predicted_pairs lacks 1 of the 2 queries"),
+    ({"true_pairs": [*PAIRS[:2], ("c", "c")]}, ValueError, "row 2 prefers 'c' to itself"),
+])
+def test_bad_input_is_refused(change, error, message):
+    arguments = {"true_pairs": PAIRS, "predicted_pairs": GOOD, "qid": USERS} | change
+    with pytest.raises(error, match=message):
+        sg.evaluate_preferences(
+            arguments.pop("true_pairs"), arguments.pop("predicted_pairs"), **arguments
+        )
