@@ -3,9 +3,11 @@
 python .ci/smoke.py
 """
 
+import json
 import math
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,27 @@ EXPECTED = {
 }
 
 
+def command(*arguments):
+    """Run the command and return what it prints."""
+    line = [sys.executable, "-m", "skgraded", *arguments]
+    return subprocess.run(line, capture_output=True, check=True, text=True).stdout
+
+
+def measure_files():
+    """Measure a run with the command, as JSON and as a table."""
+    with tempfile.TemporaryDirectory() as folder:
+        qrels, run = Path(folder, "qrels.txt"), Path(folder, "system.run")
+        rows = list(zip(QID, range(len(Y)), Y, SCORES, strict=True))
+        qrels.write_text("".join(f"{query} 0 d{i} {grade}\n" for query, i, grade, _ in rows))
+        run.write_text("".join(f"{query} Q0 d{i} 1 {score} s\n" for query, i, _, score in rows))
+        files = ["evaluate", str(qrels), str(run), "-m", "ndcg", "-m", "mu_map"]
+        means = json.loads(command(*files, "--format", "json"))["system.run"]["mean"]
+        table = command(*files).splitlines()[1].split()
+    expected = [EXPECTED["ndcg"] / 2, EXPECTED["mu_map"] / 2]  # the other query has 0
+    assert np.allclose([means["NDCG"], means["MuAP"]], expected, rtol=0, atol=TOLERANCE), means
+    assert table == ["system.run", "2", *(f"{value:.4f}" for value in expected)], table
+
+
 def main():
     inside = Path(sg.__file__).resolve().is_relative_to(SOURCE)
     assert not inside, f"{sg.__file__} is the source, not what was installed"
@@ -45,9 +68,8 @@ def main():
     assert (0 <= threaded).all() and (threaded <= 1).all()
     gradients, hessians = Objective("mu_map").gradients(judgments, X[:, 0])
     assert np.isfinite(gradients).all() and (hessians >= 0).all() and gradients.any()
-    command = [sys.executable, "-m", "skgraded", "--version"]
-    said = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    assert sg.__version__ in said, said
+    assert sg.__version__ in command("--version")
+    measure_files()
     sg.show_versions()
     print("works:", ", ".join([*EXPECTED, "edrc_score", "objective", "the command"]))
 

@@ -15,6 +15,8 @@ reveal_type(sg.NDCNG(k=10)([1, 0], [2, 1]))
 reveal_type(sg.evaluate([1], [1], qid=[1]).mean())
 sg.NDCG(depth=3)
 eval_metric(["ndcng@10"], every=5)
+reveal_type(sg.evaluate("y", "s", qid="q", data={}).mean())
+reveal_type(sg.evaluate("y", ["s"], qid="q", data={})["s"].mean())
 """
 
 
@@ -41,7 +43,8 @@ def test_mypy_knows_the_public_names_and_their_types(installed, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     lines = done.stdout.splitlines()
     assert 'use.py:5: note: Revealed type is "skgraded.measures.gain.NDCNG"' in lines, done
-    for line, text in ((6, 'Revealed type is "float"'), (7, "dict[str, float]")):
+    for line, text in ((6, 'Revealed type is "float"'), (7, "dict[str, float]"),
+                       (10, "dict[str, float]"), (11, "dict[str, float]")):
         assert any(one.startswith(f"use.py:{line}: note:") and text in one for one in lines), done
     errors = [one for one in lines if ": error: " in one]
     assert len(errors) == 1 and errors[0].startswith("use.py:8: error: Unexpected keyword"), done

@@ -8,8 +8,8 @@ from skgraded._input.columns import column as number_column
 from skgraded._input.columns import refuse_nan_scores
 from skgraded._input.needs import needs
 from skgraded._input.queries import refuse_missing
-from skgraded._input.tables import is_pandas_frame
-from skgraded._input.words import did_you_mean, object_array
+from skgraded._input.tables import is_pandas_frame, refuse_unknown
+from skgraded._input.words import object_array
 
 
 def as_arrow(part, names):
@@ -52,20 +52,6 @@ def _of_pandas(series):
     is_long_double = values.dtype.itemsize > 8
     dtype = np.float64 if is_long_double else values.dtype.newbyteorder("=")
     return pa.array(values.astype(dtype, copy=False))
-
-
-def refuse_unknown(names, known, place=""):
-    """Raise a ValueError about the first name that is not that of one known column."""
-    known = list(known)
-    for name in names:
-        if known.count(name) > 1:
-            raise ValueError(f"{place}There are several columns {name!r}: give each its own name.")
-        if name not in known:
-            shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
-            raise ValueError(
-                f"{place}There is no column {name!r}; there are {shown}."
-                f"{did_you_mean(name, known)}"
-            )
 
 
 def numbers(column):
@@ -164,7 +150,7 @@ def marks(ids):
         whole = (ids == np.rint(ids)) & (np.abs(ids) < 2.0**62)
         bits = ids.astype(np.float64).view(np.uint64)
         return np.where(whole, np.where(whole, ids, 0).astype(np.int64).view(np.uint64), bits)
-    with needs("A check of text ids", "all"):
+    with needs("A check of text ids", "pandas"):
         from pandas.util import hash_array
 
     return hash_array(ids, categorize=False)

@@ -122,7 +122,9 @@ def _numbers(array, name):
 
 def grade_type(values):
     """The type of floats that grades came in: that of fewer than 64 bits, or else float64."""
-    dtype = np.asarray(unmasked(values)).dtype if hasattr(values, "dtype") else np.dtype(float)
+    dtype = np.dtype(float)
+    if hasattr(values, "__array__"):  # not a list, whose numbers are Python's
+        dtype = np.asarray(unmasked(values)).dtype
     return dtype if dtype.type in (np.float16, np.float32) else np.dtype(float)
 
 

@@ -1,13 +1,40 @@
-"""What is optional, and missing where it is used."""
+"""Optional packages: whether they are installed, and the error if a function lacks them."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+
+DISTRIBUTIONS = {"jinja2": "Jinja2"}  # names in messages that differ from the module names
 
 
 @contextmanager
-def needs(caller, extra):
-    """Say of a failed import in one line who needed it, and which extra to install."""
+def needs(caller: str, *packages: str, extra: str = "all") -> Iterator[None]:
+    """Raise an ImportError with the pip command if an import in the ``with`` block fails.
+
+    The error names all `packages` that cannot be imported, or else the module that failed.
+    """
     try:
         yield
     except ImportError as error:
-        what = (error.name or " ".join(str(error).split())).partition(".")[0]
-        raise ImportError(f'{caller} needs {what}: pip install "skgraded[{extra}]"') from error
+        failed = (error.name or " ".join(str(error).split())).partition(".")[0]
+        missing = [name for name in packages if not _is_importable(name)] or [failed]
+        *others, last = [DISTRIBUTIONS.get(name, name) for name in missing]
+        shown = f"{', '.join(others)} and {last}" if others else last
+        raise ImportError(f'{caller} needs {shown}: pip install "skgraded[{extra}]"') from error
+
+
+def is_installed(*packages: str) -> bool:
+    """Whether all these top-level packages can be found; imports none of them."""
+    try:
+        return all(find_spec(name) is not None for name in packages)
+    except ImportError:  # from an import hook
+        return False
+
+
+def _is_importable(name):
+    try:
+        import_module(name)
+    except ImportError:
+        return False
+    return True

@@ -3,7 +3,8 @@
 import sys
 import warnings
 from contextlib import contextmanager
-from importlib.util import find_spec
+
+from skgraded._input.needs import is_installed
 
 
 def progress_bar(*args, **settings):
@@ -23,7 +24,7 @@ def unseen(n):
 @contextmanager
 def counting_bar(is_shown, total, **settings):
     """A function to tell how many more of `total` are done; with tqdm it moves a bar, if shown."""
-    if not is_shown or find_spec("tqdm") is None:
+    if not is_shown or not is_installed("tqdm"):
         yield unseen
         return
     with progress_bar(total=total, leave=False, delay=0.5, **settings) as bar:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skgraded._input import columns
+from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded._kernels.layout import heads_of_runs, number_by_appearance, order_by_code
 
@@ -155,7 +156,9 @@ def _coded(qid):
     if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
         codes, categories = qid.factorize()
         return np.ascontiguousarray(codes, dtype=np.intp), categories.tolist()
-    if dtype.startswith(("String", "Categorical", "Enum")) and hasattr(qid, "to_arrow"):
+    kinds = ("String", "Categorical", "Enum")
+    is_polars_text = dtype.startswith(kinds) and hasattr(qid, "to_arrow")
+    if is_polars_text and is_installed("pyarrow"):
         qid = qid.to_arrow()
         dtype = str(qid.type)
     if not hasattr(qid, "dictionary_encode") or "string" not in dtype:

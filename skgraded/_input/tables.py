@@ -1,9 +1,15 @@
 """Tables by row and column: 2-D arrays, CSR matrices, pandas and polars frames."""
 
+import os
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from skgraded._input.words import did_you_mean
+
+ENGINES = ("dask", "pyspark")  # libraries whose frames have an `evaluate` in this package
 HASHED_COLUMNS = 16
 
 
@@ -50,6 +56,44 @@ def drop_column(table, position):
         return np.delete(table, position, axis=1)
     keep = np.delete(np.arange(table.shape[1]), position)
     return table.iloc[:, keep] if is_pandas_frame(table) else table[:, keep]
+
+
+def named_columns(data, names):
+    """The columns with these names, in a dict, from a frame, an Arrow table or a mapping."""
+    package = type(data).__module__.partition(".")[0]
+    known: Any = None
+    if isinstance(data, Mapping):
+        known = data
+    elif is_pandas_frame(data) or is_polars_frame(data):
+        known = data.columns
+    else:
+        known = getattr(data, "column_names", None)  # an Arrow table or batch
+    if known is None or package in ENGINES:
+        advice = {
+            package in ENGINES: f" Use skgraded.{package.removeprefix('py')}.evaluate.",
+            isinstance(data, (str, os.PathLike)): " Use evaluate_batches to read Parquet files.",
+            type(data).__name__ == "LazyFrame": " Call its collect() first.",
+        }
+        raise TypeError(
+            "data must be a pandas or polars DataFrame, an Arrow table or a dict of columns; got "
+            f"{type(data).__name__}.{advice.get(True, '')}"
+        )
+    refuse_unknown(names, known)
+    return {name: data[name] for name in names}
+
+
+def refuse_unknown(names, known, place=""):
+    """Raise a ValueError about the first name that is not the name of exactly one known column."""
+    known = list(known)
+    for name in names:
+        if known.count(name) > 1:
+            raise ValueError(f"{place}There are several columns {name!r}: rename all but one.")
+        if name not in known:
+            shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
+            raise ValueError(
+                f"{place}There is no column {name!r}; there are {shown or 'no columns'}."
+                f"{did_you_mean(name, known)}"
+            )
 
 
 def take_rows(table, rows):

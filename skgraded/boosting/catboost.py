@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docs import ON_METRICS, documented
@@ -21,6 +22,9 @@ from skgraded.boosting.metric import BoostingMetric, keep_while_alive, truth_of
 from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
+
+with needs("skgraded.catboost", "catboost"):
+    from catboost import Pool
 
 __all__ = ["eval_metric"]
 
@@ -106,8 +110,6 @@ class _Library(BoosterAdapter):
 
     def _to_stop_on(self, validation, mark, of_fit):
         """The validation set, all its rows of the weight `mark`."""
-        from catboost import Pool
-
         parameters = self.estimator.get_params() | of_fit
         marks = np.full(len(validation.grades), mark)
         if self.query_argument:
@@ -244,8 +246,6 @@ class _EvalMetric(_Metric, BoostingMetric):
 
     def _rows_of(self, target):
         """Which set's rows have these labels; None for training rows that CatBoost shuffled."""
-        from catboost import Pool
-
         # CatBoost calls from inside `_train`, whose arguments are the pools; by hand nobody tells.
         pools = library_locals("train_pool", Pool)
         if not pools:

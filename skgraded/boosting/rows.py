@@ -26,6 +26,14 @@ class Queries(NamedTuple):
         """Rows of each query."""
         return np.diff(self.starts)
 
+    @property
+    def of_row(self) -> np.ndarray:
+        """The number of each row's query, from 0, (n,)."""
+        query_of_row = np.repeat(np.arange(len(self.ids)), self.sizes)
+        if self.order is not None:
+            query_of_row[self.order] = query_of_row.copy()
+        return query_of_row
+
 
 @dataclass
 class Rows:

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import xgboost as xgb
 
+from skgraded._input.needs import needs
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES, documented
 from skgraded.boosting.frames import library_locals
@@ -19,6 +19,9 @@ from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import MEASURES, Measure
+
+with needs("skgraded.xgboost", "xgboost"):
+    import xgboost as xgb
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
 

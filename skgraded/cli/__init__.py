@@ -68,8 +68,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except ModuleNotFoundError as error:
-        return _fail(f"this needs {error.name}: pip install {error.name}, or 'skgraded[all]'")
     except (ValueError, TypeError, ImportError) as error:
         return _fail(str(error))
     except MemoryError:
@@ -201,7 +199,7 @@ def _parser():
     )
     for name, what in (
         ("evaluate", "Measure systems: means over queries, or every query's values."),
-        ("compare", "Compare systems query by query: differences, intervals and tests."),
+        ("compare", "Compare systems query by query: differences, intervals, tests. Needs pandas."),
     ):
         command = commands.add_parser(
             name, help=what, description=what, epilog=FILES, allow_abbrev=False,

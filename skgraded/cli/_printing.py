@@ -30,8 +30,8 @@ def of_evaluations(evaluations, form, per_query):
         report = compare(evaluations, test=None, rng=0) if others else first
         return report.to_html()
     if form == "csv":
-        frame = _values(evaluations) if per_query else _summary(evaluations, counts=True)
-        return tables.csv(frame)
+        columns = _values(evaluations) if per_query else _summary(evaluations, counts=True)
+        return tables.csv_text(columns)
     write = WRITERS[form]
     parts = [write(_values(evaluations))] if per_query else []
     return _text([*parts, write(_summary(evaluations))], _undefined(evaluations), form)
@@ -112,8 +112,6 @@ def _text(parts, below, form):
 
 def of_measures():
     """List the measures: name, other names, parameters, and what each is."""
-    import pandas as pd
-
     rows = [
         {
             "measure": name, "other names": ", ".join(
@@ -125,32 +123,32 @@ def of_measures():
         }
         for name, measure in MEASURES.items()
     ]
-    return f"{tables.aligned(pd.DataFrame(rows))}\n\n{SYNTAX}"
+    return f"{tables.aligned(rows)}\n\n{SYNTAX}"
 
 
 # Frames ------------------------------------------------------------------------------------------
 
 def _summary(evaluations, counts=False):
     """A row a system; with counts also of the undefined queries by measure."""
-    import pandas as pd
-
     rows = []
     for name, evaluation in evaluations.items():
         row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
         if counts:
             row |= {f"n_undefined {key}": n for key, n in evaluation.n_undefined.items()}
         rows.append(row)
-    return pd.DataFrame(rows)
+    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def _values(evaluations):
     """A row a system and query."""
-    import pandas as pd
-
-    return pd.concat([
-        pd.DataFrame({"run": name, "query": _ids(evaluation), **evaluation.per_query})
-        for name, evaluation in evaluations.items()
-    ], ignore_index=True)
+    columns: dict = {"run": [], "query": []}
+    for name, evaluation in evaluations.items():
+        ids = plain_list(evaluation.query_ids)
+        columns["run"] += [name] * len(ids)
+        columns["query"] += ids
+        for measure, values in evaluation.per_query.items():
+            columns.setdefault(measure, []).extend(values.tolist())
+    return columns
 
 
 def _side_by_side(comparison):

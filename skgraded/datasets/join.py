@@ -11,6 +11,7 @@ from skgraded._input.columns import one_of
 from skgraded._input.queries import rows_by_query
 from skgraded._input.words import plain
 from skgraded.datasets.data_structures import rows_of
+from skgraded.datasets.rows import Positions, numbered
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -27,7 +28,7 @@ def join_run(
     """Join a run with its judgments into rows that every measure accepts.
 
     Retrieved documents without a judgment get grade 0. Judged documents that the run lacks get
-    score -inf: not retrieved. Needs pandas.
+    score -inf: not retrieved.
 
     Parameters
     ----------
@@ -154,13 +155,11 @@ class Judged:
     """Judgments, laid out once for all the runs that are joined with them; both are like `Rows`."""
 
     def __init__(self, judgments):
-        import pandas as pd
-
         self.judgments = judgments
         self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.int32)
-        self._queries = _index(judgments.query_ids)
-        codes, self._documents = pd.factorize(judgments.document)
-        self._pairs = pd.Index(self._pair(self._query, codes))
+        self._queries = Positions(judgments.query_ids)
+        codes, self._documents = numbered(judgments.document)
+        self._pairs = Positions(self._pair(self._query, codes), np.intp)
 
     def _pair(self, query, document):
         """A number for each pair of codes."""
@@ -168,7 +167,7 @@ class Judged:
 
     def join(self, run, count_missing, refuse_unjudged, ties):
         """Join a run's rows with the judgments."""
-        numbers = self._queries.get_indexer(_index(run.query_ids)).astype(np.int32)  # or -1
+        numbers = self._queries.find(run.query_ids).astype(np.int32)  # or -1
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
             self._refuse(run, int(np.argmax(unjudged)))
@@ -185,7 +184,7 @@ class Judged:
             self._refuse_other_type(run)
         if ties == "trec":
             score = trec_scores(query, score, run.document)
-        missing = np.ones(len(self._queries), dtype=bool)
+        missing = np.ones(len(self.judgments.query_ids), dtype=bool)
         missing[numbers[~unjudged]] = False
         unretrieved = np.ones(len(self._grade), dtype=bool)
         unretrieved[judgment[judgment >= 0]] = False
@@ -193,7 +192,7 @@ class Judged:
             unretrieved &= ~missing[self._query]
         rows = np.flatnonzero(np.concatenate([query >= 0, unretrieved]))
         query = np.concatenate([query, self._query])[rows].astype(np.intp)
-        order, starts = rows_by_query(query, len(self._queries))
+        order, starts = rows_by_query(query, len(missing))
         if order is not None:
             rows = rows[order]
         del query, order  # of a large run they are large
@@ -228,22 +227,15 @@ class Judged:
     def _find(self, query, document):
         """The judgment of each of a run's rows, -1 if there is none."""
         if isinstance(document, np.ndarray):
-            codes = _index(self._documents).get_indexer(_index(document))
+            codes = Positions(self._documents).find(document)
         else:
             from skgraded.datasets.arrow_csv import positions
 
             codes = positions(document, self._documents)
         rows = np.flatnonzero((query >= 0) & (codes >= 0))
         judgment = np.full(len(query), -1, dtype=np.int32)
-        judgment[rows] = self._pairs.get_indexer(self._pair(query[rows], codes[rows]))
+        judgment[rows] = self._pairs.find(self._pair(query[rows], codes[rows]))
         return judgment
-
-
-def _index(ids):
-    """An index, or what to look up in one, of ids that stay Python's own, tuples too."""
-    import pandas as pd
-
-    return pd.Index(ids, dtype=object, tupleize_cols=False)
 
 
 def _type_advice(ids, others):

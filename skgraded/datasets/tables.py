@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import numpy as np
 
 from skgraded._input.columns import column, grades_as_given
+from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes
 from skgraded._input.words import did_you_mean, object_array
 from skgraded.datasets.rows import repeats
@@ -108,8 +108,10 @@ def _checked(table, names):
 # Parquet -----------------------------------------------------------------------------------------
 
 def _read_parquet(source, path, names):
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
+    with needs("Reading a Parquet file", "pyarrow", "pandas"):
+        import pandas  # noqa: F401
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
 
     try:
         # Arrow's own threads and buffers may abort the process when it ends (apache/arrow#34314).
@@ -132,7 +134,7 @@ def _read_parquet(source, path, names):
 def _read_csv(data, path, names):
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
-    if find_spec("pyarrow"):
+    if is_installed("pyarrow"):
         with suppress(ValueError):  # an error, or a number as only Python writes it
             return _all_at_once(data, separator, names)
     return _row_by_row(data, path, separator, names)

@@ -8,10 +8,10 @@ import os
 import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.util import find_spec
 
 import numpy as np
 
+from skgraded._input.needs import is_installed
 from skgraded._input.progress import progress_bar
 from skgraded._input.words import printable
 
@@ -174,7 +174,7 @@ def _refuse_long_line(text, path, first, most, is_parquet):
 @contextmanager
 def _bar(raw, path, progress):
     """Give what to call when more of the file has been read: it moves a bar, if there is one."""
-    if not progress or find_spec("tqdm") is None or not raw.seekable():
+    if not progress or not is_installed("tqdm") or not raw.seekable():
         yield lambda: None
         return
     start = raw.tell()

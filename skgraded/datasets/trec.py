@@ -7,14 +7,14 @@ import os
 import re
 import warnings
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
+from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded.datasets import text_files
-from skgraded.datasets.rows import Rows
+from skgraded.datasets.rows import Rows, numbered
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -38,7 +38,7 @@ RUN = Form(
 def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
     r"""Read judgments in TREC's form, ``query iteration document grade``.
 
-    Columns are separated by blanks or tabs. Blank lines are skipped. Needs pandas.
+    Columns are separated by blanks or tabs. Blank lines are skipped.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     r"""Read a run in TREC's form, ``query Q0 document rank score name``.
 
     Columns are separated by blanks or tabs. Blank lines are skipped. The rank is not used: as for
-    trec_eval, the score is what ranks. Needs pandas.
+    trec_eval, the score is what ranks.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ def read_run_table(path, progress=False):
 
 def _read(path, form, progress):
     """Read a TREC file block by block."""
-    import pandas  # noqa: F401  # imported first, so that the error comes before a long reading
-
+    if is_installed("pandas"):  # Arrow would import it later, and swallow an interrupt meanwhile
+        import pandas  # noqa: F401
     name = text_files.check_path(path)
     blocks = list(filter(None, text_files.parsed_blocks(
         path, name, form.kind, lambda text, first: _parsed(text, first, form),
@@ -183,7 +183,7 @@ def _numbered(blocks):
 
 
 def _joined(blocks):
-    if not find_spec("pyarrow"):
+    if not is_installed("pyarrow", "pandas"):
         return np.concatenate(blocks)
     from skgraded.datasets.arrow_csv import joined
 
@@ -196,7 +196,8 @@ def _parsed(text, first, form):
     if not text:
         return None
     columns = None
-    if find_spec("pyarrow") and not text.startswith(text_files.BOM):  # which Arrow would leave out
+    # Arrow would leave out a BOM.
+    if is_installed("pyarrow", "pandas") and not text.startswith(text_files.BOM):
         with suppress(ValueError):  # an error, or a number as only Python writes it
             columns = _by_arrow(text, form)
     columns = columns or _by_python(text, form)
@@ -239,15 +240,13 @@ def _by_arrow(text, form):
 
 
 def _by_python(text, form):
-    import pandas as pd
-
     words = text.replace(b"\n", b" \n ").split(b" ")[:-1]
     step = len(form.columns) + 1  # with the end of the line
     if words[step - 1 :: step] != [b"\n"] * text.count(b"\n"):
         raise ValueError("a line has more or fewer columns")
     columns = {name: words[i::step] for i, name in enumerate(form.columns)}
     for name in form.few:
-        codes, few = pd.factorize(object_array(columns[name]))
+        codes, few = numbered(object_array(columns[name]))
         columns[name] = codes, [word.decode() for word in few]
     columns["document"] = object_array(b" ".join(columns["document"]).decode().split(" "))
     columns[form.number] = text_files.floats(columns[form.number])

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import check_grades
 from skgraded._input.docs import with_parameters
+from skgraded._input.needs import needs
 from skgraded._input.query_source import queries_of
 from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
@@ -96,12 +97,8 @@ class Display:
 
     @classmethod
     def _need_matplotlib(cls, method):
-        try:
+        with needs(f"{cls.__name__}.{method}", "matplotlib"):
             import matplotlib  # noqa: F401
-        except ImportError as error:
-            raise ImportError(
-                f"{cls.__name__}.{method} needs matplotlib: pip install matplotlib"
-            ) from error
 
     def _take_axes(self, ax, **figure):
         """Draw on these axes, or on those of a new figure with these settings."""

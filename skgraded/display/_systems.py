@@ -7,9 +7,9 @@ import numpy as np
 from skgraded._input.columns import check_scores
 from skgraded._input.query_source import is_column
 from skgraded.judgments import check_judgments
-from skgraded.measures import Measure
+from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.evaluating import evaluate
+from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import evaluated_name
 
 
@@ -41,7 +41,9 @@ def judged(y_true, y_score, name, **truth):
 def evaluate_systems(y_true, y_score, name, measures, **truth):
     """The evaluation of the scores; for a mapping of systems a dict with one for each."""
     judgments, names, scores = judged(y_true, y_score, name, **truth)
-    evaluations = [evaluate(judgments, values, measures=measures) for values in scores]
+    evaluations = [
+        evaluate_judgments(as_measures(measures), judgments, values) for values in scores
+    ]
     is_mapping = isinstance(y_score, Mapping)
     return dict(zip(names, evaluations, strict=True)) if is_mapping else evaluations[0]
 

@@ -74,7 +74,7 @@ def evaluate_batches(
     >>> sg.evaluate_batches([day[:1], day[1:3], day[3:]], "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
     """
-    with needs("evaluate_batches", "all"):
+    with needs("evaluate_batches", "pyarrow"):
         import pyarrow  # noqa: F401
     job = parts.check_job(
         y_true, y_score, qid, measures, sample_weight, partitioning, shipped=False

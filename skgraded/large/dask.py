@@ -15,7 +15,7 @@ from skgraded.measures import Measure
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
-with needs("skgraded.dask", "dask"):
+with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
     import dask.dataframe as dd
     import pandas as pd
     import pyarrow as pa

@@ -20,7 +20,7 @@ from skgraded.measures import measure as as_measure
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
-with needs("skgraded.spark", "spark"):
+with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
     from pyspark import keyword_only
     from pyspark.ml.evaluation import Evaluator
     from pyspark.ml.param import Param, Params, TypeConverters

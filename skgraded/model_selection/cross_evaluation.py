@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,13 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
 from skgraded._input.columns import column
+from skgraded._input.needs import needs
 from skgraded._input.progress import progress_bar
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, judge
 from skgraded.model_selection.scorer import check_response_method, means_of
 from skgraded.reports.cross_evaluation import CrossEvaluation, pooled_over_repeats
-from skgraded.reports.evaluating import values_by_query
+from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
 
 
 def cross_evaluate(
@@ -54,7 +54,8 @@ def cross_evaluate(
     y : array-like of shape (n,)
         Grades ≥ 0, 0 = irrelevant.
     qid : array-like of shape (n,), optional
-        The query of each row, unless the ranker is a `QueryRanker` that was told where in X it is.
+        The query of each row. By default, the column of X that the `qid` of a `QueryRanker` names
+        or, for other rankers, the `qid` of a `QueryKFold` or `QueryTimeSeriesSplit` in `cv`.
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, in place of `qid`.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
@@ -90,6 +91,12 @@ def cross_evaluate(
     ValueError, TypeError
         On bad input, or if a query would be split between folds; before any fit.
 
+    Warns
+    -----
+    UserWarning
+        If two or more queries have grades that are different whole numbers ≥ 1, such as stars: see
+        `evaluate`.
+
     Examples
     --------
     >>> import skgraded as sg
@@ -108,10 +115,12 @@ def cross_evaluate(
 
     measures = as_measures(measures)
     _check_error_score(error_score)
-    if progress and find_spec("tqdm") is None:
-        raise ImportError("progress=True needs tqdm: pip install tqdm, or use progress=False.")
+    if progress:
+        with needs("progress=True", "tqdm"):
+            import tqdm  # noqa: F401
     check_response_method(response_method)
-    X, judgments = judge("cross_evaluate", ranker, X, y, measures, qid, group, sample_weight)
+    X, judgments = judge("cross_evaluate", ranker, X, y, measures, qid, group, sample_weight, cv)
+    warn_of_grades_from_1(judgments)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     data = RankerOnRows(ranker, X, y, judgments, weights, response_method)
     folds = data.folds(cv)

@@ -8,6 +8,7 @@ from skgraded._input.words import plain, plain_list
 from skgraded.boosting.metric import has_value
 from skgraded.boosting.rows import WEIGHT
 from skgraded.measures import mean_scores
+from skgraded.model_selection.split_queries import splits_of_queries
 
 
 class StoppingState:
@@ -47,12 +48,34 @@ class StoppingState:
         return self.n_rounds >= self.over_at
 
 
-def hold_out(ranker, rows, queries, by_query):
-    """Part Rows into those to train, brought together if `by_query`, and those to stop on."""
-    n_queries, fraction = len(queries.ids), ranker.validation_fraction
+def hold_out(ranker, table, rows, queries, by_query):
+    """Split Rows into training rows, query by query if `by_query`, and validation rows.
+
+    `table` is X with the columns that a splitter may read.
+    """
+    query_of_row = queries.of_row
+    if is_splitter(ranker.early_stopping):
+        trained, held_out = _split_rows(ranker.early_stopping, table, rows, queries, query_of_row)
+    else:
+        held_out = _drawn_queries(ranker, len(queries.ids))[query_of_row]
+        trained = ~held_out
+    order = np.arange(len(query_of_row)) if queries.order is None else queries.order
+
+    def part(chosen):
+        positions = order[chosen[order]]
+        sizes = np.bincount(query_of_row[positions])
+        return rows.take(positions, sizes[sizes > 0])
+
+    training = part(trained) if by_query else rows.take(np.flatnonzero(trained), None)
+    return training, part(held_out)
+
+
+def _drawn_queries(ranker, n_queries):
+    """Draw the fraction of the queries to hold out, (n_queries,) of bool."""
+    fraction = ranker.validation_fraction
     if n_queries < 2:
         raise ValueError(
-            "early_stopping=True holds out whole queries, but there is only one. Give others by "
+            "early_stopping=True holds out whole queries, but there is only one. Pass others as "
             "eval_X, eval_y and eval_qid, or set early_stopping=False."
         )
     n_held_out = max(1, round(fraction * n_queries))
@@ -62,19 +85,38 @@ def hold_out(ranker, rows, queries, by_query):
         )
     held_out = np.zeros(n_queries, dtype=bool)
     held_out[check_random_state(ranker.random_state).permutation(n_queries)[:n_held_out]] = True
-    sizes = queries.sizes
-    order = np.arange(len(rows.grades)) if queries.order is None else queries.order
-    is_held = np.repeat(held_out, sizes)
-    validation = rows.take(order[is_held], sizes[held_out])
-    if by_query:
-        return rows.take(order[~is_held], sizes[~held_out]), validation
-    return rows.take(np.sort(order[~is_held]), None), validation
+    return held_out
+
+
+def _split_rows(splitter, table, rows, queries, query_of_row):
+    """Which rows the last split trains on, and which it tests on, (n,) of bool each."""
+    splits = splits_of_queries(
+        splitter, table, rows.grades, queries.ids, query_of_row, "early_stopping"
+    )
+    if not splits or not all(map(len, splits[-1])):
+        raise ValueError(
+            f"The last split of early_stopping, a {type(splitter).__name__}, has no training rows "
+            "or no validation rows."
+        )
+    return [np.isin(np.arange(len(query_of_row)), part) for part in splits[-1]]
+
+
+def is_splitter(early_stopping):
+    """Whether it is a splitter of scikit-learn or of this package."""
+    is_instance = not isinstance(early_stopping, type)
+    return is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits"))
 
 
 # Errors ------------------------------------------------------------------------------------------
 
 def check_settings(ranker, adapter, group, fit_params, **validation):
     """Refuse bad settings of the stopping, and rows to stop on that are of no use."""
+    early_stopping = ranker.early_stopping
+    if not (isinstance(early_stopping, (bool, np.bool_)) or is_splitter(early_stopping)):
+        raise TypeError(
+            "early_stopping must be True, False or a splitter such as QueryTimeSeriesSplit; got "
+            f"{early_stopping!r}."
+        )
     present = [name for name, value in validation.items() if value is not None]
     if not ranker.early_stopping:
         if present:
@@ -88,6 +130,11 @@ def check_settings(ranker, adapter, group, fit_params, **validation):
     whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
     if not present:
         return
+    if is_splitter(early_stopping):
+        raise ValueError(
+            f"The validation rows are given twice: by {present[0]} and by early_stopping, a "
+            f"{type(early_stopping).__name__}. Leave out eval_X, or set early_stopping=True."
+        )
     needed = ["eval_X", "eval_y"] + ["eval_qid"] * (ranker.qid is None or "eval_qid" in present)
     missing = [name for name in needed if name not in present]
     if missing:

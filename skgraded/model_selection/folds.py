@@ -1,7 +1,6 @@
 """Rows judged before any fit, folds of whole queries, and fits and scores on the rows of a fold."""
 
 import numbers
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,25 +9,29 @@ from sklearn import config_context
 from sklearn.utils import _safe_indexing
 
 from skgraded._input.columns import check_grades
-from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import queries_of
 from skgraded._input.tables import as_table
-from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import document_scores
+from skgraded.model_selection.split_queries import splits_of_queries
 
 
-def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None):
+def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None, cv=None):
     """X as a table and its truth as Judgments, once the measures have refused what they refuse.
 
-    If the queries are not given, the estimator's `qid` says where in X they are. `caller` is the
-    name of the function that needs them, for its error.
+    Without `qid` and `group`, the queries are read from X, where the estimator's `qid` says or, if
+    it has none, the `qid` of the splitter `cv`. `caller` is the name of the function that needs
+    the queries, for its error.
     """
     if qid is None and group is None:
-        source = getattr(estimator, "qid", None)
+        sources = [getattr(holder, "qid", None) for holder in (estimator, cv)]
+        source = sources[1] if sources[0] is None else sources[0]
         if source is None:
-            raise ValueError(f"{caller} needs the query of each row: give qid or group.")
+            raise ValueError(
+                f"{caller} needs the query of each row: give qid or group, or the column of X as "
+                "QueryRanker(…, qid='query_id')."
+            )
         qid = queries_of(X, source)
     X = as_table(X)
     check_grades(y, "y", X.shape[0])
@@ -94,22 +97,7 @@ class RankerOnRows:
         if cv is None or isinstance(cv, numbers.Integral):
             cv = GroupKFold(5 if cv is None else cv)
         ids, query_of_row = self.judgments.query_ids, self.judgments.query_of_row
-        groups = sortable_ids(ids, query_of_row)
-        with warnings.catch_warnings():
-            # A splitter without groups, such as PredefinedSplit, may still keep queries whole.
-            warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-            folds = list(check_cv(cv).split(self.X, self.y, groups))
-        for fold, (train, test) in enumerate(folds):
-            n_rows = np.bincount(query_of_row[test], minlength=len(ids))
-            in_train = np.bincount(query_of_row[train], minlength=len(ids)) > 0
-            torn = np.flatnonzero((n_rows > 0) & (in_train | (n_rows != self.judgments.sizes)))
-            if len(torn):
-                raise ValueError(
-                    f"cv tears {len(torn)} queries apart in fold {fold}, query "
-                    f"{plain(ids[torn[0]])!r} among them: not all their rows are in its test "
-                    "rows. Use a splitter that keeps groups together, such as GroupKFold."
-                )
-        return folds
+        return splits_of_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
 
 
 def _requested(estimator, names):

@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, judge
 from skgraded.model_selection.scorer import check_response_method
-from skgraded.reports.evaluating import evaluate
+from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import Evaluation
+from skgraded.writing import tables
 
 if TYPE_CHECKING:
     import pandas
@@ -51,8 +52,6 @@ class LearningCurve:
             Columns ``n_queries``, ``fold`` and ``n_rows``, and for each measure ``train_NAME`` and
             ``test_NAME``.
         """
-        import pandas as pd
-
         n_sizes, n_folds = self.n_rows.shape
         columns = {
             "n_queries": np.repeat(self.n_queries, n_folds),
@@ -62,7 +61,7 @@ class LearningCurve:
         for name in self.test_scores:
             columns[f"train_{name}"] = self.train_scores[name].ravel()
             columns[f"test_{name}"] = self.test_scores[name].ravel()
-        return pd.DataFrame(columns)
+        return tables.frame(columns)
 
     def __repr__(self) -> str:
         shown = ", ".join(
@@ -135,7 +134,7 @@ def learning_curve(
 
     measures = as_measures(measures)
     check_response_method(response_method)
-    X, judgments = judge("learning_curve", estimator, X, y, measures, qid, group)
+    X, judgments = judge("learning_curve", estimator, X, y, measures, qid, group, cv=cv)
     data = RankerOnRows(estimator, X, y, judgments, None, response_method)
     query_of_row, folds = judgments.query_of_row, data.folds(cv)
     training = [np.unique(query_of_row[train]) for train, _ in folds]
@@ -183,6 +182,6 @@ def _numbers(train_sizes, most):
 def _evaluations_of(data, measures, train, test):
     fitted = data.fit(train)
     return [
-        evaluate(data.judgments_of(rows), data.scores(fitted, rows), measures=measures)
+        evaluate_judgments(measures, data.judgments_of(rows), data.scores(fitted, rows))
         for rows in (train, test)
     ]

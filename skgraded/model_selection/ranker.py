@@ -50,17 +50,23 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     qid : str, int or pandas Series, optional
         Where `fit` and `score` find the query of each row. None: it is passed to them. str or int:
         in the column of X with that name, or at that position (from the end if negative), which is
-        taken out before `estimator` sees X. Series: by row label, looked up by the row index of
-        the frame X.
-    early_stopping : bool, default=False
-        Hold out whole queries of the training rows, or take those passed to `fit` as `eval_X`, and
-        stop boosting when `measure` no longer improves on them. For the boosters of the libraries
-        that have a file in ``skgraded.boosting``, such as LGBMRanker, XGBRegressor or
-        CatBoostRanker. `estimator` sets the largest number of rounds; its own settings for
-        stopping and evaluation are ignored.
+        removed before `estimator` receives X. Series: by row label, looked up by the row index of
+        the frame X. Only this column is removed: a column of times that a splitter reads remains a
+        feature.
+    early_stopping : bool or cross-validation splitter, default=False
+        Whether to stop boosting when `measure` no longer improves on validation queries. For the
+        boosters of the libraries that have a file in ``skgraded.boosting``, such as LGBMRanker,
+        XGBRegressor or CatBoostRanker. `estimator` sets the largest number of rounds; its own
+        settings for stopping and evaluation are ignored. The validation queries are
+
+        - True: drawn at random from the training queries, or those passed to `fit` as `eval_X`;
+        - a splitter: the test rows of its last split of X, for example the latest queries with
+          ``QueryTimeSeriesSplit(time="day", qid="session")``. It reads columns of X, receives the
+          queries as groups, and must keep each query whole. The ranker is trained on the training
+          rows of this split; other rows are used only with `refit`.
     validation_fraction : float, default=0.1
-        The fraction of the queries to hold out, in (0, 1). At least one query is held out, and at
-        least one is left.
+        The fraction of the queries to hold out if `early_stopping` is True, in (0, 1). At least one
+        query is held out, and at least one is left.
     measure : Measure, str, or a list of them, default="ndcng@10"
         What `score` computes, and what is maximised on the validation queries. The first of a list
         decides when to stop.
@@ -166,7 +172,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         estimator: Any,
         *,
         qid: Any = None,
-        early_stopping: bool = False,
+        early_stopping: Any = False,
         validation_fraction: float = 0.1,
         measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
         n_iter_no_change: int = 50,
@@ -267,7 +273,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self.fitted_queries_ = (
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
-        training, stopped_on = self._part(adapter, rows, queries, validation, fit_params)
+        training, stopped_on = self._part(
+            adapter, table, rows, queries, validation, fit_params
+        )
         self._fit_parted(adapter, training, stopped_on, measures, fit_params)
         if self.early_stopping and self.refit:
             everything = _in_order(adapter, rows, queries)
@@ -349,14 +357,14 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
 
-    def _part(self, adapter, rows, queries, validation, fit_params):
+    def _part(self, adapter, table, rows, queries, validation, fit_params):
         """Rows to train on and rows to stop on, if any, in the order that the estimator wants."""
         holds_out = self.early_stopping and validation is None
         by_query = adapter.query_argument is not None
         if holds_out or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
         if holds_out:
-            return early_stopping.hold_out(self, rows, queries, by_query)
+            return early_stopping.hold_out(self, table, rows, queries, by_query)
         return _in_order(adapter, rows, queries), validation
 
     def _fit_parted(self, adapter, training, validation, measures, fit_params):

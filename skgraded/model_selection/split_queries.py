@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import is_column
 from skgraded._input.tables import as_table, hash_rows, mix_bits
 from skgraded._input.words import plain, plain_list
@@ -89,6 +90,31 @@ class FittedQueries:
             and np.array_equal(self.grade_marks[at], _marks(*rows))
             and (features is None or np.array_equal(self.row_marks[at], _marks(*rows, features())))
         )
+
+
+def splits_of_queries(splitter, X, y, ids, query_of_row, name):
+    """Return the splits of a scikit-learn splitter, which receives the queries as groups.
+
+    A ValueError names the first query that is split. `name` is the parameter with the splitter.
+    """
+    groups = sortable_ids(ids, query_of_row)
+    with warnings.catch_warnings():
+        # A splitter without groups, such as PredefinedSplit, may still keep queries whole.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        splits = list(splitter.split(X, y, groups))
+    sizes = np.bincount(query_of_row)
+    for fold, (train, test) in enumerate(splits):
+        n_trained, n_tested = (
+            np.bincount(query_of_row[rows], minlength=len(ids)) for rows in (train, test)
+        )
+        split = np.flatnonzero((n_tested > 0) & ((n_trained > 0) | (n_tested != sizes)))
+        if len(split):
+            raise ValueError(
+                f"{name} splits {len(split)} queries in fold {fold}, such as "
+                f"{plain(ids[split[0]])!r}: only some of their rows are test rows. Use a splitter "
+                "that keeps queries whole, such as QueryKFold or GroupKFold."
+            )
+    return splits
 
 
 def features_of(ranker, table):

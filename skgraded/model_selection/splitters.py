@@ -115,6 +115,10 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     max_train_size : int, optional
         Largest number of times to train on; by default all earlier ones.
 
+    See Also
+    --------
+    skgraded.QueryRanker : Holds out the latest queries if `early_stopping` is this splitter.
+
     Examples
     --------
     >>> import pandas as pd

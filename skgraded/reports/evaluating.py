@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import check_weights, one_of, refuse_unordered
+from skgraded._input.columns import check_scores, check_weights, one_of, refuse_unordered
 from skgraded._input.queries import mean_weights, query_codes
+from skgraded._input.tables import named_columns
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure, as_measures, score_queries
 from skgraded.measures.base import Function
@@ -17,45 +19,100 @@ from skgraded.measures.preferences import check_preference_measures, preference_
 from skgraded.reports.evaluation import Evaluation, evaluation_of
 from skgraded.reports.pairing import check_evaluations, common_measures, positions_of
 
+Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 METHODS = ("empirical", "normal")
 EQUAL = 1e-12  # values that differ by no more are the same
 
 
+@overload
+def evaluate(
+    y_true: str,
+    y_score: str,
+    *,
+    qid: str | None = None,
+    group: ArrayLike | None = None,
+    measures: Measures = ...,
+    sample_weight: str | None = None,
+    data: Any,
+) -> Evaluation: ...
 
+
+@overload
+def evaluate(
+    y_true: str,
+    y_score: list[str] | tuple[str, ...],
+    *,
+    qid: str | None = None,
+    group: ArrayLike | None = None,
+    measures: Measures = ...,
+    sample_weight: str | None = None,
+    data: Any,
+) -> dict[str, Evaluation]: ...
+
+
+@overload
 def evaluate(
     y_true: ArrayLike | Judgments,
     y_score: ArrayLike,
     *,
     qid: Any = None,
     group: ArrayLike | None = None,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    measures: Measures = ...,
     sample_weight: ArrayLike | None = None,
-) -> Evaluation:
-    """Measure scores query by query.
+) -> Evaluation: ...
+
+
+def evaluate(
+    y_true: Any,
+    y_score: Any,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    measures: Measures = ("ndcng@10", "mu_map"),
+    sample_weight: Any = None,
+    data: Any = None,
+) -> Evaluation | dict[str, Evaluation]:
+    """Evaluate scores per query.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or Judgments
-        Grades ≥ 0, 0 = irrelevant.
-    y_score : array-like of shape (n,)
-        The system's scores, the highest first; -inf: not retrieved.
-    qid : array-like of shape (n,), optional
-        The query of each row, in any row order. Required unless `y_true` is Judgments or `group`
-        is given.
+    y_true : array-like of shape (n,), Judgments, or str
+        Grades ≥ 0, where 0 means irrelevant. With `data`, the name of their column.
+    y_score : array-like of shape (n,), str, or list of str
+        Scores of the system; higher scores rank first, and -inf means not retrieved. With `data`,
+        the name of their column, or a list of names, one per system.
+    qid : array-like of shape (n,), or str, optional
+        The query of each row, in any row order. With `data`, the name of their column. Required
+        unless `y_true` is Judgments or `group` is given.
     group : array-like of shape (n_queries,), optional
-        Sizes of consecutive queries, in place of `qid`; ``group=[n]`` if all n rows are one query.
+        Sizes of consecutive queries, instead of `qid`; ``group=[n]`` if all n rows are one query.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-    sample_weight : array-like of shape (n,), optional
-        A query's weight is the mean over its rows.
+    sample_weight : array-like of shape (n,), or str, optional
+        Weights of the rows; the weight of a query is their mean. With `data`, the name of their
+        column.
+    data : pandas or polars DataFrame, Arrow table, or dict of columns, optional
+        The table whose columns the other arguments name.
 
     Returns
     -------
-    Evaluation
+    Evaluation or dict of str to Evaluation
+        A dict by column name if `y_score` is a list of names; `compare` accepts it.
 
     Raises
     ------
     ValueError, TypeError
         On bad input, before any work.
+
+    Warns
+    -----
+    UserWarning
+        If two or more queries have grades that are different whole numbers ≥ 1, such as stars.
+        The measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 is the irrelevant grade.
+
+    See Also
+    --------
+    evaluate_batches : Evaluate tables that do not fit into memory.
+    skgraded.datasets.join_run : Join a run with its judgments.
 
     Examples
     --------
@@ -71,15 +128,92 @@ def evaluate(
     |:-----------|-------:|-------:|
     | a          | 1.0000 | 1.0000 |
     | b          | 0.5000 | 0.5000 |
+
+    The columns of a frame, with two systems:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"session": ["a", "a", "b", "b"], "grade": [2, 0, 0, 1],
+    ...                       "bm25": [2, 1, 2, 1], "lgbm": [4, 3, 1, 2]})
+    >>> sg.evaluate("grade", ["bm25", "lgbm"], qid="session", measures="rr", data=frame)
+    {'bm25': Evaluation(2 queries: RR=0.7500), 'lgbm': Evaluation(2 queries: RR=1.0000)}
     """
     measures = as_measures(measures)
-    refuse_unordered(y_true, "y_true")
+    truth = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
+    is_dict = data is not None and isinstance(y_score, (list, tuple))
+    if data is None:
+        refuse_unordered(y_true, "y_true")
+        _refuse_names(truth | {"y_score": y_score})
+        systems = {"y_score": y_score}
+    else:
+        truth, systems = _read_columns(data, truth, y_score if is_dict else [y_score])
     if qid is None and group is None and not isinstance(y_true, Judgments):
         raise ValueError(
             "evaluate needs the query of each row: give qid, or group=[n] if all n rows are one "
             "query."
         )
-    judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+    judgments = check_judgments(**truth, group=group)
+    systems = {
+        name: check_scores(scores, judgments.n_rows, f"y_score {name!r}" if is_dict else "y_score")
+        for name, scores in systems.items()
+    }
+    warn_of_grades_from_1(judgments)
+    evaluations = {
+        name: evaluate_judgments(measures, judgments, scores) for name, scores in systems.items()
+    }
+    return evaluations if is_dict else next(iter(evaluations.values()))
+
+
+def _refuse_names(arguments):
+    """Raise a TypeError about the first argument that is text, as with `data`."""
+    for argument, value in arguments.items():
+        if isinstance(value, str):
+            raise TypeError(
+                f"{argument} is the text {value!r}. If it is the name of a column, pass its frame "
+                "as data=frame."
+            )
+
+
+def _read_columns(data, truth, score_names):
+    """Read the columns of `data` that the arguments name: the truth, and scores by column name."""
+    named = [item for item in truth.items() if item[1] is not None]
+    for argument, name in [*named, *(("y_score", name) for name in score_names)]:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"With data, {argument} must be the name of a column; got {type(name).__name__}."
+            )
+    if not score_names:
+        raise ValueError("y_score is an empty list: name at least one column of scores.")
+    for name in score_names:
+        if list(score_names).count(name) > 1:
+            raise ValueError(f"y_score contains the column {name!r} twice.")
+    columns = named_columns(data, [*(name for _, name in named), *score_names])
+    return (
+        truth | {argument: columns[name] for argument, name in named},
+        {name: columns[name] for name in score_names},
+    )
+
+
+def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
+    """Warn if two or more queries have grades that are different whole numbers ≥ 1, such as stars.
+
+    Equal grades get no warning: data that contain only clicks have grade 1 in all rows.
+    """
+    grades = judgments.levels[judgments.counts > 0]
+    if judgments.n_queries < 2 or not len(grades):
+        return
+    lowest, highest = grades.min(), grades.max()
+    if 1 <= lowest < highest and (grades == np.rint(grades)).all():
+        warnings.warn(
+            f"All grades are from {lowest:g} to {highest:g}, so every document counts as relevant. "
+            "If 1 is the irrelevant grade, as in ratings from 1 to 5 stars, subtract it: y - 1.",
+            stacklevel=stacklevel,
+        )
+
+
+def evaluate_judgments(
+    measures: list[Measure], judgments: Judgments, y_score: ArrayLike
+) -> Evaluation:
+    """Evaluate scores of judged rows, without a warning about the grades."""
     return evaluation_of(**values_by_query(measures, judgments, y_score))
 
 

@@ -340,10 +340,10 @@ class Evaluation(Report):
 
     def _table(self, per_query):
         if not per_query:
-            return self.summary()
-        frame = self.to_frame()
-        frame["query_id"] = [str(query) for query in frame["query_id"]]  # no number to be rounded
-        return frame
+            return self._summary_rows(LEVEL, {"rng": 0})
+        query_ids = [str(query) for query in plain_list(self.query_ids)]  # not rounded as numbers
+        weight = {} if self.weights is None else {"weight": self.weights}
+        return {"query_id": query_ids, **self.per_query, **weight}
 
     def to_html(
         self, path: str | Path | None = None, *, title: str | None = None, by: Any = None
@@ -366,7 +366,7 @@ class Evaluation(Report):
         ImportError
             Without pandas or Jinja2.
         """
-        return written_page(self._page(title, by).html(), path)
+        return written_page(lambda: self._page(title, by), path)
 
     def _page(self, title=None, by=None):
         from skgraded.writing.evaluation_page import EvaluationPage

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from skgraded._input.columns import as_array, column, refuse_other_length
+from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
 from skgraded._input.words import plain, plain_list
@@ -196,7 +197,7 @@ class Report(Checked, Table):
         ImportError
             Without pandas or Jinja2.
         """
-        return written_page(self._page(title).html(), path)
+        return written_page(lambda: self._page(title), path)
 
     def _repr_html_(self):
         try:
@@ -205,8 +206,12 @@ class Report(Checked, Table):
             return None
 
 
-def written_page(page: str, path: str | Path | None) -> str | None:
-    """Write a page to a file; or return it where there is none."""
+def written_page(make_page: Callable[[], Any], path: str | Path | None) -> str | None:
+    """Write a page to a file, or return it without a path; an ImportError without its packages."""
+    with needs("An HTML page", "pandas", "jinja2"):
+        import jinja2  # noqa: F401
+        import pandas  # noqa: F401
+    page = make_page().html()
     if path is None:
         return page
     write_text(page, path)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded._input.needs import needs
 from skgraded._input.versions import versions
 from skgraded._input.words import counted
 from skgraded.writing import text
@@ -172,10 +173,8 @@ def _folds_table(frame):
 
 def render(template: str, page: dict[str, Any]) -> str:
     """Fill a template with the parts of a page."""
-    try:
+    with needs("An HTML page", "pandas", "jinja2"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise ImportError("HTML reports need Jinja2: pip install 'skgraded[all]'.") from error
     from skgraded import __version__
 
     environment = Environment(

@@ -1,11 +1,17 @@
-"""Frames as text: Markdown, LaTeX and CSV."""
+"""Frames, and tables as text: Markdown, LaTeX and CSV, without pandas."""
 
+import io
 import numbers
 import re
+from csv import writer as csv_writer
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from skgraded._input.needs import needs
+from skgraded._input.words import plain_list
 from skgraded._input.writing import written_whole
 from skgraded.writing.text import Bound
 
@@ -18,6 +24,27 @@ LINE, LETTER, GAP = 345, 4.2, 6
 _NAMES = r">{\raggedright\arraybackslash}p"
 _INTERVAL = re.compile(r"\[[-\d.]+, [-\d.]+\]|unknown")
 _AT_MOST_A_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
+_TABULAR = r"""\begin{tabular}{%s}
+\toprule
+%s\midrule
+%s\bottomrule
+\end{tabular}
+"""
+_LONGTABLE = r"""\begin{longtable}{%s}
+\toprule
+%s\midrule
+\endfirsthead
+\toprule
+%s\midrule
+\endhead
+\midrule
+\multicolumn{%d}{r}{Continued on next page} \\
+\midrule
+\endfoot
+\bottomrule
+\endlastfoot
+%s\end{longtable}
+"""
 _BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # where a long name may be broken
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # those inside a word mean nothing in Markdown
 # Not only what LaTeX reserves: its old text fonts show other signs for <, > and |.
@@ -38,52 +65,90 @@ class Marked(NamedTuple):
     mark: str
 
 
+class Grid(NamedTuple):
+    """Column names and rows of cells."""
+
+    names: list[Any]
+    rows: list[list[Any]]
+
+    @classmethod
+    def of(cls, table: Any) -> "Grid":
+        """Make a Grid of a frame, a dict of columns, or a list of dicts with equal keys."""
+        if isinstance(table, list):
+            return cls(list(table[0]), [list(row.values()) for row in table])
+        if not isinstance(table, dict):
+            return cls(list(table.columns), list(map(list, table.itertuples(False, None))))
+        columns = [plain_list(np.asarray(c)) if hasattr(c, "dtype") else c for c in table.values()]
+        return cls(list(table), list(map(list, zip(*columns, strict=True))))
+
+    @property
+    def are_numbers(self) -> list[bool]:
+        """Whether each column contains only numbers."""
+        return [
+            all(isinstance(row[i], (numbers.Number, Marked)) for row in self.rows)
+            for i in range(len(self.names))
+        ]
+
+    def column(self, i: int) -> list[Any]:
+        """The name of a column and its cells."""
+        return [self.names[i], *(row[i] for row in self.rows)]
+
+
 def frame(data: Any, **settings: Any) -> Any:
     """Make a frame of columns or rows; pandas is imported when it is needed."""
-    import pandas as pd
+    with needs("A table of results", "pandas"):
+        import pandas as pd
 
     return pd.DataFrame(data, **settings)
 
 
-def markdown(frame: Any, digits: int = 4) -> str:
-    """Write a frame as a Markdown table, without its index, with so many decimals of floats."""
-    aligned = ["right" if is_number else "left" for is_number in are_numbers(frame)]
-    return _as_text(frame, digits, _safe_in_markdown, _marked_in_markdown).to_markdown(
-        index=False, disable_numparse=True, colalign=aligned
-    )
+def markdown(table: Any, digits: int = 4) -> str:
+    """Write a table in Markdown, floats with `digits` decimals; `table` as for `Grid.of`."""
+    grid = Grid.of(table)
+    text = _as_text(grid, digits, _safe_in_markdown, _marked_in_markdown)
+    columns, rules = [], []
+    for i, is_number in enumerate(grid.are_numbers):
+        name, *cells = text.column(i)
+        width = max(map(len, [f"{name}  ", *cells]))
+        line = "-" * (width + 1)
+        rules.append(f"{line}:" if is_number else f":{line}")
+        columns.append(_justified([name, *cells], width, is_number))
+    head, *lines = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
+    return "\n".join([head, f"|{'|'.join(rules)}|", *lines])
 
 
-def latex(frame: Any, digits: int = 4) -> str:
-    r"""Write a frame as a table of LaTeX that fits the width of a line, without its index.
+def latex(table: Any, digits: int = 4) -> str:
+    r"""Write a table in LaTeX that fits the width of a line; `table` as for `Grid.of`.
 
     It needs ``\usepackage{booktabs,array,graphicx}``: a table that is too wide is shrunk. One of
     more than 40 rows is a longtable, which breaks over pages and needs ``\usepackage{longtable}``.
     """
-    is_long = len(frame) > SHORT_TABLE
+    grid = Grid.of(table)
+    is_long = len(grid.rows) > SHORT_TABLE
     safe = partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex
-    text = _as_text(frame, digits, safe, _marked_in_latex)
+    text = _as_text(grid, digits, safe, _marked_in_latex)
     numeric = [
-        is_number or all(_INTERVAL.fullmatch(str(cell)) for cell in frame.iloc[:, i])
-        for i, is_number in enumerate(are_numbers(frame))
+        is_number or all(_INTERVAL.fullmatch(str(cell)) for cell in grid.column(i)[1:])
+        for i, is_number in enumerate(grid.are_numbers)
     ]
-    headings = [_lines_of(str(name)) for name in frame.columns]
-    text.columns = [
+    headings = [_lines_of(str(name)) for name in grid.names]
+    names = [
         _in_lines([_safe_in_latex(line) for line in lines], "r" if is_number else "l")
         for lines, is_number in zip(headings, numeric, strict=True)
     ]
     widths = [
-        max(map(len, [*lines, *(cell_text(_plain(cell), digits) for cell in frame.iloc[:, i])]))
+        max(map(len, [*lines, *(cell_text(_plain(cell), digits) for cell in grid.column(i)[1:])]))
         for i, lines in enumerate(headings)
     ]
     columns = _columns_of_line(widths, numeric) if is_long else [
         "r" if is_number else "l" if width <= SHORT_NAME else f"{_NAMES}{{14em}}"
         for is_number, width in zip(numeric, widths, strict=True)
     ]
-    table = text.to_latex(
-        index=False, escape=False, column_format="".join(columns), longtable=is_long
-    )
+    head, *lines = [f"{' & '.join(row)} \\\\\n" for row in (names, *text.rows)]
     if is_long:
+        table = _LONGTABLE % ("".join(columns), head, head, len(names), "".join(lines))
         return f"{{\\scriptsize\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}\n{table}}}\n"
+    table = _TABULAR % ("".join(columns), head, "".join(lines))
     return f"\\noindent{_AT_MOST_A_LINE}{{%\n{table}}}\n"
 
 
@@ -117,15 +182,27 @@ def _in_lines(lines, side):
     return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{heading}\end{{tabular}}"
 
 
-def aligned(frame: Any, digits: int = 4) -> str:
-    """Write a frame as aligned text, names to the left and numbers to the right."""
-    text = _as_text(frame, digits, str, _marked_in_text)
-    columns = []
-    for i, is_number in enumerate(are_numbers(frame)):
-        column = [text.columns[i], *text.iloc[:, i]]
-        width = max(map(len, column))
-        columns.append([c.rjust(width) if is_number else c.ljust(width) for c in column])
+def aligned(table: Any, digits: int = 4) -> str:
+    """Write a table as text, names to the left and numbers to the right; as for `Grid.of`."""
+    grid = Grid.of(table)
+    text = _as_text(grid, digits, str, _marked_in_text)
+    columns = [
+        _justified(text.column(i), max(map(len, text.column(i))), is_number)
+        for i, is_number in enumerate(grid.are_numbers)
+    ]
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+
+def _justified(cells, width, is_number):
+    return [cell.rjust(width) if is_number else cell.ljust(width) for cell in cells]
+
+
+def csv_text(columns: dict[str, Any]) -> str:
+    """Columns as CSV with all digits; nan as "nan"."""
+    names, rows = Grid.of(columns)
+    file = io.StringIO()
+    csv_writer(file, lineterminator="\n").writerows([names, *rows])
+    return file.getvalue()
 
 
 def csv(frame: Any, path: str | Path | None = None) -> str | None:
@@ -142,26 +219,15 @@ def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def are_numbers(frame: Any) -> list[bool]:
-    """Whether each column of a frame holds numbers only."""
-    return [
-        all(isinstance(cell, (numbers.Number, Marked)) for cell in frame.iloc[:, i])
-        for i in range(frame.shape[1])
-    ]
-
-
-def _as_text(frame, digits, safe, marked):
-    """The frame with all cells and names as text that is safe in a table."""
-    import pandas as pd
-
+def _as_text(grid, digits, safe, marked):
+    """The Grid with all cells and names as text that is safe in a table."""
     def shown(cell):
         if isinstance(cell, Marked):
             return marked(cell_text(cell.value, digits), cell)
         return safe(cell_text(cell, digits))
 
-    rows = [[shown(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
-    columns = [safe(cell_text(name, digits)) for name in frame.columns]
-    return pd.DataFrame(rows, columns=columns, dtype=object)
+    rows = [[shown(cell) for cell in row] for row in grid.rows]
+    return Grid([safe(cell_text(name, digits)) for name in grid.names], rows)
 
 
 def cell_text(cell: Any, digits: int) -> str:

@@ -7,7 +7,6 @@ import lzma
 import math
 import os
 import re
-import subprocess
 import sys
 import tracemalloc
 from argparse import Namespace
@@ -830,21 +829,3 @@ def test_a_folder_is_refused_in_one_line(folder, capsys):
         "compare scores --test t": "needs --score-column twice",
     }.items():
         assert message in refused(capsys, words), words
-
-
-WITHOUT_PACKAGES = """
-import sys
-from skgraded.cli import main
-for package, form in (("pandas", "markdown"), ("tabulate", "markdown"), ("jinja2", "html")):
-    sys.modules[package] = None  # as if it were not installed
-    assert main(["evaluate", "qrels", "a.run", "--format", form]) == 2
-    del sys.modules[package]
-"""
-
-
-def test_a_plain_install_is_told_what_to_install(files):
-    done = subprocess.run([sys.executable, "-c", WITHOUT_PACKAGES], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout == "", done.stderr
-    lines = done.stderr.lower().splitlines()
-    for package, said in zip(("pandas", "tabulate", "jinja2"), lines, strict=True):
-        assert "install" in said and package in said

@@ -110,3 +110,16 @@ def test_an_objective_of_a_measure_gains_beside_least_squares_only(ran):
     rows = ran("plot_objectives")[0]["rows"]
     shown = {name.partition(",")[0]: row["ci_low"] > 0 for name, row in rows.items()}
     assert shown == {"plain": False, "conflict": False, "real": True}
+
+
+def test_stars_bring_a_random_order_nearer_to_the_model(ran):
+    names = ran("plot_stars")[0]
+    assert len(names["caught"]) == 1
+    means = {
+        scale: {system: report.mean() for system, report in names[scale].items()}
+        for scale in ("as_stars", "shifted")
+    }
+    assert means["as_stars"]["model"]["AP"] == means["as_stars"]["random"]["AP"] == 1
+    for name in ("MuAP", "NDCNG@10"):
+        gaps = [values["model"][name] - values["random"][name] for values in means.values()]
+        assert 0 < gaps[0] < gaps[1]

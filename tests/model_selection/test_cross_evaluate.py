@@ -129,7 +129,7 @@ def test_a_splitter_that_tears_queries_is_refused(ranking):
     X, y, qid = ranking
     test, train = np.split(qid, [-(-len(y) // 5)])
     torn = len(np.intersect1d(test, train))
-    with pytest.raises(ValueError, match=rf"cv tears {torn} queries apart in fold 0.*GroupKFold"):
+    with pytest.raises(ValueError, match=rf"cv splits {torn} queries in fold 0.*GroupKFold"):
         sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=KFold(5))
 
 

@@ -615,7 +615,7 @@ def test_a_fragment_holds_the_summary_and_the_lowest_queries_or_the_folds():
 def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
     ev, cmp = systems(["a"], 5)["a"], compared(n_queries=5)
     monkeypatch.setitem(sys.modules, "jinja2", None)  # what import then finds is nothing
-    message = r"HTML reports need Jinja2: pip install 'skgraded\[all\]'\."
+    message = r'An HTML page needs Jinja2: pip install "skgraded\[all\]"$'
     for call in (ev.to_html, cmp.to_html, ev._page().fragment, cmp._page().fragment):
         with pytest.raises(ImportError, match=message):
             call()

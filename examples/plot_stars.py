@@ -1,0 +1,69 @@
+"""
+Ratings from 1 to 5 stars: subtract 1 first
+===========================================
+
+The measures take grade 0 as irrelevant. Ratings in stars have no 0: the lowest rating is 1 star.
+If the stars are passed as they are, every film counts as relevant, and even a random order gets a
+high value. Section 3.2 of Scheel, Lommatzsch and Albayrak (2011) shifts such a scale so that the
+irrelevant level is 0: ``y - 1``.
+"""
+
+# %%
+# A system ranks four films, to which a user gave 2, 3, 1 and 5 stars. μAP is the mean of the
+# average precisions at the thresholds 1, 2, 3, 4 and 5. At threshold 1 every film is relevant, so
+# that any order has the average precision 1. ``stars - 1`` leaves this threshold out.
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+import skgraded as sg
+
+stars, scores = np.array([2, 3, 1, 5]), [4, 3, 2, 1]
+print(f"μAP of the stars:      {sg.MuAP()(stars, scores):.3f}")
+print(f"μAP of the stars - 1:  {sg.MuAP()(stars - 1, scores):.3f}")
+
+# %%
+# The same happens with many users. Here, 300 users rate 12 films each. One system predicts the
+# ratings with errors, and the other ranks at random. ``evaluate`` warns about the scale.
+
+rng = np.random.default_rng(0)
+n_users, n_films = 300, 12
+ratings = pd.DataFrame({
+    "user": np.repeat(np.arange(n_users), n_films),
+    "stars": rng.choice([1, 2, 3, 4, 5], p=[0.3, 0.25, 0.2, 0.15, 0.1], size=n_users * n_films),
+})
+ratings["grade"] = ratings["stars"] - 1
+ratings["model"] = ratings["stars"] + rng.normal(scale=1.5, size=len(ratings))
+ratings["random"] = rng.normal(size=len(ratings))
+
+settings = {"qid": "user", "measures": ["ap", "mu_map", "ndcng@10"], "data": ratings}
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    as_stars = sg.evaluate("stars", ["model", "random"], **settings)
+print(caught[0].message)
+shifted = sg.evaluate("grade", ["model", "random"], **settings)
+
+for scale, evaluations in {"stars": as_stars, "stars - 1": shifted}.items():
+    for system, evaluation in evaluations.items():
+        values = ", ".join(f"{name} {value:.3f}" for name, value in evaluation.mean().items())
+        print(f"{scale:10} {system:7} {values}")
+
+# %%
+# With stars, AP is 1 for both systems, and the other two measures show a smaller difference between
+# the model and the random order. With grades from 0, all three measures separate the two systems.
+
+figure, axes = plt.subplots(1, 3, figsize=(9, 3.4), sharey=True, layout="constrained")
+positions = np.arange(2)
+for ax, name in zip(axes, shifted["model"].per_query, strict=True):
+    for offset, system, color in ((-0.2, "model", "#0072B2"), (0.2, "random", "#E69F00")):
+        values = [evaluations[system].mean()[name] for evaluations in (as_stars, shifted)]
+        bars = ax.bar(positions + offset, values, width=0.38, color=color, label=system)
+        ax.bar_label(bars, fmt="%.2f", padding=2)
+    ax.set(title=name.replace("MuAP", "μAP"), ylim=(0, 1.12))
+    ax.set_xticks(positions, ["1 to 5 stars", "stars - 1"])
+axes[0].set_ylabel("mean over 300 users")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+plt.show()

@@ -1,0 +1,267 @@
+"""Early stopping on validation queries that a splitter chooses, and cross-validation with it."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from lightgbm import LGBMRanker
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    PredefinedSplit,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tables import FRAMES, TABLES
+from xgboost import XGBRanker
+
+import skgraded as sg
+from skgraded.datasets import make_ranking
+from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit, learning_curve
+
+LIGHTGBM = {"n_estimators": 30, "learning_rate": 0.3, "min_child_samples": 5, "verbose": -1,
+            "n_jobs": 1, "deterministic": True, "force_col_wise": True, "random_state": 0}
+# The columns of toy tables are called age, query_id, links and words: words holds the day.
+LAST_DAYS = QueryTimeSeriesSplit(4, time="words", qid="query_id")
+LAST_DAYS_BY_POSITION = QueryTimeSeriesSplit(4, time=-1, qid=1)
+
+
+def data(n_queries=40):
+    """Two features, the query and the day in shuffled rows; days are 0 to 4, not in query order."""
+    features, y, qid = make_ranking(n_queries, 10, 2, random_state=0)
+    day = (qid * 7) % 5
+    X = np.column_stack([features[:, 0], qid, features[:, 1], day]).astype(float)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order], qid[order], day[order]
+
+
+def stopping(splitter, estimator=None, **parameters):
+    estimator = LGBMRanker(**LIGHTGBM) if estimator is None else estimator
+    settings = {"qid": "query_id", "early_stopping": splitter, "n_iter_no_change": 5}
+    return sg.QueryRanker(estimator, **settings | parameters)
+
+
+def with_last_day_as_eval_X(table, X, y, day, **parameters):
+    """The same fit with the rows of the last day passed as eval_X."""
+    rest, last = np.flatnonzero(day < 4), np.flatnonzero(day == 4)
+    ranker = stopping(True, **parameters)
+    return ranker.fit(table(X[rest]), y[rest], eval_X=table(X[last]), eval_y=y[last])
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize(
+    "estimator", [LGBMRanker(**LIGHTGBM), XGBRanker(n_estimators=30, n_jobs=1)]
+)
+def test_the_latest_queries_of_a_frame_decide_when_to_stop(kind, estimator):
+    X, y, _, day = data()
+    table = TABLES[kind](X)
+    ranker = stopping(LAST_DAYS, estimator).fit(table, y)
+    expected = with_last_day_as_eval_X(TABLES[kind], X, y, day, estimator=estimator)
+    assert ranker.evals_result_ == expected.evals_result_
+    np.testing.assert_array_equal(ranker.predict(table), expected.predict(table))
+
+
+@pytest.mark.parametrize("kind", ["numpy", "list", "csr", "csc", "pandas without names", "polars"])
+def test_columns_may_be_given_by_position(kind):
+    X, y, _, day = data()
+    ranker = stopping(LAST_DAYS_BY_POSITION, qid=1).fit(TABLES[kind](X), y)
+    expected = with_last_day_as_eval_X(np.array, X, y, day, qid=1)
+    assert ranker.evals_result_ == expected.evals_result_
+
+
+def test_the_column_of_times_remains_a_feature_and_the_column_of_queries_does_not():
+    X, y, _, _ = data()
+    ranker = stopping(LAST_DAYS).fit(TABLES["pandas"](X), y)
+    assert ranker.feature_names_in_.tolist() == ["age", "links", "words"]
+
+
+def test_a_pipeline_inside_drops_dates_that_the_booster_refuses():
+    X, y, _, day = data()
+    frame = TABLES["pandas"](X).assign(words=pd.Timestamp(2026, 11, 1) + pd.to_timedelta(day, "D"))
+    with pytest.raises(TypeError, match="could not be promoted"):  # by LightGBM
+        stopping(LAST_DAYS).fit(frame, y)
+    without_dates = make_column_transformer(("drop", ["words"]), remainder="passthrough")
+    ranker = stopping(LAST_DAYS, make_pipeline(without_dates, LGBMRanker(**LIGHTGBM)))
+    rest = np.delete(X, 3, axis=1)
+    expected = with_last_day_as_eval_X(np.array, rest, y, day, qid=1)
+    assert ranker.fit(frame, y).evals_result_ == expected.evals_result_
+
+
+def test_times_may_be_a_series_outside_X():
+    X, y, _, day = data()
+    frame = TABLES["pandas"](X)
+    times = pd.Series(day, index=frame.index)
+    splitter = QueryTimeSeriesSplit(4, time=times, qid="query_id")
+    ranker = stopping(splitter).fit(frame.drop(columns="words"), y)
+    expected = with_last_day_as_eval_X(np.array, np.delete(X, 3, axis=1), y, day, qid=1)
+    assert ranker.evals_result_ == expected.evals_result_
+
+
+class AddedFeature(TransformerMixin, BaseEstimator):
+    """Adds a column and returns a frame."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return X.assign(twice=2 * X["age"])
+
+
+def test_a_ranker_in_a_pipeline_reads_what_the_steps_before_it_return():
+    X, y, _, day = data()
+    frame = TABLES["pandas"](X)
+    pipeline = make_pipeline(AddedFeature(), stopping(LAST_DAYS)).fit(frame, y)
+    expected = stopping(LAST_DAYS).fit(AddedFeature().transform(frame), y)
+    assert pipeline[-1].evals_result_ == expected.evals_result_
+
+
+def test_clones_pickles_and_parameters_keep_the_splitter():
+    X, y, _, _ = data()
+    ranker = stopping(LAST_DAYS)
+    assert ranker.get_params()["early_stopping"] is LAST_DAYS
+    assert "QueryTimeSeriesSplit(" in repr(ranker)
+    expected = ranker.fit(TABLES["pandas"](X), y).evals_result_
+    for copy in (clone(ranker), pickle.loads(pickle.dumps(ranker))):
+        assert copy.fit(TABLES["pandas"](X), y).evals_result_ == expected
+    assert clone(ranker).set_params(early_stopping=False).early_stopping is False
+
+
+def test_rows_in_the_gap_are_trained_on_only_by_refit():
+    X, y, _, day = data()
+    splitter = QueryTimeSeriesSplit(2, time="words", qid="query_id", gap=1, max_train_size=2)
+    days = []
+
+    class Recorder(LGBMRanker):
+        def fit(self, X, y, **parameters):
+            days.append(sorted(set(X["words"])))
+            return super().fit(X, y, **parameters)
+
+    recorder = Recorder(**LIGHTGBM)
+    stopping(splitter, recorder, refit=True).fit(TABLES["pandas"](X), y)
+    assert days == [[1, 2], [0, 1, 2, 3, 4]]  # day 3 is the gap before day 4
+
+
+@pytest.mark.parametrize(
+    "splitter", [GroupKFold(4), GroupShuffleSplit(1, test_size=0.25, random_state=0)]
+)
+def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
+    X, y, qid, _ = data()
+    train, test = list(splitter.split(X, y, qid))[-1]
+    ranker = stopping(splitter, qid=None).fit(X, y, qid=qid)
+    given = {"eval_X": X[test], "eval_y": y[test], "eval_qid": qid[test]}
+    expected = stopping(True, qid=None).fit(X[train], y[train], qid=qid[train], **given)
+    assert ranker.evals_result_ == expected.evals_result_
+    group = np.bincount(qid)
+    order = np.argsort(qid, kind="stable")
+    assert stopping(splitter, qid=None).fit(X[order], y[order], group=group).n_iter_ > 0
+
+
+def test_weights_follow_the_rows():
+    X, y, qid, day = data()
+    weight = np.where(qid % 2, 1.0, 0.5)
+    last = day == 4
+    ranker = stopping(LAST_DAYS_BY_POSITION, qid=1).fit(X, y, sample_weight=weight)
+    expected = stopping(True, qid=1).fit(
+        X[~last], y[~last], sample_weight=weight[~last], eval_X=X[last], eval_y=y[last],
+        eval_sample_weight=weight[last],
+    )
+    assert ranker.evals_result_ == expected.evals_result_
+
+
+def test_a_search_over_days_needs_no_routing():
+    X, y, _, _ = data()
+    search = GridSearchCV(
+        stopping(QueryKFold(5, qid="query_id")), {"estimator__num_leaves": [3, 7]},
+        cv=QueryTimeSeriesSplit(2, time="words", qid="query_id"), error_score="raise",
+        scoring=sg.make_ranking_scorer("ndcng@10"),
+    ).fit(TABLES["pandas"](X), y)
+    assert 0 < search.best_score_ < 1
+
+
+@pytest.mark.parametrize(
+    ("splitter", "error", "message"),
+    [
+        (KFold(4), ValueError, r"early_stopping splits \d+ queries in fold 0, such as .*Query"),
+        (LAST_DAYS_BY_POSITION.split, TypeError, "must be True, False or a splitter"),
+        (QueryKFold, TypeError, "early_stopping must be True, False or a splitter"),
+        ("auto", TypeError, "early_stopping must be True, False or a splitter.*got 'auto'"),
+        (0.1, TypeError, "got 0.1"),
+        (PredefinedSplit([-1] * 1000), ValueError, "no training rows or no validation rows"),
+        (QueryTimeSeriesSplit(4, time="dya", qid="query_id"), ValueError, "the column 'dya'"),
+        (QueryTimeSeriesSplit(9, time="words", qid="query_id"), ValueError, "n_splits=9 needs"),
+    ],
+)
+def test_bad_splitters_are_refused(splitter, error, message):
+    X, y, _, _ = data()
+    if isinstance(splitter, PredefinedSplit):
+        splitter = PredefinedSplit([-1] * len(y))
+    with pytest.raises(error, match=message):
+        stopping(splitter).fit(TABLES["pandas"](X), y)
+
+
+def test_a_splitter_and_eval_X_are_refused_together():
+    X, y, _, _ = data()
+    frame = TABLES["pandas"](X)
+    with pytest.raises(ValueError, match="given twice: by eval_X and by early_stopping"):
+        stopping(LAST_DAYS).fit(frame, y, eval_X=frame, eval_y=y)
+
+
+# Cross-validation --------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("kind", [*FRAMES, "numpy", "csr"])
+@pytest.mark.parametrize("cv", [QueryKFold, QueryTimeSeriesSplit])
+def test_cross_evaluate_reads_the_queries_where_the_ranker_does(kind, cv):
+    X, y, qid, _ = data()
+    names = {"qid": "query_id", "time": "words"} if kind in FRAMES else {"qid": 1, "time": 3}
+    sources = names if cv is QueryTimeSeriesSplit else {"qid": names["qid"]}
+    ranker = sg.QueryRanker(Ridge(), qid=names["qid"])
+    table = TABLES[kind](X)
+    report = sg.cross_evaluate(ranker, table, y, cv=cv(3, **sources))
+    splits = list(cv(3, **sources).split(table))
+    tested = np.concatenate([test for _, test in splits])
+    assert set(report.query_ids.tolist()) == set(qid[tested].tolist())
+    expected = sg.cross_evaluate(
+        sg.QueryRanker(Ridge()), np.delete(X, 1, axis=1), y, qid=qid.astype(float), cv=splits
+    )
+    np.testing.assert_allclose(report.per_query["MuAP"], expected.per_query["MuAP"], atol=1e-12)
+
+
+def test_cross_evaluate_reads_the_queries_where_the_splitter_does():
+    X, y, qid, _ = data()
+    frame = TABLES["pandas"](X)
+    cv = QueryKFold(4, qid="query_id")
+    expected = sg.cross_evaluate(sg.QueryRanker(Ridge(), qid="query_id"), frame, y, cv=cv)
+    inside = make_pipeline(AddedFeature(), sg.QueryRanker(Ridge(), qid="query_id"))
+    report = sg.cross_evaluate(inside, frame, y, cv=cv)
+    assert report.query_ids.tolist() == expected.query_ids.tolist()
+    assert report.mean()["MuAP"] == pytest.approx(expected.mean()["MuAP"])
+    plain = sg.cross_evaluate(make_pipeline(StandardScaler(), Ridge()), frame, y, cv=cv)
+    assert plain.query_ids.tolist() == expected.query_ids.tolist()
+    curve = learning_curve(Ridge(), frame, y, cv=cv, train_sizes=[10, 20])
+    assert curve.n_queries.tolist() == [10, 20]
+
+
+def test_the_column_of_the_ranker_takes_precedence_over_that_of_the_splitter():
+    X, y, qid, day = data()
+    frame = TABLES["pandas"](X)
+    ranker = sg.QueryRanker(Ridge(), qid="query_id")
+    report = sg.cross_evaluate(ranker, frame, y, cv=QueryKFold(5, qid="words"))  # whole days
+    assert sorted(report.query_ids.tolist()) == sorted(set(qid.tolist()))
+    with pytest.raises(ValueError, match="needs the query of each row: give qid or group"):
+        sg.cross_evaluate(Ridge(), frame, y, cv=GroupKFold(3))
+
+
+def test_sparse_columns_keep_their_queries():
+    X, y, qid, _ = data()
+    report = sg.cross_evaluate(
+        sg.QueryRanker(Ridge(), qid=1), sparse.csr_matrix(X), y, cv=QueryKFold(3, qid=1)
+    )
+    assert sorted(report.query_ids.tolist()) == sorted(set(qid.tolist()))

@@ -1,0 +1,215 @@
+"""evaluate on columns of a frame, and its warning about grades that have no 0."""
+
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.linear_model import Ridge
+from small_reports import assert_same_report
+
+import skgraded as sg
+from skgraded.datasets import join_run, make_ranking
+from skgraded.lightgbm import eval_metric
+from skgraded.model_selection import learning_curve
+from skgraded.reports.evaluating import warn_of_grades_from_1
+
+COLUMNS = {
+    "session": ["b", "a", "b", "a", "c", "c"], "grade": [2, 0, 1, 1, 0, 1],
+    "bm25": [0.5, 0.1, 0.75, 0.25, 1.0, 0.5], "lgbm": [3, 1, 2, 4, 5, 6],
+    "weight": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+}
+TABLES = {
+    "dict": dict,
+    "pandas": pd.DataFrame,
+    "pandas with another index": lambda columns: pd.DataFrame(columns, index=list("zyxzyx")),
+    "pandas with Arrow types": lambda columns: pd.DataFrame(columns).convert_dtypes(
+        dtype_backend="pyarrow"
+    ),
+    "categories": lambda columns: pd.DataFrame(columns).astype({"session": "category"}),
+    "polars": pl.DataFrame,
+    "Arrow table": pa.table,
+    "Arrow batch": pa.RecordBatch.from_pydict,
+    "chunks": lambda columns: pa.concat_tables([pa.table(columns)[:2], pa.table(columns)[2:]]),
+}
+every_table = pytest.mark.parametrize("kind", TABLES)
+
+
+@every_table
+def test_names_of_columns_give_what_the_columns_give(kind):
+    frame = TABLES[kind](COLUMNS)
+    expected = sg.evaluate(COLUMNS["grade"], COLUMNS["bm25"], qid=COLUMNS["session"])
+    report = sg.evaluate("grade", "bm25", qid="session", data=frame)
+    assert_same_report(report, expected)
+    assert report.query_ids.tolist() == ["b", "a", "c"]
+    weighted = sg.evaluate(
+        "grade", "lgbm", qid="session", sample_weight="weight", measures="ap", data=frame
+    )
+    assert weighted.weights.tolist() == [(1 + 3) / 2, (2 + 4) / 2, (5 + 6) / 2]
+
+
+@every_table
+def test_a_list_of_scores_gives_an_evaluation_of_each(kind):
+    frame = TABLES[kind](COLUMNS)
+    systems = sg.evaluate("grade", ["lgbm", "bm25"], qid="session", data=frame)
+    assert list(systems) == ["lgbm", "bm25"]
+    for name, report in systems.items():
+        assert_same_report(report, sg.evaluate("grade", name, qid="session", data=frame))
+    assert sg.compare(systems, rng=0).n_queries == 3
+    assert list(sg.evaluate("grade", ("bm25",), qid="session", data=frame)) == ["bm25"]
+
+
+def test_sizes_of_groups_go_with_a_frame():
+    frame = pd.DataFrame(COLUMNS)
+    report = sg.evaluate("grade", "lgbm", group=[6], measures="rr", data=frame)
+    assert report.mean() == {"RR": 1 / 1}
+
+
+def test_a_joined_run_is_a_dict_of_columns():
+    qrels = {"query": ["q", "q"], "document": ["a", "b"], "grade": [2, 1]}
+    run = {"query": ["q", "q"], "document": ["b", "c"], "score": [2.0, 1.0]}
+    rows = join_run(qrels, run)
+    report = sg.evaluate("y_true", "y_score", qid="qid", measures="ap", data=rows)
+    assert report.mean()["AP"] == (1 / 1) / 2
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table, pd.DataFrame])
+def test_types_of_columns_are_read_as_by_evaluate_batches(make):
+    columns = {
+        "q": [Decimal("1.50"), Decimal("1.50"), Decimal("2.00"), Decimal("2.00")],
+        "y": np.array([0.7, 0.2, 0.1, 0.7], dtype=np.float32),
+        "s": np.array([2**53, 2**53 + 1, 3, 2]),
+    }
+    frame = make(columns)
+    # 0.7 of 32 bits reaches the threshold, and 2^53 is not tied with 2^53 + 1.
+    report = sg.evaluate("y", "s", qid="q", measures="ap(threshold=0.7)", data=frame)
+    assert report.per_query["AP(threshold=0.7)"].tolist() == [1 / 2, 1 / 2]
+    in_batches = sg.evaluate_batches([frame], "y", "s", "q", measures="ap(threshold=0.7)")
+    assert in_batches == sg.Summary.of(report)
+
+
+FRAME = pd.DataFrame(COLUMNS)
+NAMES = {"y_true": "grade", "y_score": "bm25", "qid": "session", "data": FRAME}
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"data": None}, TypeError, "y_true is the text 'grade'.*data=frame"),
+        ({"data": None, "y_true": [1], "y_score": [1]}, TypeError, "qid is the text 'session'"),
+        ({"qid": "sesion"}, ValueError,
+         r"no column 'sesion'; there are 'session', .*'weight'\. Did you mean 'session'\?"),
+        ({"y_score": ["bm25", "nope"]}, ValueError, "There is no column 'nope'"),
+        ({"sample_weight": "weigth"}, ValueError, "Did you mean 'weight'"),
+        ({"qid": None}, ValueError, "evaluate needs the query of each row"),
+        ({"y_true": FRAME["grade"]}, TypeError, "y_true must be the name of a column; got Series"),
+        ({"y_true": sg.Judgments([1], qid=[1])}, TypeError, "got Judgments"),
+        ({"qid": [1] * 6}, TypeError, "qid must be the name of a column; got list"),
+        ({"y_score": np.ones(6)}, TypeError, "y_score must be the name of a column; got ndarray"),
+        ({"y_score": ["bm25", 3]}, TypeError, "y_score must be the name of a column; got int"),
+        ({"y_score": []}, ValueError, "y_score is an empty list"),
+        ({"y_score": ["bm25", "bm25"]}, ValueError, "y_score contains the column 'bm25' twice"),
+        ({"y_score": ["bm25", "session"]}, TypeError, "y_score 'session' must hold numbers"),
+        ({"data": FRAME.assign(bm25=np.nan), "y_score": ["lgbm", "bm25"]}, ValueError,
+         "y_score 'bm25' must not be NaN: row 0"),
+        ({"data": FRAME.set_axis(["session", "grade", "bm25", "bm25", "w"], axis=1)}, ValueError,
+         "several columns 'bm25'"),
+        ({"data": "scores.parquet"}, TypeError, "got str. Use evaluate_batches"),
+        ({"data": FRAME["grade"]}, TypeError, "data must be a pandas or polars DataFrame"),
+        ({"data": FRAME.to_numpy()}, TypeError, "got ndarray"),
+        ({"data": pl.LazyFrame(COLUMNS)}, TypeError, r"got LazyFrame. Call its collect\(\)"),
+        ({"data": {"grade": [1, 0], "bm25": [1], "session": [1, 1]}}, ValueError,
+         "y_score has 1 rows, but y_true has 2"),
+        ({"data": FRAME[:0]}, ValueError, "y_true is empty"),
+    ],
+)
+def test_bad_names_and_tables_are_refused(changes, error, message):
+    arguments = NAMES | changes
+    with pytest.raises(error, match=message):
+        sg.evaluate(arguments.pop("y_true"), arguments.pop("y_score"), **arguments)
+
+
+def test_a_dask_frame_is_referred_to_the_function_for_dask():
+    dd = pytest.importorskip("dask.dataframe")
+    frame = dd.from_pandas(FRAME, npartitions=1)
+    with pytest.raises(TypeError, match=r"Use skgraded\.dask\.evaluate"):
+        sg.evaluate("grade", "bm25", qid="session", data=frame)
+
+
+# Grades without a 0 ------------------------------------------------------------------------------
+
+STARS, SCORES, USERS = [2, 3, 1, 5, 4, 1], [4, 3, 2, 1, 2, 1], list("aaaabb")
+MESSAGE = r"All grades are from 1 to 5, .* subtract it: y - 1\."
+
+
+def test_the_first_user_s_mu_ap_falls_when_one_star_becomes_irrelevant():
+    """Ranked stars 2 3 1 5; section 3.2 of Scheel et al. shifts the irrelevant level to 0."""
+    stars, scores = np.array(STARS[:4]), SCORES[:4]
+    # μAP is the mean of the levels' average precisions, which are weighted by their heights.
+    by_level = {1: 1.0, 2: (1 / 1 + 2 / 2 + 3 / 4) / 3, 3: (1 / 2 + 2 / 4) / 2, 4: 1 / 4, 5: 1 / 4}
+    assert sg.MuAP()(stars, scores) == pytest.approx(sum(by_level.values()) / 5)
+    assert sg.MuAP()(stars, scores) == pytest.approx(0.583, abs=5e-4)
+    del by_level[1]
+    assert sg.MuAP()(stars - 1, scores) == pytest.approx(sum(by_level.values()) / 4)
+    assert sg.MuAP()(stars - 1, scores) == pytest.approx(0.479, abs=5e-4)
+
+
+@pytest.mark.parametrize("kind", [int, float, np.uint8, object])
+def test_stars_are_warned_of_once(kind):
+    stars = np.array(STARS, dtype=kind)
+    frame = pd.DataFrame({"user": USERS, "stars": stars, "a": SCORES, "b": SCORES[::-1]})
+    with pytest.warns(UserWarning, match=MESSAGE) as record:
+        sg.evaluate(stars, SCORES, qid=USERS)
+    assert len(record) == 1 and record[0].filename == __file__
+    with pytest.warns(UserWarning, match=MESSAGE) as record:
+        sg.evaluate("stars", ["a", "b"], qid="user", data=frame)
+    assert len(record) == 1 and record[0].filename == __file__
+
+
+def test_cross_evaluate_warns_of_stars_once():
+    X, y, qid = make_ranking(n_queries=12, random_state=0)
+    with pytest.warns(UserWarning, match=MESSAGE) as record:
+        sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y + 1, qid=qid, cv=3, n_jobs=2)
+    assert len(record) == 1 and record[0].filename == __file__
+
+
+def test_unknown_grades_do_not_hide_stars():
+    judgments = sg.Judgments([5, np.nan, 2, 3], qid=[1, 1, 2, 2])
+    with pytest.warns(UserWarning, match="from 2 to 5"):
+        warn_of_grades_from_1(judgments)
+    warn_of_grades_from_1(sg.Judgments([np.nan, np.nan], qid=[1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("grades", "qid"),
+    [
+        (np.array(STARS) - 1, USERS),
+        (STARS, ["a"] * 6),  # one query
+        ([1] * 6, USERS),  # clicks, without a scale
+        (np.array(STARS) / 2, USERS),
+        (np.array(STARS) + 0.5, USERS),
+        ([0, 3, 1, 5, 4, 1], USERS),
+    ],
+    ids=["from 0", "one query", "equal", "below 1", "no whole numbers", "a 0"],
+)
+def test_other_grades_are_not_warned_of(grades, qid):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sg.evaluate(grades, SCORES, qid=qid)
+
+
+def test_measures_scorers_metrics_and_parts_stay_silent():
+    X, y, qid = make_ranking(n_queries=12, random_state=0)
+    stars = y + 1
+    ranker = sg.QueryRanker(Ridge()).fit(X, stars, qid=qid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sg.MuAP()(stars, X[:, 0], qid=qid)
+        sg.make_ranking_scorer("mu_map")(ranker, X, stars, qid=qid)
+        eval_metric("mu_map")(stars, X[:, 0], None, np.bincount(qid))
+        learning_curve(ranker, X, stars, qid=qid, cv=2, train_sizes=[4])
+        frame = pd.DataFrame({"q": qid, "y": stars, "s": X[:, 0]})
+        sg.evaluate_batches([frame], "y", "s", "q")
