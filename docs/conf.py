@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/used_by",
     "doc_module": ("skgraded",),
     "image_srcset": ["2x"],
+    "thumbnail_size": (480, 336),
 }
 
 # The look ---------------------------------------------------------------------------------------

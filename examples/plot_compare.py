@@ -2,12 +2,12 @@
 Is one ranker better than another?
 ==================================
 
-Three rankers are cross-validated by query and compared on the same queries, with intervals and
-tests that are corrected for how many there are.
+Three rankers are cross-validated and compared on the same queries. The comparison contains
+intervals, and tests that are corrected for their number.
 """
 
 # %%
-# ``cross_evaluate`` keeps the value of each query from the fold that tested it.
+# ``cross_evaluate`` stores the value of each query from the fold that tested the query.
 
 import matplotlib.pyplot as plt
 from lightgbm import LGBMRanker
@@ -25,28 +25,34 @@ rankers = {
     "linear": sg.QueryRanker(Ridge()),
     "trees": sg.QueryRanker(trees),
 }
-found = {
+evaluations = {
     name: sg.cross_evaluate(ranker, X, y, qid=qid, measures=["ndcng@10", "mu_map"], cv=5)
     for name, ranker in rankers.items()
 }
 
 # %%
-# The leaderboard says who is best by each measure, and what the test tells apart from the
-# baseline.
+# The leaderboard shows the best system by each measure and which systems differ significantly from
+# the baseline.
 
-comparison = sg.compare(found, baseline="one feature", rng=0)
+comparison = sg.compare(evaluations, baseline="one feature", rng=0)
 print(comparison.leaderboard())
 
 # %%
-# The same in sentences that can go into a report.
+# The same result in sentences for a report.
 
 print("\n\n".join(comparison.sentences()))
 
 # %%
-# Left, the mean differences with their intervals: where one holds 0, nothing was shown. Right, the
-# differences of one pair query by query: a better mean hides many queries that got worse.
+# Mean differences and their intervals. Filled points mark significant differences.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-sg.IntervalDisplay.from_comparison(comparison, ax=left)
-sg.QueryDifferenceDisplay.from_comparison(comparison, system="trees", ax=right)
+figure, ax = plt.subplots(figsize=(4.8, 2.6), layout="constrained")
+sg.IntervalDisplay.from_comparison(comparison, ax=ax)
+plt.show()
+
+# %%
+# The per-query differences of one pair. The trees have the better mean, but the value of 64 queries
+# decreases.
+
+figure, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
+sg.QueryDifferenceDisplay.from_comparison(comparison, system="trees", ax=ax)
 plt.show()

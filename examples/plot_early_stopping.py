@@ -1,14 +1,15 @@
 """
-Stop LightGBM when a graded measure stops to rise
-=================================================
+Stop LightGBM when a graded measure stops improving
+===================================================
 
-``skgraded.lightgbm.eval_metric`` makes a metric of any measures, which LightGBM asks after each
-round and on which its own early stopping works. XGBoost and CatBoost have the same.
+``skgraded.lightgbm.eval_metric`` turns measures into a metric that LightGBM computes after each
+round. LightGBM's early stopping works on this metric. Metrics for XGBoost and CatBoost work the
+same way.
 """
 
 # %%
-# LightGBM wants the rows query by query and the sizes of the queries. A quarter of the queries is
-# held out.
+# LightGBM requires the rows sorted by query, and the sizes of the queries. A quarter of the queries
+# is held out.
 
 import lightgbm as lgb
 import matplotlib.pyplot as plt
@@ -25,8 +26,8 @@ for rows in (qid < 150, qid >= 150):
 train, valid = parts
 
 # %%
-# ``metric="None"`` turns LightGBM's own metrics off. Of several metrics it stops on the first that
-# stalls, unless it is told ``first_metric_only``.
+# ``metric="None"`` turns LightGBM's built-in metrics off. With several metrics, LightGBM stops when
+# any of them stops improving, unless ``first_metric_only`` is set.
 
 history = {}
 booster = lgb.train(
@@ -42,19 +43,31 @@ held_out = history["held out"]["NDCNG@10"]
 print(f"stopped after round {len(held_out)} of 400; the best is round {booster.best_iteration}")
 
 # %%
-# On the queries it trains on, the ranker gets better with every tree. On queries it has not seen
-# that ends early.
+# On the training queries the ranker improves with every tree. On the held-out queries the
+# improvement ends early.
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-for ax, name in zip(axes, ["NDCNG@10", "MuAP"], strict=True):
-    for part, color in [("training", "0.6"), ("held out", "#0072B2")]:
-        ax.plot(range(1, len(held_out) + 1), history[part][name], color=color, label=part)
-    ax.axvline(booster.best_iteration, color="#D55E00", linestyle="--", label="the best round")
+
+def draw(name):
+    """Draw a measure over the rounds, on the training queries and on the held-out queries."""
+    _, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
+    for part, color, style in [("training", "#888888", "--"), ("held out", "#0072B2", "-")]:
+        values = history[part][name]
+        ax.plot(range(1, len(values) + 1), values, color=color, linestyle=style, label=part)
+    ax.axvline(booster.best_iteration, color="#D55E00", linestyle=":", label="best round")
     ax.set(xlabel="round", ylabel=name.replace("MuAP", "μAP"))
     ax.grid(alpha=0.3)
-axes[0].legend()
+    ax.legend()
+
+
+draw("NDCNG@10")
 plt.show()
 
 # %%
-# ``QueryRanker(LGBMRanker(), early_stopping=True)`` does all of this inside ``fit``, also in a
-# grid search, where each fit holds out some of its own queries.
+# The second measure was recorded in the same training.
+
+draw("MuAP")
+plt.show()
+
+# %%
+# ``QueryRanker(LGBMRanker(), early_stopping=True)`` does all of this inside ``fit``, also in a grid
+# search. Each fit then holds out some of its own queries.

@@ -2,13 +2,13 @@
 Which queries does a ranker fail at?
 ====================================
 
-A mean hides that a ranker serves some queries very well and others hardly at all. An
-``Evaluation`` keeps the value of each query, so that one can look at them, and at groups of them.
+A mean hides that a ranker serves some queries very well and others poorly. An ``Evaluation`` stores
+the value of each query, so that single queries and groups of queries can be examined.
 """
 
 # %%
-# Out-of-fold values of a linear ranker. Queries without a relevant document have no value of their
-# own: they count as 0 in the mean, are counted apart, and are never among the worst.
+# Out-of-fold values of a linear ranker. Queries without a relevant document are undefined: they
+# count as 0 in the mean, are reported separately, and are never among the worst queries.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,8 +24,8 @@ print(ev.summary().round(3).to_string(index=False))
 print(ev.worst(5).round(3).to_string(index=False))
 
 # %%
-# Is it the long lists, or those with few good documents? Segments are an array beside the queries,
-# or a mapping of query to segment.
+# Does the ranker fail at long lists, or at lists with few good documents? Segments are an array
+# with an element per query, or a mapping of queries to segments.
 
 n_documents = np.bincount(qid)
 n_good = np.bincount(qid, weights=y >= 3)
@@ -36,14 +36,20 @@ columns = ["segment", "mean", "ci_low", "ci_high", "n_queries"]
 print(table[table.measure == "NDCNG@10"][columns].round(3).to_string(index=False))
 
 # %%
-# All queries by their value, and against the share of good documents.
+# The value of each query, the worst query first.
 
 values = ev.per_query["NDCNG@10"]
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-left.bar(np.arange(len(values)), np.sort(values), width=1, color="#0072B2")
-left.axhline(ev.mean()["NDCNG@10"], color="#D55E00", label="mean")
-left.set(xlabel="queries, the worst first", ylabel="NDCNG@10")
-left.legend()
-right.scatter(share, values, s=12, color="#0072B2", alpha=0.6)
-right.set(xlabel="share of documents of grade 3 or 4", ylabel="NDCNG@10")
+figure, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
+ax.bar(np.arange(len(values)), np.sort(values), width=1, color="#0072B2")
+ax.axhline(ev.mean()["NDCNG@10"], color="#D55E00", linestyle="--", label="mean")
+ax.set(xlabel="queries, the worst first", ylabel="NDCNG@10")
+ax.legend()
+plt.show()
+
+# %%
+# The same values over the share of good documents. Queries with few good documents are the worst.
+
+figure, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
+ax.scatter(share, values, s=12, color="#0072B2", alpha=0.6)
+ax.set(xlabel="share of documents of grade 3 or 4", ylabel="NDCNG@10")
 plt.show()

@@ -2,13 +2,14 @@
 Tune a ranker with scikit-learn's grid search
 =============================================
 
-An ``LGBMRanker`` is searched over two parameters. The query of each row goes with it by metadata
-routing: to the splitter, which keeps queries whole, to the ranker, and to the scorer, which
-measures query by query.
+Two parameters of an ``LGBMRanker`` are tuned. Metadata routing passes the query of each row to the
+splitter, which never splits a query, to the ranker, and to the scorer, which averages per-query
+values.
 """
 
 # %%
-# The scorer has two measures and predicts once for both; ``refit`` names the one that decides.
+# The scorer computes two measures from one prediction; ``refit`` names the measure that selects the
+# best candidate.
 
 import matplotlib.pyplot as plt
 import sklearn
@@ -33,22 +34,34 @@ print(search.best_params_)
 print(f"NDCNG@10 of the best, mean of 5 folds: {search.best_score_:.3f}")
 
 # %%
-# Small trees win here: 150 queries are few, and large trees learn them by heart. The bars are
-# standard errors over the folds.
+# Small trees win here: 150 queries are few, and large trees overfit. The bars are standard errors
+# over the folds.
 
-found = search.cv_results_
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-for ax, name in zip(axes, scorer.names, strict=True):
-    for rate, color in zip(grid["estimator__learning_rate"], ["#0072B2", "#D55E00"], strict=True):
-        rows = found["param_estimator__learning_rate"] == rate
+
+def draw(name):
+    """Draw the mean of a measure over the folds for each candidate."""
+    _, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
+    results = search.cv_results_
+    looks = ("#0072B2", "o", "-"), ("#D55E00", "s", "--")
+    for rate, (color, marker, style) in zip(grid["estimator__learning_rate"], looks, strict=True):
+        rows = results["param_estimator__learning_rate"] == rate
         ax.errorbar(
-            found["param_estimator__num_leaves"][rows].astype(int),
-            found[f"mean_test_{name}"][rows], found[f"std_test_{name}"][rows] / 5**0.5,
-            marker="o", capsize=3, color=color, label=f"learning rate {rate}",
+            results["param_estimator__num_leaves"][rows].astype(int),
+            results[f"mean_test_{name}"][rows], results[f"std_test_{name}"][rows] / 5**0.5,
+            marker=marker, linestyle=style, capsize=3, color=color, label=f"learning rate {rate}",
         )
     ax.set_xscale("log", base=2)
     ax.set_xticks(grid["estimator__num_leaves"], grid["estimator__num_leaves"])
-    ax.set(xlabel="leaves of a tree", ylabel=name.replace("MuAP", "μAP"))
+    ax.set(xlabel="leaves per tree", ylabel=name.replace("MuAP", "μAP"))
     ax.grid(alpha=0.3)
-axes[0].legend()
+    ax.legend()
+
+
+draw("NDCNG@10")
+plt.show()
+
+# %%
+# The second measure, from the same predictions.
+
+draw("MuAP")
 plt.show()

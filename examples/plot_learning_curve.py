@@ -2,13 +2,14 @@
 Would more queries help?
 ========================
 
-Judgments are dear. A learning curve over whole queries says whether more of them would make a
-ranker better, or whether the features are what is missing. scikit-learn's own cuts rows, and so
-tears queries.
+Judgments are expensive. A learning curve over whole queries shows whether more judged queries would
+improve a ranker, or whether better features are needed. scikit-learn's ``learning_curve`` samples
+rows and therefore splits queries.
 """
 
 # %%
-# A linear ranker and small trees, trained on 10 to 160 queries, tested on the same held-out folds.
+# A linear ranker and small trees are trained on 10 to 160 queries and tested on the same held-out
+# folds.
 
 import matplotlib.pyplot as plt
 from lightgbm import LGBMRanker
@@ -30,22 +31,35 @@ for name, curve in curves.items():
     print(f"{name:8}", *(f"{mean:.3f}" for mean in means))
 
 # %%
-# Of the linear ranker the two lines have met: on queries it has not seen it is as good as on its
-# own, and more of them would not help it. The trees still gain from every query, and their lines
-# are apart.
+# The trees improve with every query, and the two lines are far apart: more queries would help.
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
-for ax, (name, curve) in zip(axes, curves.items(), strict=True):
-    for scores, label, color in [
-        (curve.train_scores, "training queries", "0.6"), (curve.test_scores, "others", "#0072B2"),
+
+def draw(name):
+    """Draw the means on training queries and on held-out queries, with standard errors."""
+    _, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
+    curve = curves[name]
+    for scores, label, color, style in [
+        (curve.train_scores, "training queries", "#888888", "--"),
+        (curve.test_scores, "held-out queries", "#0072B2", "-"),
     ]:
         folds = scores["NDCNG@10"]
         mean, error = folds.mean(axis=1), folds.std(axis=1) / folds.shape[1] ** 0.5
-        ax.errorbar(curve.n_queries, mean, error, marker="o", capsize=3, color=color, label=label)
-    ax.set(title=name, xlabel="queries to train on", xscale="log")
+        ax.errorbar(
+            curve.n_queries, mean, error, marker="o", linestyle=style, capsize=3, color=color,
+            label=label,
+        )
+    ax.set(xlabel=f"training queries, {name}", ylabel="NDCNG@10", xscale="log", ylim=(0.5, 0.95))
     ax.set_xticks(curve.n_queries, curve.n_queries)
     ax.minorticks_off()
     ax.grid(alpha=0.3)
-axes[0].set_ylabel("NDCNG@10")
-axes[0].legend()
+    ax.legend()
+
+
+draw("trees")
+plt.show()
+
+# %%
+# The lines of the linear ranker have met. More queries would not improve it; better features might.
+
+draw("linear")
 plt.show()

@@ -1,17 +1,17 @@
 """
-Train on what is measured: where it matters, and where it does not
-==================================================================
+Train on the measure: where it matters, and where it does not
+=============================================================
 
-``skgraded.lightgbm.objective`` makes an objective of a measure. Here rankers trained on it stand
-beside those trained on what the library has, on three made-up sets of queries, compared query by
-query, out of fold. Mostly nothing is gained, and then the library's own is the simpler choice.
+``skgraded.lightgbm.objective`` turns a measure into an objective. On three generated data sets,
+rankers trained on NDCG are compared with rankers trained on a built-in objective, on out-of-fold
+per-query values. If nothing is gained, the built-in objective is the simpler choice.
 """
 
 # %%
-# - *plain*: the better documents are those of higher grade. There is nothing to gain.
-# - *conflict*: what is relevant and what is excellent depend on different features.
-# - *real*: grades are positive numbers on a scale that differs by query, as prices are. LightGBM
-#   has no ``lambdarank`` for them as they are; without an objective, least squares is left.
+# - *plain*: integer grades from 0 to 4. There is nothing to gain.
+# - *conflict*: one feature predicts relevant documents, another predicts excellent documents.
+# - *real*: grades are positive numbers on a scale that differs between queries, like prices.
+#   LightGBM's ``lambdarank`` does not accept them, so the alternative is least squares.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,12 +24,12 @@ N_QUERIES = 150
 
 
 def plain():
-    """Whole grades."""
+    """Integer grades."""
     return sg.datasets.make_ranking(N_QUERIES, random_state=0)
 
 
 def conflict():
-    """Grades 0, 1 and 4: one feature tells what is relevant, another what is excellent."""
+    """Grades 0, 1 and 4: one feature predicts relevance, another predicts excellence."""
     X, _, qid = sg.datasets.make_ranking(N_QUERIES, random_state=1)
     noise = np.random.default_rng(1).normal(size=(2, len(qid)))
     relevant = X[:, 0] + noise[0] > 0.3
@@ -38,7 +38,7 @@ def conflict():
 
 
 def real():
-    """Real grades on a scale of the query's own."""
+    """Real grades on a scale that differs between queries."""
     X, y, qid = sg.datasets.make_ranking(N_QUERIES, random_state=2)
     rng = np.random.default_rng(2)
     scale = np.exp(rng.normal(size=N_QUERIES))[qid]
@@ -46,16 +46,17 @@ def real():
 
 
 # %%
-# Each set is cross-validated twice, with the library's objective and with NDCNG's.
+# Each data set is cross-validated twice: with the built-in objective and with the objective of
+# NDCG.
 
 settings = {
     "n_estimators": 60, "learning_rate": 0.1, "num_leaves": 7, "n_jobs": 1, "verbose": -1,
     "random_state": 0,
 }
 pairs = {
-    "plain, beside lambdarank": (plain(), LGBMRanker(**settings)),
-    "conflict, beside lambdarank": (conflict(), LGBMRanker(**settings)),
-    "real, beside least squares": (real(), LGBMRegressor(**settings)),
+    "plain, against lambdarank": (plain(), LGBMRanker(**settings)),
+    "conflict, against lambdarank": (conflict(), LGBMRanker(**settings)),
+    "real, against least squares": (real(), LGBMRegressor(**settings)),
 }
 rows = {}
 for name, ((X, y, qid), other) in pairs.items():
@@ -63,22 +64,23 @@ for name, ((X, y, qid), other) in pairs.items():
         "other": sg.QueryRanker(other),
         "matched": sg.QueryRanker(LGBMRanker(objective=objective("ndcng"), **settings)),
     }
-    found = {
+    evaluations = {
         system: sg.cross_evaluate(ranker, X, y, qid=qid, measures="ndcng", cv=5)
         for system, ranker in rankers.items()
     }
-    row = rows[name] = sg.compare(found, baseline="other", rng=0).to_frame().iloc[-1]
+    row = rows[name] = sg.compare(evaluations, baseline="other", rng=0).to_frame().iloc[-1]
     print(f"{name:<28} {row['mean'] - row.difference:.3f}  matched {row['mean']:.3f}  "
           f"{row.difference:+.3f} [{row.ci_low:+.3f}, {row.ci_high:+.3f}]")
 
 # %%
-# Where an interval holds 0, nothing was shown.
+# An interval that contains 0 shows no gain.
 
-figure, ax = plt.subplots(figsize=(7, 2.5), layout="constrained")
+figure, ax = plt.subplots(figsize=(4.8, 2.6), layout="constrained")
 for at, row in enumerate(rows.values()):
     ends = [[row.difference - row.ci_low], [row.ci_high - row.difference]]
     ax.errorbar(row.difference, -at, xerr=ends, fmt="o", color="#0072B2", capsize=3)
-ax.set_yticks([-at for at in range(len(rows))], rows)
-ax.axvline(0, color="0.5", linewidth=1)
-ax.set_xlabel("NDCNG that an objective made of it has more")
+ax.set_yticks([-at for at in range(len(rows))], [name.replace(", ", ",\n") for name in rows])
+ax.set_ylim(-len(rows) + 0.5, 0.5)
+ax.axvline(0, color="#888888", linewidth=1)
+ax.set_xlabel("gain in NDCG, 95 % intervals")
 plt.show()

@@ -1,17 +1,17 @@
 """
-Who is better may depend on how grades are written down
-=======================================================
+The better system may depend on the grade scale
+===============================================
 
-Judges said of each document how relevant it is, in five levels. Whether these are called 0, 1, 2,
-3, 4 or 0, 3, 6, 9, 12 is a matter of taste; no document became more or less relevant than another.
-NDCG changes all the same, since its gain is 2 to the power of the grade, and it may change its
-mind about which of two systems is better. NDCNG divides each grade by the highest of its query
-first; μAP asks for the order of the grades and their ratios only. Neither can change.
+Judges assign each document one of five levels. Whether the levels are called 0, 1, 2, 3, 4 or 0,
+3, 6, 9, 12 is arbitrary: the order of the documents stays the same. NDCG changes nevertheless,
+because its gain is 2 to the power of the grade, and it may reverse the verdict on two systems.
+NDCNG first divides each grade by the highest grade of the query, and μAP depends only on the
+ratios of the grades. Both are invariant to the scale.
 """
 
 # %%
-# Two systems rank the documents of 300 queries. One finds the documents of the highest grade and
-# does not tell the others apart. The other orders all of them, and is less sure of each.
+# Two systems rank the documents of 300 queries. One system finds the documents of the highest grade
+# and does not distinguish the rest. The other system orders all documents, with more noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,7 +27,7 @@ systems = {
 }
 
 # %%
-# Each is measured with the grades multiplied by 1 to 4.
+# Both systems are measured with the grades multiplied by 1 to 4.
 
 factors = [1, 1.5, 2, 3, 4]
 measures = sg.measure("ndcg@10"), sg.measure("ndcng@10"), sg.measure("mu_map@10")
@@ -39,22 +39,35 @@ for factor in factors:
             values[measure.name][name].append(measure(judgments, scores))
 
 for name, by_system in values.items():
-    for system, found in by_system.items():
-        print(f"{name:8} {system:15}", *(f"{value:.3f}" for value in found))
+    for system, means in by_system.items():
+        print(f"{name:8} {system:15}", *(f"{mean:.3f}" for mean in means))
 
 # %%
-# By NDCG the lines cross: with the grades as they are, the system that orders all documents is the
-# better one, and with the same grades doubled the other. NDCNG and μAP draw level lines.
+# NDCG reverses the verdict: with the original grades the system that orders all documents is
+# better, and with doubled grades the other system.
+
 
 LOOKS = {"finds the best": ("#D55E00", "s"), "orders all": ("#0072B2", "o")}
-figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.2), sharey=True, layout="constrained")
-for ax, (name, by_system) in zip(axes, values.items(), strict=True):
-    for system, found in by_system.items():
+
+
+def draw(name):
+    """Draw a measure of both systems over the factor of the grades."""
+    _, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
+    for system, means in values[name].items():
         color, marker = LOOKS[system]
-        ax.plot(factors, found, color=color, marker=marker, label=system)
-    ax.set(title=name.replace("MuAP", "μAP"), xlabel="grades multiplied by", xticks=[1, 2, 3, 4])
+        ax.plot(factors, means, color=color, marker=marker, label=system)
+    ax.set(xlabel="grades multiplied by", ylabel=name.replace("MuAP", "μAP"), xticks=[1, 2, 3, 4])
     ax.set_ylim(0.75, 1)
     ax.grid(alpha=0.3)
-axes[0].set_ylabel("mean over 300 queries")
-axes[1].legend(title="a system that", loc="lower center")
+    ax.legend()
+
+
+draw("NDCG@10")
+plt.show()
+
+# %%
+# NDCNG and μAP do not depend on the factor.
+
+draw("NDCNG@10")
+draw("MuAP@10")
 plt.show()

@@ -52,18 +52,28 @@ for scale, evaluations in {"stars": as_stars, "stars - 1": shifted}.items():
         print(f"{scale:10} {system:7} {values}")
 
 # %%
-# With stars, AP is 1 for both systems, and the other two measures show a smaller difference between
-# the model and the random order. With grades from 0, all three measures separate the two systems.
+# With grades from 0, μAP shows a larger difference between the model and the random order.
 
-figure, axes = plt.subplots(1, 3, figsize=(9, 3.4), sharey=True, layout="constrained")
-positions = np.arange(2)
-for ax, name in zip(axes, shifted["model"].per_query, strict=True):
+
+def draw(name):
+    """Draw a measure of both systems on both scales."""
+    _, ax = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
+    positions = np.arange(2)
     for offset, system, color in ((-0.2, "model", "#0072B2"), (0.2, "random", "#E69F00")):
         values = [evaluations[system].mean()[name] for evaluations in (as_stars, shifted)]
         bars = ax.bar(positions + offset, values, width=0.38, color=color, label=system)
         ax.bar_label(bars, fmt="%.2f", padding=2)
-    ax.set(title=name.replace("MuAP", "μAP"), ylim=(0, 1.12))
+    ax.set(ylim=(0, 1.35), ylabel=name.replace("MuAP", "μAP"))
     ax.set_xticks(positions, ["1 to 5 stars", "stars - 1"])
-axes[0].set_ylabel("mean over 300 users")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    ax.legend(loc="upper right", ncols=2)
+
+
+draw("MuAP")
+plt.show()
+
+# %%
+# With stars, AP is 1 for both systems. NDCNG@10 behaves like μAP.
+
+draw("AP")
+draw("NDCNG@10")
 plt.show()

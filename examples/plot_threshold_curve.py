@@ -2,13 +2,13 @@
 Average precision without a threshold
 =====================================
 
-Average precision knows relevant and not relevant. With grades one has to choose from which grade
-on a document is relevant, and each choice gives another number. μAP chooses none: it is the area
-under the curve of all of them.
+Average precision distinguishes relevant and irrelevant documents. Grades therefore require a
+threshold for relevance, and each threshold gives another value. μAP requires no threshold: it is
+the area under the curve of average precision over all thresholds.
 """
 
 # %%
-# The list of the paper of μAP, from the best rank to the last: grades 1 0 3 3 2 0 1 4.
+# The list in the paper on μAP, from the first rank to the last: grades 1 0 3 3 2 0 1 4.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,18 +22,19 @@ print("AP with the threshold 1, 2, 3, 4:", *(f"{value:.3f}" for value in by_thre
 print(f"their mean {np.mean(by_threshold):.3f}, μAP {sg.MuAP()(y_true, y_score):.3f}")
 
 # %%
-# The curve, and the area under it.
+# The curve and the area under it.
 
+_, ax = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
 display = sg.ThresholdCurveDisplay.from_predictions(
-    y_true, y_score, relative=False, name="1 0 3 3 2 0 1 4", color="#0072B2"
+    y_true, y_score, relative=False, name="1 0 3 3 2 0 1 4", color="#0072B2", ax=ax
 )
 t, values = display.lines_[0].get_data()
 display.ax_.fill_between(t, values, step="pre", color="#0072B2", alpha=0.15)
 plt.show()
 
 # %%
-# On many queries: two systems that a low threshold puts in one order and a high one in the other.
-# μMAP is the area under each line, and the right picture shows NDCNG at every cut-off.
+# Many queries: a low threshold prefers one system, a high threshold the other. The area under each
+# curve is μMAP.
 
 rng = np.random.default_rng(0)
 qid = np.repeat(np.arange(300), 20)
@@ -42,13 +43,13 @@ systems = {
     "finds the excellent": 3.0 * (y >= 4) + rng.normal(size=len(y)),
     "finds the relevant": 3.0 * (y >= 2) + rng.normal(size=len(y)),
 }
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-displays = {}
-for (name, scores), color in zip(systems.items(), ["#D55E00", "#0072B2"], strict=True):
-    displays[name] = sg.ThresholdCurveDisplay.from_predictions(
-        y, scores, qid=qid, name=name, ax=left, color=color
-    )
-    sg.CutoffCurveDisplay.from_predictions(
-        y, scores, qid=qid, measures="ndcng", name=name, ax=right, color=color
-    )
+_, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
+of_systems = sg.ThresholdCurveDisplay.from_predictions(y, systems, qid=qid, ax=ax)
+plt.show()
+
+# %%
+# NDCNG of the same systems over the cut-off. A system has the same colour in both plots.
+
+_, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
+sg.CutoffCurveDisplay.from_predictions(y, systems, qid=qid, ax=ax)
 plt.show()

@@ -1,15 +1,15 @@
 """
-What a tie is worth
-===================
+How much ties matter
+====================
 
-Trees give many documents the same score. Which of them comes first is then up to the measure, and
-most take the order of the rows, so that the file decides. This shows what that is worth, and what
-the exact mean over all orders of the tied documents says.
+Trees assign the same score to many documents. Most tools then rank tied documents in the order of
+the rows, so that the file decides. This example shows the size of the effect, and the exact mean
+over all orders of the tied documents.
 """
 
 # %%
-# A model that gives every document the same score knows nothing. The rows of many files are sorted
-# by grade, though, and then the order of the rows is the ideal one.
+# A model that assigns the same score to every document is useless. But the rows of many files are
+# sorted by grade, and then the order of the rows is ideal.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,9 +24,9 @@ for ties in ("average", "ordinal", "best", "worst"):
     print(f"{ties:8} {sg.NDCNG(k=10, ties=ties)(y, constant, qid=qid):.3f}")
 
 # %%
-# Something in between: good scores, rounded ever more coarsely. "ordinal" is the order of rows,
-# best and worst are what any order could say. The more documents share a score, the wider is the
-# band, and the less the order of rows, here a lucky one, has to do with the model.
+# An intermediate case: good scores that are rounded more and more coarsely. "ordinal" keeps the
+# order of the rows, and no order exceeds the band from "worst" to "best". The more documents
+# share a score, the wider the band.
 
 rng = np.random.default_rng(0)
 scores = y + rng.normal(scale=1.5, size=len(y))
@@ -37,9 +37,14 @@ values = {
     for ties in ("average", "ordinal", "best", "worst")
 }
 
-figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
-ax.fill_between(steps, values["worst"], values["best"], color="0.85", label="worst to best order")
-ax.plot(steps, values["ordinal"], color="#D55E00", marker="x", label="order of sorted rows")
+figure, ax = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
+ax.fill_between(
+    steps, values["worst"], values["best"], color="#888888", alpha=0.3, label="worst to best order"
+)
+ax.plot(
+    steps, values["ordinal"], color="#D55E00", marker="x", linestyle="--",
+    label="order of sorted rows",
+)
 ax.plot(steps, values["average"], color="#0072B2", marker="o", label="mean over all orders")
 ax.set(xlabel="scores rounded to multiples of", ylabel="NDCNG@10", xscale="log")
 ax.set_xticks(steps, [f"{step:g}" for step in steps], minor=False)
@@ -48,6 +53,6 @@ ax.legend(loc="lower left")
 plt.show()
 
 # %%
-# The mean over all orders falls as the scores say less. In the order of the rows the model seems
-# to get better the less it says. ``ties="ordinal"`` is there for comparisons with tools that do
-# so.
+# The mean over all orders decreases as the scores become coarser. In the order of the rows the
+# model seems to improve. ``ties="ordinal"`` exists for comparisons with tools that use the order
+# of rows.

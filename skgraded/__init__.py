@@ -33,8 +33,8 @@ __version__ = "0.1.0"
 # public here: imported when first asked for, so that the command starts at once.
 LATER = {
     "display": (
-        "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FoldDisplay", "IntervalDisplay",
-        "QueryDifferenceDisplay", "ThresholdCurveDisplay",
+        "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FeatureImportanceDisplay", "FoldDisplay",
+        "IntervalDisplay", "QueryDifferenceDisplay", "ThresholdCurveDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }

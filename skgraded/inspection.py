@@ -86,6 +86,8 @@ def permutation_importance(
         features : list of str or int
             The columns of X that were permuted: their names, or else their positions. The column
             of the queries of a `QueryRanker` is not among them.
+        measure : str
+            Name of the measure.
 
     Raises
     ------
@@ -99,6 +101,7 @@ def permutation_importance(
 
     See Also
     --------
+    skgraded.FeatureImportanceDisplay : Draws the importances.
     sklearn.inspection.permutation_importance : Takes no metadata, so that its scorer needs the
         queries as a column of X, which it permutes too.
 
@@ -154,7 +157,7 @@ def permutation_importance(
         importances = value - np.reshape(after, (len(positions), n_repeats))
         results[name] = Bunch(
             importances_mean=importances.mean(axis=1), importances_std=importances.std(axis=1),
-            importances=importances, features=features,
+            importances=importances, features=features, measure=name,
         )
     return results[measures[0].name] if isinstance(measure, (str, Measure)) else results
 

@@ -10,6 +10,7 @@ Files are read in `_systems`, what is printed is made in `_printing`.
 
 import argparse
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Sequence
@@ -95,15 +96,17 @@ def _report(args, note):
     if args.command == "measures":
         return _printing.of_measures()
     MAX_LINE.set(args.max_line)
+    if args.title is not None and args.format != "html":
+        raise ValueError("--title is the title of a page: add --format html.")
     if args.command == "preferences":
         systems = _preferences.evaluate_preference_files(args, note)
         if args.format == "html":  # the page of several runs compares them
             _refuse_differing_queries(systems)
-        return _printing.of_evaluations(systems, args.format, args.per_query)
+        return _print_evaluations(systems, args)
     if _systems.is_large(args.files):
         report, systems = _systems.summarize_files(args)
         if args.command == "evaluate" and args.format == "html":
-            return report.to_html()
+            return report.to_html(title=args.title or _systems.page_title(args.files, systems))
     else:
         report = systems = _systems.evaluate_files(args, note)
         if args.command == "compare" and len(systems) < 2:
@@ -111,14 +114,29 @@ def _report(args, note):
         if args.command == "compare" or args.format == "html":  # the page of several runs compares
             _refuse_differing_queries(systems)
     if args.command == "evaluate":
-        return _printing.of_evaluations(systems, args.format, args.per_query)
+        return _print_evaluations(systems, args)
     names = _systems.system_names(args.files[1:])
     comparison = compare(
         report, baseline=names.get(args.baseline, args.baseline), test=_none(args.test),
         correction=_none(args.correction), level=args.level, n_resamples=args.resamples,
         rng=args.seed, progress=args.progress,
     )
-    return _printing.of_comparison(systems, comparison, args.format, args.per_query)
+    return _printing.of_comparison(
+        systems, comparison, args.format, args.per_query, args.title, _width(args)
+    )
+
+
+def _print_evaluations(systems, args):
+    title = args.title or _systems.page_title(args.files, systems)
+    return _printing.of_evaluations(systems, args.format, args.per_query, title, _width(args))
+
+
+def _width(args):
+    """Width of the terminal, or COLUMNS; 0 for a file or a pipe."""
+    if args.output is not None:
+        return 0
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if is_terminal or "COLUMNS" in os.environ else 0
 
 
 def _none(word):
@@ -263,6 +281,7 @@ def _add_output(command):
     add("--per-query", action="store_true", help="the values of every query, too")
     add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
         help="refuse longer lines (%(default)s)")
+    add("--title", help="title of the page of --format html (the run, or the number of runs)")
     add("--output", metavar="FILE", help="write to a file")
     add("--quiet", dest="progress", action="store_false", help="no notes and no progress bar")
 

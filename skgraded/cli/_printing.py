@@ -2,112 +2,131 @@
 
 import json
 import math
+import textwrap
 
 from skgraded._input.words import counted, plain, plain_list, plural
 from skgraded.measures.base import MEASURES, other_names
 from skgraded.reports.comparing import compare
 from skgraded.writing import tables
+from skgraded.writing.sentences import procedure
 from skgraded.writing.text import percent_text
 
 SYNTAX = """\
 A cut-off: ndcg@10. Parameters: "AP(threshold=2)@20".
 With --ties trec, map, recip_rank, P_10, recall_10 and ndcg_cut_10 have trec_eval's values.
 trec_eval's ndcg is "ndcg(gain='linear')"."""
-MOST_SENTENCES = 8  # more are a wall that nobody reads
+MOST_SENTENCES = 8  # with more pairs, the verdict and lists of winners take their place
 MOST_ROWS = 30  # of the table of pairs on a terminal
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
-def of_evaluations(evaluations, form, per_query):
+def of_evaluations(evaluations, form, per_query, title=None, width=0):
     """Report on systems, by name, in one of the `FORMATS`.
 
-    With values of every query if `per_query`; "csv" then has nothing else, "html" always has them.
+    Per-query values are included if `per_query`; "csv" then contains nothing else, and "html"
+    always contains them. Sentences of a "table" are wrapped to a width above 0.
     """
     if form == "json":
         return _json(evaluations, per_query)
     if form == "html":
         first, *others = evaluations.values()
         report = compare(evaluations, test=None, rng=0) if others else first
-        return report.to_html()
+        return report.to_html(title=title)
     if form == "csv":
         columns = _values(evaluations) if per_query else _summary(evaluations, counts=True)
         return tables.csv_text(columns)
     write = WRITERS[form]
     parts = [write(_values(evaluations))] if per_query else []
-    return _text([*parts, write(_summary(evaluations))], _undefined(evaluations), form)
+    parts.append(write(_summary(_ranked(evaluations))))
+    return _joined([*parts, _prose(_undefined(evaluations), form, width)])
 
 
-def of_comparison(evaluations, comparison, form, per_query):
-    """Report on a comparison of systems; arguments as of `of_evaluations`."""
+def _ranked(evaluations):
+    """Sort systems by their means of the first measure, the highest first."""
+    def key(item):
+        mean = next(iter(item[1].mean().values()))
+        return (math.isnan(mean), -mean)
+    return dict(sorted(evaluations.items(), key=key))
+
+
+def of_comparison(evaluations, comparison, form, per_query, title=None, width=0):
+    """Report on a comparison of systems; arguments as for `of_evaluations`."""
     if form == "json":
         return _json(evaluations, per_query, comparison)
     if form == "html":
-        return comparison.to_html()
+        return comparison.to_html(title=title)
     if form == "csv":
         return tables.csv(_side_by_side(comparison)) if per_query else comparison.to_csv()
     parts = [WRITERS[form](_side_by_side(comparison))] if per_query else []
-    board = comparison.leaderboard()
+    board, rows = comparison.leaderboard(), comparison.ranked_rows()
     if form == "table":
-        differences = _differences(comparison)
         parts.append(str(board))
-        parts += [tables.aligned(differences)] if len(differences) <= MOST_ROWS else []
+        parts += [tables.aligned(_differences(comparison, rows))] if len(rows) <= MOST_ROWS else []
     else:
         parts += [getattr(report, f"to_{form}")() for report in (board, comparison)]
-    return _text(parts, _said(comparison, evaluations), form)
+    verdict = _prose(board.verdict, form, width)
+    return _joined([verdict, *parts, _prose(_below(comparison, rows, evaluations), form, width)])
 
 
-def _said(comparison, evaluations):
-    """What is to be said below the table."""
-    return "\n".join([
-        f"{comparison.n_queries} {plural(comparison.n_queries, 'query', 'queries')}; intervals of "
-        f"{percent_text(comparison.level)}; test: {comparison.test or 'none'}, corrected by "
-        f"{comparison.correction or 'nothing'} over all rows.",
-        _undefined(evaluations), *_verdicts(comparison),
-    ])
-
-
-def _verdicts(comparison):
-    """Lines, under a heading a measure: of few pairs a sentence each, of many who beats whom."""
-    rows = comparison.shown_rows()
-    said = list(zip(rows, comparison.sentences(), strict=True))
-    lines = []
-    for measure in comparison.measures:
+def _below(comparison, rows, evaluations):
+    """The method, undefined queries, and the findings per measure."""
+    lines = [
+        f"{counted(comparison.n_queries, 'query', 'queries')}; "
+        f"{percent_text(comparison.level)} intervals; "
+        f"{procedure(comparison.test, comparison.correction, len(rows))}.",
+        *filter(None, [_undefined(evaluations)]),
+    ]
+    sentences, n = comparison.sentences(), len(rows) // len(comparison.measures)
+    for i, measure in enumerate(comparison.measures):
         lines += ["", f"By {measure}:"]
         if len(rows) <= MOST_SENTENCES:
-            lines += [f"- {sentence}" for row, sentence in said if row.measure == measure]
+            lines += [f"- {sentence}" for sentence in sentences[i * n : (i + 1) * n]]
         else:
             lines += _lists([row for row in rows if row.measure == measure], comparison)
     if len(rows) > MOST_SENTENCES:
-        lines += ["", "A sentence a pair: --format html; all numbers: --format csv or json."]
-    return lines
+        lines += ["", "One sentence per pair: --format html; all numbers: --format csv or json."]
+    return "\n".join(lines)
 
 
 def _lists(rows, comparison):
-    """Of each system than which others it is better, the best first."""
+    """The systems that each system outperforms, the best system first."""
     if comparison.test is None:
         return [f"- {counted(len(rows), 'pair', 'pairs')}, not tested."]
     order = comparison.leaderboard().systems
-    better: dict = {name: [] for name in order}
-    apart = [row for row in rows if row.is_significant]
-    for row in apart:
-        if row.difference > 0:
-            better[row.system].append(row.baseline)
-        elif row.difference < 0:  # a rank test may tell apart what has the same mean
-            better[row.baseline].append(row.system)
+    beaten: dict = {name: [] for name in order}
+    for row in rows:
+        if row.winner is not None:
+            beaten[row.winner].append(row.baseline if row.winner == row.system else row.system)
+    n = sum(bool(row.is_significant) for row in rows)
     return [
-        f"- {len(apart)} of {counted(len(rows), 'pair', 'pairs')} told apart.",
+        f"- {n} of {counted(len(rows), 'pair', 'pairs')} {plural(n, 'differs', 'differ')} "
+        "significantly.",
         *(
             f"- {winner} is better than {', '.join(sorted(losers, key=order.index))}."
-            for winner, losers in better.items() if losers
+            for winner, losers in beaten.items() if losers
         ),
     ]
 
 
-def _text(parts, below, form):
-    """Tables as text, and what is said below them, which is a comment in LaTeX."""
-    if form == "latex":
-        below = "\n".join(f"% {line}".rstrip() for line in below.split("\n"))
-    return "\n\n".join([*parts, below])
+def _prose(text, form, width):
+    """Lines as comments in LaTeX; in a table wrapped to the width, items with a hanging indent."""
+    lines = text.split("\n")
+    if form == "latex" and text:
+        lines = [f"% {line}".rstrip() for line in lines]
+    if form == "table" and width > 0:
+        lines = [
+            textwrap.fill(
+                line, width, subsequent_indent="  " * line.startswith("- "),
+                break_long_words=False, break_on_hyphens=False,
+            )
+            for line in lines
+        ]
+    return "\n".join(lines)
+
+
+def _joined(parts):
+    """Parts that are not empty, with empty lines between them."""
+    return "\n\n".join(filter(None, parts))
 
 
 def of_measures():
@@ -129,7 +148,7 @@ def of_measures():
 # Frames ------------------------------------------------------------------------------------------
 
 def _summary(evaluations, counts=False):
-    """A row a system; with counts also of the undefined queries by measure."""
+    """One row per system; with counts also the numbers of undefined queries by measure."""
     rows = []
     for name, evaluation in evaluations.items():
         row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
@@ -140,7 +159,7 @@ def _summary(evaluations, counts=False):
 
 
 def _values(evaluations):
-    """A row a system and query."""
+    """One row per system and query, as columns."""
     columns: dict = {"run": [], "query": []}
     for name, evaluation in evaluations.items():
         ids = plain_list(evaluation.query_ids)
@@ -152,7 +171,7 @@ def _values(evaluations):
 
 
 def _side_by_side(comparison):
-    """A row a measure and query, a column a system."""
+    """One row per measure and query, one column per system."""
     import pandas as pd
 
     return pd.concat([
@@ -176,26 +195,26 @@ def _ids(report):
     return pd.Series(plain_list(report.query_ids), dtype=object)
 
 
-def _differences(comparison):
-    """What fits the width of a terminal."""
-    frame = comparison.to_frame()
+def _differences(comparison, rows):
+    """Rows with the columns that fit the width of a terminal."""
     columns = ["system", "measure", "mean", "difference", "ci_low", "ci_high"]
     if comparison.baseline is None:
         columns.insert(1, "baseline")
     if comparison.test is not None:
         columns += ["p_value", "p_adjusted"]
-    return frame[[*columns, "wins", "ties", "losses"]]
+    columns += ["wins", "ties", "losses"]
+    return [{name: getattr(row, name) for name in columns} for row in rows]
 
 
 def _undefined(evaluations):
-    """How many queries have no value of their own, in one line."""
+    """The numbers of undefined queries in one line; empty if there are none."""
     by_system = [
         f"{name}: " + ", ".join(f"{key} {n}" for key, n in evaluation.n_undefined.items() if n)
         for name, evaluation in evaluations.items() if any(evaluation.n_undefined.values())
     ]
     if not by_system:
-        return "No query is undefined."
-    return f"Undefined queries, which count as the measure's undefined=: {'; '.join(by_system)}."
+        return ""
+    return f"Undefined queries, counted with the measure's undefined=: {'; '.join(by_system)}."
 
 
 # Text --------------------------------------------------------------------------------------------

@@ -117,6 +117,15 @@ def system_names(paths):
     return {path: path if times[name] > 1 else name for path, name in short.items()}
 
 
+def page_title(paths, systems):
+    """The title of the page of a single system: its file, or the table and the column of scores."""
+    if len(systems) != 1:
+        return None
+    (name,) = systems
+    named = [os.path.basename(path.rstrip("/")) or path for path in paths[:1] if len(paths) == 1]
+    return ": ".join("standard input" if part == "-" else part for part in [*named, name])
+
+
 def _refuse_twice(names, option=""):
     for name, times in Counter(names).items():
         if times > 1:
@@ -191,18 +200,20 @@ def _evaluate_run(judged, source, name, args, measures, note):
 
 
 def note_of_differing(qrels, run, joined, name, complete):
-    """What is said of the queries that a run or its judgments lack."""
+    """A note about the queries that only the judgments or only the run contains."""
     fate = "count with nothing retrieved" if complete else "are left out; -c counts them"
-    return (
-        f"{name}: of the judged queries, {_part(joined.missing, qrels.query_ids)} are not in the "
-        f"run and {fate}; of its queries, {_part(joined.unjudged, run.query_ids)} have no "
-        "judgments and are left out."
-    )
+    parts = []
+    if joined.missing.any():
+        part = _part(joined.missing, qrels.query_ids)
+        parts.append(f"of the judged queries, {part} are not in the run and {fate}")
+    if joined.unjudged.any():
+        part = _part(joined.unjudged, run.query_ids)
+        parts.append(f"of its queries, {part} have no judgments and are left out")
+    return f"{name}: {'; '.join(parts)}."
 
 
 def _part(chosen, query_ids):
-    first = f" ({query_ids[np.argmax(chosen)]!r} the first)" if chosen.any() else ""
-    return f"{chosen.sum()} of {len(chosen)}{first}"
+    return f"{chosen.sum()} of {len(chosen)} ({query_ids[np.argmax(chosen)]!r} the first)"
 
 
 # A LETOR file and scores -------------------------------------------------------------------------

@@ -1,14 +1,16 @@
-"""Plots, in scikit-learn's Display form."""
+"""Plots as Displays like scikit-learn's."""
 
 from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay
 from skgraded.display._folds import FoldDisplay
 from skgraded.display._heatmaps import DifferenceHeatmapDisplay
+from skgraded.display._importances import FeatureImportanceDisplay
 from skgraded.display._intervals import IntervalDisplay
 
 __all__ = [
     "CutoffCurveDisplay",
     "DifferenceHeatmapDisplay",
+    "FeatureImportanceDisplay",
     "FoldDisplay",
     "IntervalDisplay",
     "QueryDifferenceDisplay",

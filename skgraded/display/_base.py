@@ -1,7 +1,7 @@
-"""What displays share: axes, legends and texts, and the way from estimators to a picture."""
+"""Code shared by all Displays: axes, legends, texts, and scores of estimators."""
 
 import inspect
-import textwrap
+import re
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -16,59 +16,63 @@ from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.model_selection.split_queries import warn_of_split_queries
-from skgraded.writing.text import percent_text, shortened
+from skgraded.writing.text import number, percent_text, shortened, signed
 
-BLUE = "#0072B2"  # can be distinguished from the orange of losses in all kinds of colour blindness
+# Okabe and Ito's colours can be distinguished in all kinds of colour blindness. The first colours
+# have the highest contrast to the background; None stands for the colour of texts.
+ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888", None)
+ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#AAAAAA", None)
+LINESTYLES = ("-", "--", "-.", ":")
 NAME_WIDTH = 28  # characters per line of a system's name
-LEGEND_WIDTH = 44  # characters per line of a legend
-SIDE_WIDTH = 40  # characters that fit along the vertical axis
-MOST_INSIDE = 8  # entries of a legend inside the axes; a longer legend is placed beside them
-COLUMN_LENGTH = 25  # entries per column of a legend beside the axes
+LINE_HEIGHT = 0.18  # inches per line of a name
+NARROW = 4.5  # inches; names of rows are smaller in narrower figures
+EM = 0.57  # mean width of a character as a share of the font size
+GAP = 6  # points between the axes, the text below them and the legend
 
 # Paragraphs that the docstrings share.
 PARAMETERS = r"""
 y_true : array-like of shape (n,), or Judgments
     Grades ≥ 0, 0 = irrelevant.
 y_score : array-like of shape (n,), or mapping of str to such
-    The system's scores, the highest first; -inf: not retrieved. Of several systems the scores by
+    Scores, the highest first; -inf: not retrieved. A mapping contains the scores of each system by
     name.
 qid : array-like of shape (n,), optional
-    The query of each row, in any row order.
+    Query of each row, in any row order.
 group : array-like of shape (n_queries,), optional
-    Sizes of consecutive queries, in place of `qid`.
+    Sizes of consecutive queries, instead of `qid`.
 sample_weight : array-like of shape (n,), optional
-    A query's weight is the mean over its rows.
+    The weight of a query is the mean over its rows.
 comparison : Comparison
-    As `compare` makes it.
+    Result of `compare`.
 name : str, optional
-    The system's name. A mapping has names of its own.
+    Name of the system. The keys of a mapping name its systems.
 measure : Measure or str, optional
-    By default the first.
+    By default the first measure.
 measures : Measure, str, or list of these, optional
-    By default all.
+    By default all measures.
 level, method, n_resamples, rng
-    As for `Evaluation.summary`, of which it draws the numbers.
+    Settings of the intervals, as for `Evaluation.summary`.
 ax : matplotlib.axes.Axes, optional
-    Where to draw; None: in a new figure.
+    Axes to draw on; None: axes of a new figure.
 **kwargs : dict
-    Settings of matplotlib for what `plot` draws.
+    Settings for the matplotlib function that `plot` calls.
 """
 END = """
 Returns
 -------
 display
-    Of this class.
+    Object of this class.
 
 Raises
 ------
 ValueError, TypeError
     On bad input, before any work.
 ImportError
-    If there is no matplotlib."""
+    If matplotlib is not installed."""
 
 
 def documented(method):
-    """Give a docstring the shared paragraph of each parameter that it says nothing of."""
+    """Add the shared paragraph of each parameter that the docstring does not describe."""
     if method.__doc__ is not None:  # python -OO
         _, *names = inspect.signature(method).parameters  # without self or cls
         method.__doc__ = with_parameters(method.__doc__, names, PARAMETERS) + END
@@ -76,20 +80,22 @@ def documented(method):
 
 
 class Display:
-    """A picture: it holds what `plot` draws and, once drawn, the axes."""
+    """A plot: stores what `plot` draws and, afterwards, the axes."""
 
     ax_: Any
     figure_: Any
-    _draw: Any  # of each class: with the axes or None and settings of matplotlib
+    _n_lines: Any = None  # lines of the name of a row, if there are rows
+    _draw: Any  # each class draws on the axes (None: a new figure) with settings for matplotlib
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what the display holds, and return the display.
+        """Draw the stored values and return the display.
 
         Parameters
         ----------
         **kwargs : dict
-            For matplotlib's ``boxplot`` of folds, or its ``StepPatch`` of wins and losses.
+            Settings for matplotlib: ``boxplot`` of folds, ``StepPatch`` of wins and losses,
+            ``imshow`` of a heat map, ``barh`` of importances.
         """
         self._need_matplotlib("plot")
         self._draw(ax, kwargs)
@@ -100,72 +106,156 @@ class Display:
         with needs(f"{cls.__name__}.{method}", "matplotlib"):
             import matplotlib  # noqa: F401
 
-    def _take_axes(self, ax, **figure):
-        """Draw on these axes, or on those of a new figure with these settings."""
+    def _take_axes(self, ax, width=None, height=None):
+        """Store the axes, or make a figure of this size in inches; None: matplotlib's default."""
+        self._is_new = ax is None
         if ax is None:
             import matplotlib.pyplot as plt
 
-            _, ax = plt.subplots(layout="constrained", **figure)
+            default = plt.rcParams["figure.figsize"]
+            _, ax = plt.subplots(
+                layout="constrained", figsize=(width or default[0], height or default[1])
+            )
         self.ax_, self.figure_ = ax, ax.figure
+
+    def _take_rows(self, ax, names, n_series=1):
+        """Take axes with a named row per name, the first on top; a new figure fits the rows."""
+        from matplotlib import rcParams
+
+        width = rcParams["figure.figsize"][0] if ax is None else ax.bbox.width / ax.figure.dpi
+        size = small_size() if width < NARROW else rcParams["font.size"]
+        n_characters = int(np.clip(0.45 * 72 * width / (EM * size), 14, NAME_WIDTH))
+        names = [_row_name(name, n_characters) for name in names]
+        n_lines = max(name.count("\n") + 1 for name in names)
+        height = max(LINE_HEIGHT * (n_lines + 0.4), 0.13 * (n_series + 0.6))  # inches per row
+        self._take_axes(ax, height=0.9 + height * len(names))
+        self.ax_.set_yticks(range(len(names)), names, fontsize=size)
+        self.ax_.set_ylim(len(names) - 0.5, -0.5)
+        self._n_lines = n_lines
+
+    def _fit_names(self):
+        """Make the names of rows no higher than the rows."""
+        row_height = abs(np.diff(self.ax_.transData.transform([(0, 0), (0, 1)])[:, 1])[0])
+        room = 72 * row_height / self.figure_.dpi / (1.4 * self._n_lines)
+        for label in self.ax_.get_yticklabels():
+            label.set_fontsize(min(label.get_fontsize(), room))
 
     @property
     def _ink(self):
         return self.ax_.xaxis.label.get_color()
 
-    def _draw_mean(self, text, mean, interval, level, sign=""):
-        """Draw a mean as a line and its interval as a band; None for what is not known."""
+    def _color(self, i):
+        from matplotlib.colors import to_rgb
+
+        palette = ON_DARK if sum(to_rgb(self._ink)) > 1.5 else ON_LIGHT
+        return palette[i % len(palette)] or self._ink
+
+    def _draw_mean(self, text, mean, interval, level, is_difference=False):
+        """Draw a mean as a line and its interval as a band; None if they are unknown."""
         if mean is None or np.isnan(mean):
             return None, None
-        text, band = f"{text} {mean:{sign}.3f}", None
+        write = signed if is_difference else number
+        text, band = f"{text} {write(mean, 3)}", None
         if interval is not None and not np.isnan(interval).any():
             low, high = interval
             percent = "" if level is None else f"{percent_text(level)} "
-            text += f", {percent}interval {low:{sign}.3f} to {high:{sign}.3f}"
+            text += f", {percent}interval {write(low, 3)} to {write(high, 3)}"
             band = self.ax_.axhspan(low, high, color=self._ink, alpha=0.15, linewidth=0)
         line = self.ax_.axhline(mean, color=self._ink, linestyle="--", linewidth=1.2, label=text)
         return line, band
-
-    def _name_side(self, text):
-        self.ax_.set_ylabel(wrapped(text, SIDE_WIDTH))
 
     def _whole_ticks(self):
         from matplotlib.ticker import MaxNLocator
 
         self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
 
-    def _fit_height(self):
-        """Show all that is drawn, also by an earlier display, with ticks that fit it."""
-        from matplotlib.ticker import AutoLocator
-
+    def _fit_height(self, zero=False):
+        """Fit the vertical axis to all curves, also those of an earlier display."""
         self.ax_.autoscale(axis="y")
         low, high = self.ax_.get_ylim()
-        ticks = AutoLocator().tick_values(low, high)
-        self.ax_.set_yticks(ticks[(ticks >= low) & (ticks <= high)])
+        if zero:
+            highest = self.ax_.dataLim.y1
+            high = 1.06 * highest if 0 < highest < np.inf else 1.0  # no curve, or all are 0
+            low = -0.02 * high
         self.ax_.set_ylim(low, high)
 
-    def _n_entries(self):
-        return len(self.ax_.get_legend_handles_labels()[0])
+    # Texts around the axes, which need the size of the axes and are therefore written last.
 
-    def _legend_beside(self):
-        """Draw the legend right of the axes, in a figure that makes room for it."""
-        self.ax_.legend(
-            loc="upper left", bbox_to_anchor=(1.02, 1), borderaxespad=0, fontsize="small",
-            ncols=-(-self._n_entries() // COLUMN_LENGTH),
-        )
-
-    def _legend_above(self):
-        """Draw the legend above all that is drawn, where the axes make room for it."""
+    def _engine(self):
+        """The root figure, laid out, and whether it makes room for texts around the axes."""
         root = self.figure_.canvas.figure
-        if root.get_layout_engine() is not None:
-            root.get_layout_engine().execute(root)  # else the height of the axes is not known yet
-        legend = self.ax_.legend(loc="upper right")
-        low, high = self.ax_.get_ylim()
-        room = min(0.6, legend.get_window_extent().height / self.ax_.bbox.height + 0.04)
-        self.ax_.set_ylim(low, low + (high - low) / (1 - room))
+        engine = root.get_layout_engine()
+        if engine is not None:
+            engine.execute(root)
+        return root, engine is not None
+
+    def _n_characters(self, points, text):
+        """How many characters of a matplotlib text fit into a width in points."""
+        return max(12, int(points / (EM * text.get_fontsize())))
+
+    def _write_around(self, below, side=None, title=None):
+        """Write lines below the axes and a text at their side, and draw the legend."""
+        self._engine()
+        width, height = (72 * side / self.figure_.dpi for side in self.ax_.bbox.size)
+        label = self.ax_.xaxis.label
+        if self.figure_.bbox.width < NARROW * self.figure_.dpi:
+            label.set_fontsize(min(label.get_fontsize(), small_size()))
+        n_characters = self._n_characters(width, label)
+        lines = [wrapped(line, n_characters) for line in below if line]
+        self.ax_.set_xlabel(escaped("\n".join(lines)))
+        if side is not None:
+            n_characters = self._n_characters(height, label)
+            self.ax_.set_ylabel(escaped(wrapped(side, n_characters)))
+        if self.ax_.get_legend() is not None:
+            self.ax_.get_legend().remove()  # another display drew it
+        handles, labels = self.ax_.get_legend_handles_labels()
+        if handles:
+            self._draw_legend(handles, labels, title)
+        if self._n_lines is not None:
+            self._fit_names()
+
+    def _draw_legend(self, handles, labels, title):
+        """Draw the legend below the axes, or inside them if the figure cannot make room for it."""
+        from matplotlib.transforms import ScaledTranslation
+
+        root, makes_room = self._engine()
+        inner, outer = self.ax_.bbox, self.ax_.get_tightbbox(for_layout_only=True)
+        points = 72 / self.figure_.dpi
+        left = inner.x0 - outer.x0 if makes_room else 0
+        room = inner.width + left - (0 if makes_room else 4 / points)
+        legend = self._legend_within(room, handles, labels, title, frameon=not makes_room)
+        height = legend.get_window_extent().height
+        if not makes_room:
+            low, high = self.ax_.get_ylim()
+            share = min(0.6, height / inner.height + 0.04)
+            self.ax_.set_ylim(low, low + (high - low) / (1 - share))
+            return
+        below = (inner.y0 - outer.y0) * points + GAP
+        shift = ScaledTranslation(-left * points / 72, -below / 72, root.dpi_scale_trans)
+        legend.set_loc("upper left")
+        legend.set_bbox_to_anchor((0, 0), self.ax_.transAxes + shift)
+        if self._is_new:
+            root.set_figheight(root.get_figheight() + (height * points + GAP) / 72)
+
+    def _legend_within(self, room, handles, labels, title, **style):
+        """A legend with as many columns as fit into a width in pixels."""
+        size = small_size()
+        n_characters = max(16, int((room * 72 / self.figure_.dpi - 3 * size) / (EM * size)))
+        legend = None
+        for n_columns in range(min(6, len(handles)), 0, -1):
+            legend = self.ax_.legend(
+                handles, [wrapped(label, n_characters) for label in labels],
+                loc="upper left", ncols=n_columns, fontsize=size, title=title,
+                title_fontsize=size, alignment="left", borderpad=0.2, borderaxespad=0.2,
+                handlelength=2.4, columnspacing=1.5, **style,
+            )
+            if legend.get_window_extent().width <= room:
+                break
+        return legend
 
 
 class SystemsDisplay(Display):
-    """A picture of the scores of one or several systems."""
+    """A plot of the scores of one or several systems."""
 
     from_predictions: Any
     _systems_of = staticmethod(systems_of)  # checks which systems the display accepts
@@ -186,27 +276,27 @@ class SystemsDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Draw what `from_predictions` draws of the scores of fitted estimators.
+        """Draw what `from_predictions` draws, for the scores of fitted estimators.
 
         Parameters
         ----------
         estimator : estimator, or mapping of str to estimator
-            Fitted; for `QueryDifferenceDisplay` two by name, the baseline first.
+            Fitted; `QueryDifferenceDisplay` needs two by name, the baseline first.
         X : array-like, sparse matrix or frame of shape (n, n_features)
-            The documents.
+            Documents.
         y : array-like of shape (n,)
-            Their grades ≥ 0.
+            Grades ≥ 0.
         qid : array-like of shape (n,), optional
-            The query of each row, unless every estimator is a `QueryRanker` that was told where
-            in X it is. All rows are never taken for one query.
+            Query of each row. It may be left out if every estimator is a `QueryRanker` that names
+            the same column of X.
         name : str, optional
-            The system's name, by default the estimator's class. A mapping has names of its own.
+            Name of the system, by default the class of the estimator. The keys of a mapping name
+            its systems.
         response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
-            What gives the scores of the documents, as for `make_ranking_scorer`: by default
-            ``predict`` of rankers and regressors, ``decision_function`` or the expected grade of
-            classifiers.
+            Method that returns the scores, as for `make_ranking_scorer`. By default ``predict`` of
+            rankers and regressors, and ``decision_function`` or the expected grade of classifiers.
         **kwargs : dict
-            What `from_predictions` takes besides.
+            Further parameters of `from_predictions`.
         """
         cls._need_matplotlib("from_estimator")
         check_response_method(response_method)
@@ -230,7 +320,7 @@ class SystemsDisplay(Display):
 
 
 class NamedDisplay(SystemsDisplay):
-    """A picture of means over queries of systems that may have names."""
+    """A plot of means over queries for systems that may have names."""
 
     def __init__(self, name: Any, n_systems: int, n_queries: Any, n_undefined: Any) -> None:
         self.name: list[str] | None = as_names(name, n_systems)
@@ -242,14 +332,14 @@ class NamedDisplay(SystemsDisplay):
     def plot(
         self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any
     ) -> Self:
-        """Draw what the display holds, and return the display.
+        """Draw the stored values and return the display.
 
         Parameters
         ----------
         name : str or list of str, optional
-            A name a system, in place of those that it has.
+            Names of the systems, instead of the stored ones.
         **kwargs : dict
-            For matplotlib's ``plot``, of all curves or means.
+            Settings for matplotlib's ``plot``, for all curves or means.
         """
         self._need_matplotlib("plot")
         from matplotlib.cbook import normalize_kwargs
@@ -259,59 +349,77 @@ class NamedDisplay(SystemsDisplay):
         self._draw(ax, normalize_kwargs(kwargs, Line2D), names)
         return self
 
-    def _take_axes_for(self, ax, n_entries):
-        """Draw on these axes, or on those of a new figure with room for the legend beside them."""
-        if n_entries <= MOST_INSIDE:
-            return self._take_axes(ax)
-        columns = -(-n_entries // COLUMN_LENGTH)
-        height = max(4.8, 0.2 * min(n_entries, COLUMN_LENGTH) + 0.8)
-        return self._take_axes(ax, figsize=(6.4 + 3 * columns, height))
-
-    def _name_axes(self, xlabel, ylabel):
-        """Name the axes, say how many queries there are, and draw the legend."""
-        queries = self._counted_queries()
-        self.ax_.set(xlabel=xlabel, ylabel=f"{ylabel}\n{queries}" if queries else ylabel)
-        if self._n_entries() > MOST_INSIDE:
-            self._legend_beside()
-        elif self._n_entries():
-            self.ax_.legend()
-
     def _counted_queries(self):
-        """The numbers of queries and of undefined ones in words; "" for a single query."""
+        """How many queries there are, and how many are undefined; "" for a single query."""
         if self.n_queries is None or np.max(self.n_queries) == 1:
             return ""
-        text = f"of {low_to_high(self.n_queries)} queries"
+        text = f"{low_to_high(self.n_queries)} queries"
         if self.n_undefined is not None and np.max(self.n_undefined) > 0:
             text += f", {low_to_high(self.n_undefined)} undefined"
         return text
 
 
-# Texts and colours -------------------------------------------------------------------------------
+# Texts ------------------------------------------------------------------------------------------
 
-def wrapped(text, width=NAME_WIDTH):
-    """Text in lines of this width; no part of it is read as a formula."""
-    text = str(text).replace(" %", "\u00a0%")  # a number and its unit stay together
-    return textwrap.fill(text, width).replace("\u00a0%", " %").replace("$", r"\$")
+def escaped(text):
+    """Text of which matplotlib reads no part as a formula."""
+    return str(text).replace("$", r"\$")
+
+
+def wrapped(text, width):
+    """Text in lines of at most this width."""
+    lines = []
+    for paragraph in str(text).replace(" %", "\u00a0%").split("\n"):  # "95 %" stays on one line
+        clauses = re.findall(r".+?(?:, |$)", paragraph)
+        has_room = max(map(len, clauses), default=0) <= width + 1  # break after commas only
+        line = ""
+        for piece in clauses if has_room else _pieces(paragraph, width):
+            if line and len((line + piece).rstrip(" ")) > width:
+                lines.append(line.rstrip(" "))
+                line = ""
+            line += piece
+        lines.append(line.rstrip(" "))
+    return "\n".join(lines).replace("\u00a0", " ")
+
+
+def _pieces(text, width):
+    """Words with the space after them; words longer than a line are split, best after a mark."""
+    for word in re.findall(r" *[^ ]+ ?", text):
+        parts = [word] if len(word.rstrip(" ")) <= width else re.split(r"(?<=[_/.,-])", word)
+        for part in parts:
+            for start in range(0, len(part), width):
+                yield part[start : start + width]
 
 
 def wrapped_name(name, width=NAME_WIDTH):
-    """A name in lines of this width; a very long one is shortened."""
-    text = wrapped(shortened(" ".join(str(name).split())), width)
-    return f" {text}" if text.startswith("_") else text  # legends leave out what begins with one
+    """A name in lines of this width; a very long name is shortened."""
+    return escaped(wrapped(shortened(" ".join(str(name).split())), width))
+
+
+def _row_name(name, n_characters):
+    """The name of a row in lines; the two names of a long pair are on lines of their own."""
+    text = wrapped_name(name, 1000)
+    if len(text) <= n_characters:
+        return text
+    return "\n− ".join(wrapped_name(part, n_characters) for part in str(name).split(" − "))
 
 
 def legend_name(name):
-    """A name in lines of the width of a legend."""
-    return wrapped_name(name, LEGEND_WIDTH)
+    """A name on one line, which a legend shows even if it begins with an underscore."""
+    text = wrapped_name(name, 1000)
+    return f" {text}" if text.startswith("_") else text
 
 
-def colors_of(n):
-    """Colours of n systems; None is the next colour of the axes, which have ten."""
-    if n <= 10:
-        return [None] * n
-    from matplotlib import colormaps
+def small_size():
+    """The font size "small" in points."""
+    from matplotlib.font_manager import FontProperties
 
-    return [colormaps["tab20"](i % 20) for i in range(n)]
+    return FontProperties(size="small").get_size_in_points()
+
+
+def best_first(values):
+    """Positions of the values, the highest first and nan last."""
+    return np.argsort(-np.nan_to_num(np.asarray(values, dtype=float), nan=-np.inf), kind="stable")
 
 
 def low_to_high(numbers):

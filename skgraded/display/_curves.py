@@ -1,4 +1,4 @@
-"""Curves of measures over a threshold or a cut-off, in scikit-learn's Display form."""
+"""Curves of measures over a threshold or a cut-off, as Displays like scikit-learn's."""
 
 from __future__ import annotations
 
@@ -9,16 +9,58 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column
-from skgraded.display._base import NamedDisplay, colors_of, documented, legend_name
-from skgraded.display._systems import judged, systems_first
+from skgraded.display._base import LINESTYLES, NamedDisplay, best_first, documented, legend_name
+from skgraded.display._systems import check_most, judged, systems_first
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves
 
-LINESTYLES = ("-", "--", "-.", ":")
-MARKERS = (".", "x", "^", "s", "+")  # five, which with four line styles make twenty looks
+MARKERS = (".", "x", "^", "s", "+")  # five markers and eight colours give forty distinct looks
+MOST_SYSTEMS = 8  # systems that are drawn by default
+MOST_MARKED = 12  # points of a curve up to which each has a marker
 
 
-class ThresholdCurveDisplay(NamedDisplay):
+class CurveDisplay(NamedDisplay):
+    """A plot of a curve, or of several, per system."""
+
+    _heights: Any  # of each class: what the systems are sorted by, an array of shape (n_systems,)
+
+    @documented
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | list[str] | None = None,
+        max_systems: int | None = MOST_SYSTEMS,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the stored curves and return the display.
+
+        Parameters
+        ----------
+        name : str or list of str, optional
+            Names of the systems, instead of the stored ones.
+        max_systems : int or None, default=8
+            Number of systems that are drawn, the best first; None: all systems.
+        **kwargs : dict
+            Settings for matplotlib's ``plot``, for all curves.
+        """
+        self._max_systems = check_most(max_systems, "max_systems")
+        return super().plot(ax, name=name, **kwargs)
+
+    def _drawn_systems(self):
+        """Positions of the systems to draw, the best first, and the position of each colour."""
+        drawn = best_first(self._heights)[: self._max_systems].tolist()
+        first = len(self.ax_.lines)  # curves of an earlier display
+        # Colours follow the order of the input, so that a system looks alike in two displays.
+        return drawn, {s: first + i for i, s in enumerate(sorted(drawn))}
+
+    def _note(self, n_drawn):
+        """The first line of the legend if some systems are not drawn."""
+        n = self._n_systems
+        return None if n_drawn == n else f"best {n_drawn} of {n} systems"
+
+
+class ThresholdCurveDisplay(CurveDisplay):
     r"""Average precision AP^t over the threshold t; the area under it is μAP.
 
     A document is relevant if its grade is at least t. AP^t of a query is constant between two of
@@ -27,30 +69,33 @@ class ThresholdCurveDisplay(NamedDisplay):
     t / r_max on the axis, the area under a query's curve is its μAP, and the area under the mean
     curve of many queries is μMAP.
 
-    Make it by `from_predictions` or `from_estimator`.
+    Create it with `from_predictions` or `from_estimator`. The legend lists the systems by value,
+    the best first. By default at most eight systems are drawn.
 
     Parameters
     ----------
     thresholds : array-like of shape (n_thresholds,)
-        Ascending, above 0: the right ends of the steps, of which the first begins at 0.
+        Right ends of the steps, ascending and above 0. The first step begins at 0.
     average_precision : array-like of shape (n_systems, n_thresholds) or (n_thresholds,)
         Mean AP^t of each step.
     mu_ap : array-like of shape (n_systems,) or float, optional
-        The area under each curve for the legend, the axis scaled to 1.
+        Area under each curve, for the legend; the axis is scaled to 1.
     name : str or list of str, optional
-        A name a system.
+        Names of the systems.
     relative : bool, default=True
         Whether the thresholds are relative to the top grade of each query.
-    n_queries, n_undefined : int and array-like of shape (n_thresholds,) of int, optional
-        How many queries there are, and how many have no document at the threshold or above.
+    n_queries : int, optional
+        Number of queries.
+    n_undefined : array-like of shape (n_thresholds,) of int, optional
+        Number of queries without a document at or above each threshold.
 
     Attributes
     ----------
     thresholds, average_precision, mu_ap, name, relative, n_queries, n_undefined
-        As given; `average_precision` has two dimensions, and `mu_ap` and `name`, unless None, an
-        element a system.
+        The parameters; `average_precision` has two dimensions, and `mu_ap` and `name`, unless
+        None, contain an element per system.
     lines_ : list of matplotlib.lines.Line2D
-        A line a system.
+        A line per drawn system, the best system first.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
@@ -108,17 +153,21 @@ class ThresholdCurveDisplay(NamedDisplay):
         ties: str = "average",
         undefined: float = 0.0,
         relative: bool = True,
+        max_systems: int | None = MOST_SYSTEMS,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of a system's scores, or one of each of several systems.
+        """Draw the curve of a system's scores, or a curve for each of several systems.
 
         Parameters
         ----------
         ties, undefined, relative
             As for `skgraded.measures.threshold_curve`. With ``relative=False`` only the curve of
-            one query has an area that is known: μAP · r_max.
+            one query has an area with a name: μAP · r_max.
+        max_systems : int or None, default=8
+            Number of systems that are drawn, the best by μMAP first; None: all systems.
         """
         cls._need_matplotlib("from_predictions")
+        check_most(max_systems, "max_systems")
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
@@ -133,43 +182,54 @@ class ThresholdCurveDisplay(NamedDisplay):
             thresholds, [curve.average_precision for curve in steps], mu_ap=mu_ap, name=names,
             relative=relative, n_queries=judgments.n_queries,
             n_undefined=curves.n_undefined_at(judgments, thresholds, relative),
-        ).plot(ax=ax, **kwargs)
+        ).plot(ax=ax, max_systems=max_systems, **kwargs)
+
+    @property
+    def _heights(self):
+        return self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
 
     def _draw(self, ax, settings, names):
-        n = len(self.average_precision)
-        self._take_axes_for(ax, n)
+        self._take_axes(ax)
+        drawn, looks = self._drawn_systems()
         t = np.concatenate(([0.0], self.thresholds))
         self.lines_: list[Any] = []
-        for i, (values, color) in enumerate(zip(self.average_precision, colors_of(n), strict=True)):
+        for s in drawn:
             # A marker is the right end of its step, so there is none at t = 0.
             style = {
-                "label": self._label(i, names), "linestyle": LINESTYLES[i % len(LINESTYLES)],
-                "color": color, "drawstyle": "steps-pre", "markevery": slice(1, None), **settings,
+                "label": self._label(s, names, len(drawn)), "color": self._color(looks[s]),
+                "linestyle": LINESTYLES[looks[s] % len(LINESTYLES)], "drawstyle": "steps-pre",
+                "markevery": slice(1, None), **settings,
             }
+            values = self.average_precision[s]
             self.lines_ += self.ax_.plot(t, np.concatenate((values[:1], values)), **style)
-        self.ax_.set_ylim(-0.02, 1.02)
-        self._name_axes(
-            "threshold t / top grade of the query" if self.relative else "threshold t",
-            "MAP with threshold t" if self._counted_queries() else "AP with threshold t",
-        )
+        self._fit_height(zero=True)
+        title = self._note(len(drawn))
+        if self.mu_ap is not None and len(drawn) > 1:
+            title = f"{title or 'system'} (area = μMAP)"
+        axis = "threshold t / top grade of the query" if self.relative else "threshold t"
+        counted = self._counted_queries()
+        side = "MAP with threshold t" if counted else "AP with threshold t"
+        self._write_around([axis, counted], side, title)
 
-    def _label(self, i, names):
-        name = None if names is None else legend_name(names[i])
+    def _label(self, s, names, n_drawn):
+        name = None if names is None else legend_name(names[s])
         if self.mu_ap is None:
             return name
+        if n_drawn > 1 and name is not None:
+            return f"{name} ({self.mu_ap[s]:.3f})"
         width = "" if self.relative else f" / {self.thresholds[-1]:g}"
         measure = "μAP" if self.n_queries == 1 else "μMAP"
-        area = f"area{width} = {measure} = {self.mu_ap[i]:.3f}"
+        area = f"area{width} = {measure} = {self.mu_ap[s]:.3f}"
         return area if name is None else f"{name} ({area})"
 
 
-class CutoffCurveDisplay(NamedDisplay):
-    """Measures over their cut-off: NDCG@n and NDCNG@n over n, or others that have one.
+class CutoffCurveDisplay(CurveDisplay):
+    """Measures over their cut-off, such as NDCG@n over n.
 
-    Make it by `from_predictions` or `from_estimator`. Measures are told apart by line style and
-    marker, several systems by colour, by one measure by line style and marker too; of a single
-    system each measure has a colour of its own. A legend of more than eight lines stands beside
-    the axes: a figure of your own needs room for it, or ``layout="constrained"``.
+    Create it with `from_predictions` or `from_estimator`. A system has a colour; its measures
+    differ by line style and marker. For a single system each measure has a colour. The legend
+    lists the systems by their value at the last cut-off, the best first. Few lines are drawn by
+    default: one measure if there are several systems, and at most eight systems.
 
     Parameters
     ----------
@@ -180,16 +240,19 @@ class CutoffCurveDisplay(NamedDisplay):
     measures : list of str
         Names of the measures without their cut-off.
     name : str or list of str, optional
-        A name a system.
-    n_queries, n_undefined : int and array-like of shape (n_measures,) of int, optional
-        How many queries there are, and how many have no value by each measure.
+        Names of the systems.
+    n_queries : int, optional
+        Number of queries.
+    n_undefined : array-like of shape (n_measures,) of int, optional
+        Number of queries without a value of each measure.
 
     Attributes
     ----------
     cutoffs, values, measures, name, n_queries, n_undefined
-        As given; `values` has three dimensions, and `name`, unless None, an element a system.
+        The parameters; `values` has three dimensions, and `name`, unless None, contains an element
+        per system.
     lines_ : list of matplotlib.lines.Line2D
-        System by system, a line a measure.
+        A line per drawn system and measure, the best system first.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
@@ -237,18 +300,29 @@ class CutoffCurveDisplay(NamedDisplay):
         name: str | None = None,
         ax: Any = None,
         ties: str | None = None,
-        measures: str | Measure | Iterable[str | Measure] = ("ndcg", "ndcng"),
+        measures: str | Measure | Iterable[str | Measure] | None = None,
         cutoffs: ArrayLike | None = None,
+        max_systems: int | None = MOST_SYSTEMS,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curves of a system's scores, or those of each of several systems.
+        """Draw the curves of a system's scores, or the curve of each of several systems.
 
         Parameters
         ----------
-        ties, measures, cutoffs
+        measures : Measure, str, or list of these, optional
+            Measures without a cut-off. By default NDCG and NDCNG for one system, and NDCNG for
+            several systems.
+        ties, cutoffs
             As for `skgraded.measures.cutoff_curve`.
+        max_systems : int or None, default=8
+            Number of systems that are drawn, the best by the first measure at the last cut-off
+            first; None: all systems.
         """
         cls._need_matplotlib("from_predictions")
+        check_most(max_systems, "max_systems")
+        if measures is None:
+            has_several = isinstance(y_score, Mapping) and len(y_score) > 1
+            measures = ["ndcng"] if has_several else ["ndcg", "ndcng"]
         uncut = curves.without_cutoff(measures, ties)
         judgments, names, scores = judged(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
@@ -262,30 +336,47 @@ class CutoffCurveDisplay(NamedDisplay):
             measures=[measure.name for measure in uncut], name=names,
             n_queries=judgments.n_queries,
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],
-        ).plot(ax=ax, **kwargs)
+        ).plot(ax=ax, max_systems=max_systems, **kwargs)
+
+    @property
+    def _heights(self):
+        return self.values[:, 0, -1]
 
     def _draw(self, ax, settings, names):
-        n_systems, n_measures = self.values.shape[:2]
-        self._take_axes_for(ax, n_systems * n_measures)
+        self._take_axes(ax)
+        drawn, looks = self._drawn_systems()
         from matplotlib.ticker import MaxNLocator
 
+        n_measures = len(self.measures)
         self.lines_: list[Any] = []
-        for s, color in enumerate(colors_of(n_systems)):
+        for s in drawn:
             for i, values in enumerate(self.values[s]):
-                look = s if n_measures == 1 else i  # line style and marker
-                style = {
-                    "label": self._label(names, s, i), "color": color, "markersize": 5,
-                    "linestyle": LINESTYLES[look % len(LINESTYLES)],
-                    "marker": MARKERS[look % len(MARKERS)], **settings,
-                }
+                label = self._label(names, s, i)
+                style = {"label": label, **self._look(looks[s], i), **settings}
                 self.lines_ += self.ax_.plot(self.cutoffs, values, **style)
-                if n_systems > 1:
-                    color = self.lines_[-1].get_color()
         locator = self.ax_.xaxis.get_major_locator()
-        if isinstance(locator, MaxNLocator):  # else the ticks are the user's
+        if isinstance(locator, MaxNLocator):  # else the user has set the ticks
             locator.set_params(integer=True)
-        shown = f"{self.measures[0]}@n" if n_measures == 1 else "measure@n"
-        self._name_axes("cut-off n", f"{shown}, mean" if self._counted_queries() else shown)
+        title = self._note(len(drawn))
+        if title is not None:
+            title += f" by {self.measures[0]}@{self.cutoffs[-1]}"
+        side = f"{self.measures[0]}@n" if n_measures == 1 else "measure@n"
+        counted = self._counted_queries()
+        side = f"{side}, mean" if counted else side
+        self._fit_height()
+        self._write_around(["cut-off n", counted], side, title)
+
+    def _look(self, system, i):
+        """Colour, line style and marker of measure i of a system."""
+        color = system + i if len(self.values) == 1 else system
+        look = system if len(self.measures) == 1 else i  # what the line style tells
+        marker = look + (system // 8 if len(self.measures) > 1 else 0)
+        step = -(-len(self.cutoffs) // MOST_MARKED)
+        return {
+            "color": self._color(color), "linestyle": LINESTYLES[look % len(LINESTYLES)],
+            "marker": MARKERS[marker % len(MARKERS)], "markersize": 5,
+            "markevery": (system * step // 3 % step, step),
+        }
 
     def _label(self, names, s, i):
         measure = f"{self.measures[i]}@n"

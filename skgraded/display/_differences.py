@@ -1,4 +1,4 @@
-"""Differences of two systems query by query."""
+"""Differences of two systems per query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.words import counted
-from skgraded.display._base import BLUE, LEGEND_WIDTH, SystemsDisplay, documented, wrapped
+from skgraded.display._base import (
+    SystemsDisplay,
+    documented,
+    legend_name,
+    wrapped_name,
+)
 from skgraded.display._systems import check_comparison, evaluate_systems, systems_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
@@ -21,43 +26,41 @@ from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import check_system
 from skgraded.stats.paired_samples import count_outcomes
 
-ORANGE, PALE_ORANGE = "#D55E00", "#F7D4B8"
 MOST_NAMED = 20  # queries that are named below their differences
 ID_WIDTH = 20  # characters of a query id
 
 
 class QueryDifferenceDisplay(SystemsDisplay):
-    """Differences of two systems query by query, the largest win first.
+    """Per-query differences of two systems, the largest win first.
 
-    Queries for which `system` is better rise above zero; those for which `baseline` is better hang
-    below it and are hatched. The dashed line is the mean difference, the band its interval.
+    Queries for which `system` is better are above zero. Queries for which `baseline` is better are
+    below zero and hatched. The dashed line is the mean difference, the band its interval.
 
-    Make it by `from_comparison`, `from_predictions` or `from_estimator`.
+    Create it with `from_comparison`, `from_predictions` or `from_estimator`.
 
     Parameters
     ----------
     differences : array-like of shape (n_queries,)
-        Value of `system` less that of `baseline`, in any order; nan: left out.
+        Value of `system` minus value of `baseline`, in any order; nan: left out.
     measure, system, baseline : str
-        Their names.
+        Names of the measure and the systems.
     query_ids : array-like of shape (n_queries,), optional
         Up to 20 queries are named on the axis.
     mean, interval, level : float, (float, float) and float, optional
-        The mean difference, its interval, and the level of the interval.
+        Mean difference, its interval, and the level of the interval.
 
     Attributes
     ----------
     measure, system, baseline, mean, interval, level
-        As given.
+        The parameters.
     differences, query_ids : ndarray, ndarray or None
         The differences that are not nan, the largest first, and the query of each.
     n_left_out : int
-        How many differences are nan.
+        Number of differences that are nan.
     wins, ties, losses : int
-        Queries for which `system` is better, equal up to rounding (1e-12), worse.
+        Number of queries for which `system` is better, equal up to rounding (1e-12), and worse.
     wins_, losses_ : matplotlib.patches.StepPatch
-        The query of place i, from 0, reaches from i to i + 1, so the last win ends at the number
-        of wins.
+        The query at position i covers i to i + 1, so the last win ends at the number of wins.
     mean_line_, interval_ : matplotlib.lines.Line2D and matplotlib.patches.Patch, or None
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
@@ -111,16 +114,15 @@ class QueryDifferenceDisplay(SystemsDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the differences of a row of a comparison.
+        """Draw the per-query differences of one pair of systems.
 
-        Queries that do not count (without a value in one of the systems, or of weight 0) are left
-        out.
+        Queries without a value in one of the systems, and queries of weight 0, are left out.
 
         Parameters
         ----------
         system, baseline : str, optional
-            The pair of systems; what is left out must follow from the rest: of a comparison of two
-            systems both, with a baseline that.
+            The pair of systems. A name is required only if the comparison contains several pairs
+            without it.
         """
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
@@ -147,16 +149,16 @@ class QueryDifferenceDisplay(SystemsDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the differences of two systems' scores.
+        """Draw the per-query differences for the scores of two systems.
 
         Parameters
         ----------
         y_score : mapping of str to array-like of shape (n,)
-            Two systems by name, the baseline first: their scores, the highest first; -inf: not
+            Two systems by name, the baseline first: scores, the highest first; -inf: not
             retrieved.
         measure : Measure or str, default="ndcng@10"
         level : float, default=0.95
-            Of the interval of the mean difference, between 0 and 1.
+            Level of the interval of the mean difference, between 0 and 1.
         """
         cls._need_matplotlib("from_predictions")
         cls._systems_of(y_score, None, "y_score")
@@ -179,28 +181,29 @@ class QueryDifferenceDisplay(SystemsDisplay):
         return systems_of(systems, name, argument)
 
     def _draw(self, ax, settings):
+        from matplotlib.colors import to_rgba
+
         self._take_axes(ax)
-        ax = self.ax_
+        ax, orange = self.ax_, self._color(1)
         self.wins_: Any = self._draw_steps(np.maximum(self.differences, 0), settings, {
-            "facecolor": BLUE,
-            "label": wrapped(f"{_queries(self.wins)}: {self.system} better", LEGEND_WIDTH),
+            "facecolor": self._color(0),
+            "label": f"{_queries(self.wins)}: {legend_name(self.system)} better",
         })
         self.losses_: Any = self._draw_steps(np.minimum(self.differences, 0), settings, {
-            "facecolor": PALE_ORANGE, "edgecolor": ORANGE, "hatch": "////",
-            "label": wrapped(f"{_queries(self.losses)}: {self.baseline} better", LEGEND_WIDTH),
+            "facecolor": to_rgba(orange, 0.25), "edgecolor": orange, "hatch": "////",
+            "label": f"{_queries(self.losses)}: {legend_name(self.baseline)} better",
         })
         ax.autoscale_view()
         ax.axhline(0, color=self._ink, linewidth=0.8)
         self.mean_line_, self.interval_ = self._draw_mean(
-            "mean difference", self.mean, self.interval, self.level, "+"
+            "mean difference", self.mean, self.interval, self.level, is_difference=True
         )
-        self._name_side(f"difference in {self.measure}")
         ties = f", {self.ties:,} equal" if self.ties else ""
         left_out = f", {self.n_left_out:,} more left out" if self.n_left_out else ""
-        ax.set_xlabel(f"{_queries(len(self.differences))} by difference{ties}{left_out}")
+        counted = f"{_queries(len(self.differences))} by difference{ties}{left_out}"
         self._name_queries()
         self._fit_height()
-        self._legend_above()
+        self._write_around([counted], f"difference in {self.measure}")
 
     def _draw_steps(self, heights, settings, style):
         """Draw the heights as steps; Axes.stairs takes seconds to find the limits of 30,000."""
@@ -248,4 +251,4 @@ def _queries(n):
 
 def _shortened(text):
     half = ID_WIDTH // 2
-    return wrapped(text if len(text) <= ID_WIDTH else f"{text[: half - 1]}…{text[-half:]}")
+    return wrapped_name(text if len(text) <= ID_WIDTH else f"{text[: half - 1]}…{text[-half:]}")

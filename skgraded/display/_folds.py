@@ -15,47 +15,53 @@ from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
 from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
 from skgraded.reports.evaluation import evaluated_name
+from skgraded.writing.text import number, percent_text
+
+MOST_BOXES = 4  # models up to which each fold has a box per model
 
 
 class FoldDisplay(Display):
-    """Values by query in each fold of a cross-validation, with the mean over all queries.
+    r"""Per-query values in each fold of a cross-validation, with the mean over all queries.
 
-    A box holds the middle half of the fold's queries, its line is the median, and its whiskers
-    reach from the 5th to the 95th percentile. Points are the means of the folds. The dashed line
-    is the mean over all queries, the band its interval: folds share most of their training data,
-    so their means have no interval that would hold. Of several models the boxes of a fold stand
-    side by side, each model in its colour, and the legend contains means and intervals. With more
-    than four models the legend is beside the axes, and no line is drawn.
+    A box contains the middle half of the queries of a fold, its line is the median, and its
+    whiskers end at the 5th and the 95th percentile. Points are the means of the folds. The dashed
+    line is the mean over all queries, the band its interval. The means of folds have no interval,
+    because folds share most of their training data.
 
-    Make it by `from_cross_evaluation`.
+    Up to four models are drawn side by side in each fold, and the legend contains their means and
+    intervals. More than four models are drawn as rows: a hollow point per fold, and the mean of
+    all queries with its interval. Models are sorted by their mean, the best first.
+
+    Create it with `from_cross_evaluation`.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,), or a list of such
         nan: left out. For several models a list with an element per model.
     fold : array-like of shape (n_queries,) of int, or a list of such
-        The fold of each query, from 0.
+        Fold of each query, from 0.
     fold_means : array-like of shape (n_folds,), or a list of such
-        nan: none.
+        nan: no mean.
     measure : str
-        Its name.
+        Name of the measure.
     name : str or list of str, optional
-        Required for several models.
+        Name of the model. Several models require names.
     mean, interval, level : float, (float, float) and float, optional
-        The mean over all queries, its interval, and the level of the interval. For several models
+        Mean over all queries, its interval, and the level of the interval. For several models
         lists of means and intervals.
 
     Attributes
     ----------
     values, fold, fold_means, measure, mean, interval, level
-        As given; lists if there are several models.
+        The parameters; lists if there are several models.
     name : list of str or None
     boxes_ : list of matplotlib.patches.PathPatch
-        A box per fold, model by model.
+        A box per fold for each model, the best model first. Empty for more than four models.
     points_, mean_line_ : matplotlib.lines.Line2D, or a list of such
-        The means of the folds, and the mean over all queries (None if no line is drawn).
-    interval_ : matplotlib.patches.Patch or None
-        None for several models.
+        Means of the folds, and the mean over all queries (None if it is unknown). For several
+        models lists, the best model first.
+    interval_ : matplotlib.patches.Patch, matplotlib.collections.LineCollection or None
+        None for two to four models.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
@@ -67,7 +73,7 @@ class FoldDisplay(Display):
     >>> cv = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=3)
     >>> display = sg.FoldDisplay.from_cross_evaluation(cv, ax=Figure().subplots())
     >>> display.ax_.get_xlabel(), display.ax_.get_ylabel()
-    ('fold, 10 queries each', 'NDCNG@10')
+    ('fold\n10 queries each', 'NDCNG@10')
     >>> display.fold_means.round(3).tolist() == cv.by_fold()["NDCNG@10"].round(3).tolist()
     True
     """
@@ -115,14 +121,14 @@ class FoldDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the folds of a cross-evaluation, or those of several models.
+        """Draw the folds of one cross-evaluation, or of several models.
 
-        Queries without a value are left out, and those of weight 0; boxes know no weights.
+        Queries without a value and queries of weight 0 are left out. Boxes ignore other weights.
 
         Parameters
         ----------
         cross_evaluation : CrossEvaluation, or mapping of str to CrossEvaluation
-            As `cross_evaluate` makes it; of several models by name.
+            Result of `cross_evaluate`, or the results of several models by name.
         """
         cls._need_matplotlib("from_cross_evaluation")
         names, reports = systems_of(cross_evaluation, None, "cross_evaluation")
@@ -140,23 +146,64 @@ class FoldDisplay(Display):
         ).plot(ax=ax, **kwargs)
 
     def _draw(self, ax, settings):
-        n, n_folds = len(self._models), max(len(means) for _, _, means in self._models)
-        beside = n > _base.MOST_INSIDE // 2  # the place of the legend
-        size = max(6.4, 0.14 * n * n_folds) + 4 * beside, max(4.8, 1 + 0.22 * n)
-        self._take_axes(ax, figsize=size)
+        n = len(self._models)
+        means = np.full(n, np.nan) if self.mean is None else np.atleast_1d(self.mean)
+        order = _base.best_first(means)
+        sizes = [
+            np.count_nonzero((fold == at) & ~np.isnan(values))
+            for values, fold, of_folds in self._models for at in range(len(of_folds))
+        ]
+        counted = f"{_base.low_to_high(sizes)} {plural(max(sizes), 'query', 'queries')} each"
+        n_left_out = max(int(np.isnan(values).sum()) for values, _, _ in self._models)
+        if n_left_out:
+            counted += f", {n_left_out:,} left out"
+        self.boxes_: list[Any] = []
+        self.points_: Any = []
+        self.mean_line_: Any = []
+        self.interval_: Any = None
+        draw = self._draw_rows if n > MOST_BOXES else self._draw_boxes
+        draw(ax, settings, order.tolist(), counted)
+
+    def _draw_rows(self, ax, settings, order, counted):
+        """Draw a row per model, with a point per fold."""
+        self._take_rows(ax, [self.name[i] for i in order])
+        labels = {"label": "mean of a fold"}, {"label": "mean of all queries"}
+        for row, i in enumerate(order):
+            means = self._models[i][2]
+            style = {"linestyle": "none", "marker": "o", "color": self._color(0), "markersize": 5}
+            self.points_ += self.ax_.plot(
+                means, np.full(len(means), row), markerfacecolor="none", **style | labels[0]
+            )
+            self.mean_line_.append(self._draw_row_mean(row, i, labels[1]))
+            labels = {}, {}
+        if self.interval is not None:
+            low, high = np.array([self.interval[i] for i in order], dtype=float).T
+            self.interval_ = self.ax_.hlines(
+                np.arange(len(order)), low, high, colors=self._ink, linewidth=1.2,
+                label=f"{percent_text(self.level)} interval" if self.level else "interval",
+            )
+        n_folds = max(len(means) for _, _, means in self._models)
+        self._write_around([self.measure, f"{n_folds} folds, {counted}"])
+
+    def _draw_row_mean(self, row, i, label):
+        if self.mean is None or np.isnan(self.mean[i]):
+            return None
+        style = {"linestyle": "none", "marker": "|", "markersize": 11, "markeredgewidth": 2}
+        return self.ax_.plot(self.mean[i], row, color=self._ink, **style | label)[0]
+
+    def _draw_boxes(self, ax, settings, order, counted):
+        """Draw a box per fold, models side by side."""
+        n_folds = max(len(means) for _, _, means in self._models)
+        self._take_axes(ax)
         by_fold = [
             [values[(fold == at) & ~np.isnan(values)] for at in range(len(means))]
             for values, fold, means in self._models
         ]
-        self.boxes_: list[Any] = []
-        self.points_: Any = []
-        self.mean_line_: Any = []
-        self.interval_ = None
         if self._several:
-            for i, color in enumerate(_base.colors_of(n)):
-                color = color or f"C{i}"
-                self.points_.append(self._draw_model(i, by_fold[i], color, settings))
-                self.mean_line_.append(None if beside else self._draw_model_mean(i, color))
+            for place, i in enumerate(order):
+                color = self._color(i)
+                self.points_.append(self._draw_model(i, by_fold[i], color, settings, place))
+                self.mean_line_.append(self._draw_model_mean(i, color))
         else:
             self.points_ = self._draw_model(0, by_fold[0], None, settings)
             self.boxes_[0].set_label("half of the queries; whiskers: 90 %")
@@ -164,23 +211,17 @@ class FoldDisplay(Display):
                 "mean of all", self.mean, self.interval, self.level
             )
         self.ax_.set_xlim(-0.6, n_folds - 0.4)
-        self._name_side(self.measure)
-        sizes = [len(values) for folds in by_fold for values in folds]
-        n_left_out = max(int(np.isnan(values).sum()) for values, _, _ in self._models)
-        left_out = f", {n_left_out:,} left out" if n_left_out else ""
-        queries = plural(max(sizes), "query", "queries")
-        self.ax_.set_xlabel(f"fold, {_base.low_to_high(sizes)} {queries} each{left_out}")
         self._whole_ticks()
         self._fit_height()
-        return self._legend_beside() if beside else self._legend_above()
+        self._write_around(["fold", counted], self.measure)
 
-    def _draw_model(self, i, by_fold, color, settings):
-        """Draw a box per fold and the means of the folds; without a colour the model is alone."""
+    def _draw_model(self, i, by_fold, color, settings, place=0):
+        """Draw a box per fold and the means of the folds; the colour None is for a single model."""
         from matplotlib.colors import to_rgba
 
         n = len(self._models)
         width = 0.8 / n if self._several else 0.6
-        places = np.arange(len(by_fold)) + (i - (n - 1) / 2) * width
+        places = np.arange(len(by_fold)) + (place - (n - 1) / 2) * width
         line = {"color": color or self._ink}
         face = to_rgba(line["color"], 0.3 if color else 0.1)
         style = {
@@ -192,9 +233,9 @@ class FoldDisplay(Display):
             style |= {"whiskerprops": line, "capprops": line}
         self.boxes_ += self.ax_.boxplot(by_fold, **{**style, **settings})["boxes"]
         (points,) = self.ax_.plot(
-            places, self._models[i][2], linestyle="none", marker="D", color=color or _base.BLUE,
+            places, self._models[i][2], linestyle="none", marker="D", color=color or self._color(0),
             label=self._label(i) if color else "mean of the fold",
-            markersize=None if n == 1 else max(2.5, 6 - n / 4),
+            markersize=6 - n / 4,
         )
         return points
 
@@ -208,14 +249,14 @@ class FoldDisplay(Display):
         text = _base.legend_name(self.name[i])
         if self.mean is None:
             return text
-        text += f": mean {self.mean[i]:.3f}"
+        text += f": mean {number(self.mean[i], 3)}"
         if self.interval is not None and not np.isnan(self.interval[i]).any():
-            text += " ({:.3f} to {:.3f})".format(*self.interval[i])
+            text += " ({} to {})".format(*(number(end, 3) for end in self.interval[i]))
         return text
 
 
 def _checked(values, fold, fold_means):
-    """Values, folds and means of the folds of a model as arrays that fit together."""
+    """Arrays of the values, the folds and the means of the folds of a model, checked."""
     values, fold_means = column(values, "values"), column(fold_means, "fold_means")
     folds = column(fold, "fold", len(values), "values").tolist()
     places = np.array([whole_number(place, "fold", 0) for place in folds])
@@ -227,7 +268,7 @@ def _checked(values, fold, fold_means):
 
 
 def _parts_of(cv, name, level, settings):
-    """Values by query, folds, their means, the mean of all and its interval by one measure."""
+    """Per-query values, folds, means of the folds, the mean of all queries and its interval."""
     evaluated_name(name, list(cv.per_query))
     query, fold, by_measure = cv.all_tests()
     values = by_measure[name]

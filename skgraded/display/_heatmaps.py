@@ -1,49 +1,63 @@
-"""Mean differences of all pairs of systems, shaded."""
+"""Mean differences of all pairs of systems as a heat map."""
 
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import Display, documented, wrapped, wrapped_name
+from skgraded.display._base import (
+    EM,
+    NARROW,
+    Display,
+    documented,
+    escaped,
+    small_size,
+    wrapped,
+    wrapped_name,
+)
 from skgraded.display._systems import as_names, check_comparison
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import signed
 
-MOST_SYSTEMS = 40  # that are drawn
-MOST_WRITTEN = 25  # systems up to which the cells contain numbers
+MOST_SYSTEMS = 40  # systems that are drawn
+CELL = 0.46, 0.3  # inches, width and height of a cell with a number of three digits
+LEGIBLE = 6.5  # points, the smallest font size of a number
+BOLD_EM = 0.68  # mean width of a bold digit as a share of the font size
+LETTERS = [*ascii_lowercase, *(f"a{letter}" for letter in ascii_lowercase)]
 
 
 class DifferenceHeatmapDisplay(Display):
     """Mean differences of all pairs of systems as a heat map.
 
-    A cell is the mean of the row's system less that of the column's: blue where the row's is
-    better, red where it is worse. Pairs that the test tells apart are bold and have a star. Columns
-    have the numbers of the rows. Of more than 40 systems the first 40 are drawn; of more than
-    25 the numbers are left out, and a dot stands for the star.
+    A cell is the mean of the row's system minus the mean of the column's system: blue where the
+    row's system is better, red where it is worse. Significant differences are bold with a star.
+    Each system has a letter, as in the leaderboard, which labels its row and its column. Numbers
+    are left out if they do not fit into the cells; then dots mark significant differences. Only the
+    first 40 systems are drawn.
 
-    Make it by `from_comparison`.
+    Create it with `from_comparison`.
 
     Parameters
     ----------
     differences : array-like of shape (n_systems, n_systems)
-        nan: not known.
-    told_apart : array-like of shape (n_systems, n_systems), optional
-        1 where the test tells the two systems apart, else 0 or nan.
+        nan: unknown.
+    significant : array-like of shape (n_systems, n_systems), optional
+        1 where the difference of the two systems is significant, else 0 or nan.
     name, measure : list of str, str
-        The names of the systems and of the measure.
+        Names of the systems and of the measure.
 
     Attributes
     ----------
-    differences, told_apart, name, measure
-        As given.
+    differences, significant, name, measure
+        The parameters.
     image_ : matplotlib.image.AxesImage
     texts_ : list of matplotlib.text.Text
-        Row by row, of the cells that have one.
+        Texts of the cells, row by row.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
@@ -62,7 +76,7 @@ class DifferenceHeatmapDisplay(Display):
     def __init__(
         self,
         differences: ArrayLike,
-        told_apart: ArrayLike | None = None,
+        significant: ArrayLike | None = None,
         *,
         name: list[str],
         measure: str,
@@ -73,11 +87,11 @@ class DifferenceHeatmapDisplay(Display):
             raise ValueError(
                 f"differences must have the shape (n_systems, n_systems); got {shape}."
             )
-        self.told_apart = None if told_apart is None else np.asarray(told_apart, dtype=float)
-        if self.told_apart is not None and self.told_apart.shape != (n, n):
+        self.significant = None if significant is None else np.asarray(significant, dtype=float)
+        if self.significant is not None and self.significant.shape != (n, n):
             raise ValueError(
-                f"told_apart must have the shape {(n, n)} of differences; got "
-                f"{self.told_apart.shape}."
+                f"significant must have the shape {(n, n)} of differences; got "
+                f"{self.significant.shape}."
             )
         self.name, self.measure = as_names(name, n), measure
 
@@ -93,59 +107,100 @@ class DifferenceHeatmapDisplay(Display):
     ) -> Self:
         """Draw the mean differences of all pairs of a comparison, the best system first.
 
-        With a baseline only its pairs are tested, and marked.
+        If the comparison has a baseline, only the pairs with the baseline are tested and marked.
         """
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
         shown = evaluated_name(measure, comparison.measures)
-        systems, differences, told_apart = comparison.matrices(shown)
-        return cls(differences, told_apart, name=systems, measure=shown).plot(ax=ax, **kwargs)
+        systems, differences, significant = comparison.matrices(shown)
+        return cls(differences, significant, name=systems, measure=shown).plot(ax=ax, **kwargs)
 
     def _draw(self, ax, settings):
         n = min(len(self.differences), MOST_SYSTEMS)
-        written = n <= MOST_WRITTEN
-        name_width = 28 if written else 60
-        numbers = range(1, n + 1)
+        letters = LETTERS[:n]
         names = [
-            f"{wrapped_name(name, name_width)}  {i}"
-            for i, name in zip(numbers, self.name, strict=False)
+            f"{wrapped_name(name)}  {letter}"
+            for name, letter in zip(self.name, letters, strict=False)
         ]
-        longest = max(len(line) for name in names for line in name.split("\n"))
-        side = 0.8 + max(0.5 if written else 0.22, 2.4 / n) * n
-        width = side + 1.5 + longest * (0.085 if written else 0.06)
-        self._take_axes(ax, figsize=(width, side))
+        self._take_axes(ax, *self._size(names))
         values = self.differences[:n, :n]
         peak = np.nanmax(np.abs(values), initial=0.0) or 1.0
-        style = {"cmap": "RdBu", "vmin": -peak, "vmax": peak, **settings}
+        style = {"cmap": "RdBu", "vmin": -peak, "vmax": peak, "aspect": "auto", **settings}
         self.image_ = self.ax_.imshow(values, **style)
-        small = {"fontsize": "small" if written else "xx-small"}
-        self.ax_.set_yticks(range(n), names, **small)
-        self.ax_.set_xticks(range(n), list(map(str, numbers)), **small)
-        self.ax_.tick_params(length=0)
-        self.figure_.colorbar(
-            self.image_, ax=self.ax_, shrink=0.8,
-            label=wrapped(f"mean difference in {self.measure}, row less column"),
+        self.ax_.set_yticks(range(n), names)
+        self.ax_.set_xticks(range(n), letters)
+        self.ax_.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
+        bar = self.figure_.colorbar(
+            self.image_, ax=self.ax_, location="bottom", aspect=40, pad=0.03
         )
-        apart = np.broadcast_to(self.told_apart == 1, self.differences.shape)
-        mark = f"; {'*' if written else '·'} told apart by the test" if apart.any() else ""
+        marked = np.broadcast_to(self.significant == 1, self.differences.shape)[:n, :n]
+        self._fit_labels(names, letters)
+        label = f"mean difference in {self.measure}, row minus column"
+        n_characters = self._n_characters(n * self._cell_size()[0], bar.ax.xaxis.label)
+        bar.set_label(escaped(wrapped(label, n_characters)))
+        mark = self._write(values, marked, 3 if peak >= 0.01 else 4)
         n_more = len(self.differences) - n
-        self.ax_.set_xlabel(f"system{mark}" + (f"; {n_more} more systems" if n_more else ""))
-        digits = 3 if peak >= 0.01 else 4
-        self._write(values, apart, digits if written else None)
+        notes = [
+            f"{mark} significant difference" * bool(marked.any()),
+            f"{n_more} more systems" * (n_more > 0),
+        ]
+        self.ax_.set_xlabel("; ".join(filter(None, notes)))
 
-    def _write(self, values, apart, digits):
-        """Write the numbers in their cells, those of pairs that are told apart bold."""
+    def _size(self, names):
+        """Inches of a new figure with room for numbers, unless figures are narrow by default."""
+        from matplotlib import rcParams, rcParamsDefault
+
+        width = rcParams["figure.figsize"][0]
+        longest = max(len(line) for name in names for line in name.split("\n"))
+        text = (longest * EM * rcParams["font.size"]) / 72
+        if width >= rcParamsDefault["figure.figsize"][0]:
+            width = max(width, 0.3 + text + CELL[0] * len(names))
+        return width, 1.3 + CELL[1] * len(names) * min(1, 0.4 + width / 10)
+
+    def _cell_size(self):
+        """Width and height of a cell in points."""
+        root, _ = self._engine()
+        (left, top), (right, bottom) = self.ax_.transData.transform([(0, 0), (1, 1)])
+        return 72 / root.dpi * abs(right - left), 72 / root.dpi * abs(bottom - top)
+
+    def _fit_labels(self, names, letters):
+        """Make names no higher than the rows, and letters no wider than the columns."""
+        if 72 * NARROW > 72 / self.figure_.dpi * self.figure_.bbox.width:
+            self.ax_.tick_params(axis="y", labelsize=small_size())
+        n_lines = max(name.count("\n") + 1 for name in names)
+        for _ in range(2):  # smaller names widen the columns
+            width, height = self._cell_size()
+            for labels, room in (
+                (self.ax_.get_yticklabels(), height / (1.25 * n_lines)),
+                (self.ax_.get_xticklabels(), min(0.9 * width / (0.62 * len(letters[-1])), height)),
+            ):
+                for label in labels:
+                    label.set_fontsize(min(label.get_fontsize(), room))
+
+    def _write(self, values, marked, digits):
+        """Write the numbers, or dots if numbers do not fit; return the mark of significance."""
+        cells = [(i, j) for i, j in np.argwhere(np.isfinite(values)) if i != j]
+        width, height = self._cell_size()
+        for n_digits in (digits, digits - 1):
+            texts = {
+                (i, j): signed(values[i, j], n_digits).replace("0.", ".", 1)
+                + "*" * int(marked[i, j])
+                for i, j in cells
+            }
+            longest = max(map(len, texts.values()), default=1)
+            size = min(10, 0.7 * height, 0.92 * width / (BOLD_EM * longest))
+            if size >= LEGIBLE:
+                break
+        else:
+            texts = {(i, j): "•" for i, j in cells if marked[i, j]}
+            size = min(10, 0.9 * height, 0.9 * width)
         self.texts_ = []
-        for i, j in np.argwhere(np.isfinite(values)):
-            marked = bool(apart[i, j])
-            text = "·" * marked
-            if digits is not None:
-                text = signed(values[i, j], digits).replace("0.", ".", 1) + "*" * marked
-            if i == j or not text:
-                continue
+        for (i, j), text in texts.items():
             red, green, blue, _ = self.image_.to_rgba(values[i, j])
             is_dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.18
             self.texts_.append(self.ax_.text(
-                j, i, text, ha="center", va="center", fontsize=9 if digits is None else 6.5,
-                color="white" if is_dark else "black", fontweight="bold" if marked else "normal",
+                j, i, text, ha="center", va="center", fontsize=size,
+                color="white" if is_dark else "black",
+                fontweight="bold" if marked[i, j] else "normal",
             ))
+        return "•" if "•" in texts.values() else "*"

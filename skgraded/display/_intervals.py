@@ -9,53 +9,55 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded.display import _systems
-from skgraded.display._base import NamedDisplay, documented, legend_name, wrapped, wrapped_name
+from skgraded.display._base import NamedDisplay, best_first, documented, legend_name
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
-from skgraded.writing.charts import charted, pair_name, turned
+from skgraded.writing.charts import MAX_INTERVALS, pair_name, turned
 from skgraded.writing.text import percent_text, shortened
 
 MARKERS = "os^Dv*Pph8"
-LINE_HEIGHT = 0.18  # inches per line of text
 
 
 class IntervalDisplay(NamedDisplay):
-    """Means or mean differences with their intervals: a forest plot.
+    r"""Means or mean differences with their intervals: a forest plot.
 
-    A row is a system; measures have colours and markers of their own. Of a single system a row is
-    a measure. A new figure is as high as the rows need; long names need a figure with
-    ``layout="constrained"``, as a new one has.
+    A row is a system, and measures differ by colour and marker. For a single system a row is a
+    measure. Rows are sorted by the first measure, the highest value first. In comparisons filled
+    points mark significant differences, and the others are hollow.
 
-    Make it by `from_evaluations`, `from_comparison`, `from_predictions` or `from_estimator`.
+    Create it with `from_evaluations`, `from_comparison`, `from_predictions` or `from_estimator`.
+    A new figure is as high as its rows need.
 
     Parameters
     ----------
     means, low, high : array-like of shape (n_systems, n_measures)
-        Means, or mean differences, and the ends of their intervals; nan where there is no
-        interval. The first axis may be left out.
+        Means, or mean differences, and the ends of their intervals; nan: no interval. The first
+        axis may be left out.
     measures, name : str or list of str
-        The names of the measures, and of the systems (optional).
+        Names of the measures, and of the systems (optional).
     quantity : str, default="mean"
-        What the means are, for the axis.
+        Name of the horizontal axis.
     zero_line : bool, default=False
-        Whether a line marks zero, as is due to differences.
+        Whether a line marks zero, as differences need.
     level : float, optional
-        That of the intervals.
+        Level of the intervals.
     n_queries, n_undefined : array-like of int, optional
-        How many queries each mean is of, or all are, and how many of them have no value.
-    told_apart : array-like of shape (n_systems, n_measures), optional
-        Whether the test tells the two systems apart: the points of the others are hollow.
+        Number of queries of each mean or of all, and how many of them have no value.
+    significant : array-like of shape (n_systems, n_measures), optional
+        Whether each difference is significant. None: all points are filled.
 
     Attributes
     ----------
-    means, low, high, measures, name, quantity, zero_line, level, n_queries, n_undefined, told_apart
-        As given; `means`, `low` and `high` have two dimensions, and `name`, unless None, an
-        element a system.
+    means, low, high, measures, name, quantity, zero_line, level
+        The parameters; `means`, `low` and `high` have two dimensions, and `name`, unless None,
+        contains an element per system.
+    n_queries, n_undefined, significant
+        The parameters.
     points_, hollow_ : list of matplotlib.lines.Line2D
-        The means, and what makes points hollow: an element per measure, or one element for a
-        single system. Row i is at y = i.
+        The means, and the hollow points over them: an element per measure, or one element for a
+        single system. Row i is at y = i, the highest value first.
     intervals_ : list of matplotlib.collections.LineCollection
         The intervals, likewise.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
@@ -69,9 +71,9 @@ class IntervalDisplay(NamedDisplay):
     >>> display = sg.IntervalDisplay.from_predictions(
     ...     y, systems, qid=qid, measures="ndcng@10", ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
-    'NDCNG@10: mean, of 60 queries, 2 undefined, 95 % intervals'
+    'NDCNG@10: mean\n95 % intervals, 60 queries, 2 undefined'
     >>> [text.get_text() for text in display.ax_.get_yticklabels()]
-    ['feature 0', 'feature 1']
+    ['feature 1', 'feature 0']
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class IntervalDisplay(NamedDisplay):
         level: float | None = None,
         n_queries: ArrayLike | None = None,
         n_undefined: ArrayLike | None = None,
-        told_apart: ArrayLike | None = None,
+        significant: ArrayLike | None = None,
     ):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         self.means: np.ndarray = _systems.systems_first(means, "means", (len(self.measures),))
@@ -97,9 +99,9 @@ class IntervalDisplay(NamedDisplay):
                 raise ValueError(
                     f"{argument} must have the shape {self.means.shape} of means; got {end.shape}."
                 )
-        self.told_apart = None
-        if told_apart is not None:
-            self.told_apart = np.asarray(told_apart, dtype=bool).reshape(self.means.shape)
+        self.significant = None
+        if significant is not None:
+            self.significant = np.asarray(significant, dtype=bool).reshape(self.means.shape)
         self.quantity, self.zero_line, self.level = quantity, zero_line, level
         n_queries = None if n_queries is None else np.asarray(n_queries)
         super().__init__(name, len(self.means), n_queries, n_undefined)
@@ -119,14 +121,15 @@ class IntervalDisplay(NamedDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw means with intervals of one evaluation or of several.
+        """Draw the means and intervals of one evaluation or of several.
 
         Parameters
         ----------
         evaluations : Evaluation, or mapping of str to Evaluation
-            By name; they need not be of the same queries. A `CrossEvaluation` is one.
+            One evaluation, or evaluations by name, also on different queries. A `CrossEvaluation`
+            is an Evaluation.
         measures : Measure, str, or list of these, optional
-            By default those of the first evaluation.
+            By default the measures of the first evaluation.
         """
         cls._need_matplotlib("from_evaluations")
         names, reports = _systems.systems_of(evaluations, name, "evaluations")
@@ -167,19 +170,20 @@ class IntervalDisplay(NamedDisplay):
     ) -> Self:
         """Draw the mean differences of a comparison with their intervals.
 
-        Without a baseline a row is a pair of systems; of more than 24 pairs those of the system
-        that is the best by the first measure are drawn, as the axis says. Intervals are those of
-        the comparison's table. The points of systems that the test does not tell apart are hollow.
+        Without a baseline a row is a pair of systems, the better one by the first measure first.
+        If there are more than 24 pairs, the best system is drawn as the baseline of all others.
+        Of more than 24 systems the best are drawn. The intervals are the same as in the table of
+        the comparison.
         """
         cls._need_matplotlib("from_comparison")
         _systems.check_comparison(comparison)
         shown = _systems.measure_names(measures, comparison.measures)
-        rows, note = _drawn_rows(comparison, shown)
-        if comparison.baseline is None:
+        rows, baseline, note = _drawn_rows(comparison, shown)
+        if baseline is None:
             names, quantity = [pair_name(row) for row, *_ in rows], "mean difference"
         else:
             names = [row.system for row, *_ in rows]
-            quantity = f"mean difference to {shortened(comparison.baseline)}"
+            quantity = f"mean difference to {shortened(baseline)}"
         difference, low, high, n_queries, is_significant = (
             [[getattr(row, key) for row in of_pair] for of_pair in rows]
             for key in ("difference", "ci_low", "ci_high", "n_queries", "is_significant")
@@ -187,7 +191,7 @@ class IntervalDisplay(NamedDisplay):
         return cls(
             difference, low, high, measures=shown, name=names, quantity=quantity + note,
             zero_line=True, level=comparison.level, n_queries=n_queries,
-            told_apart=None if comparison.test is None else is_significant,
+            significant=None if comparison.test is None else is_significant,
         ).plot(ax=ax, **kwargs)
 
     @classmethod
@@ -206,15 +210,15 @@ class IntervalDisplay(NamedDisplay):
         level: float = 0.95,
         **kwargs: Any,
     ) -> Self:
-        """Draw means with intervals of a system's scores, or those of several systems.
+        """Draw means and intervals for the scores of one system or of several.
 
         Parameters
         ----------
         measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
         level : float, default=0.95
-            Of the intervals, between 0 and 1.
+            Level of the intervals, between 0 and 1.
         **kwargs : dict
-            `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest is as for `plot`.
+            `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest as for `plot`.
         """
         cls._need_matplotlib("from_predictions")
         evaluations: Any = _systems.evaluate_systems(
@@ -224,29 +228,24 @@ class IntervalDisplay(NamedDisplay):
         return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
 
     def _draw(self, ax, settings, names):
-        tables = [self.means, self.low, self.high, self.told_apart]
-        one_measure = len(self.measures) == 1
-        if len(self.means) == 1 and (names is None or not one_measure):
-            rows, series = self.measures, names or [None]
+        tables: list[Any] = [self.means, self.low, self.high, self.significant]
+        of_one_measure = len(self.measures) == 1
+        series: list[Any]
+        if len(self.means) == 1 and (names is None or not of_one_measure):
+            rows, series, subject = self.measures, [None], names
         else:
-            rows, series = names or [""] * len(self.means), [None] if one_measure else self.measures
+            rows, series, subject = names or [""] * len(self.means), self.measures, None
             tables = [table if table is None else table.T for table in tables]
-        rows = [wrapped(row) if names is None else wrapped_name(row) for row in rows]
-        n_lines = max(row.count("\n") + 1 for row in rows)
-        height = max(LINE_HEIGHT * (n_lines + 0.4), 0.13 * (len(series) + 0.6))  # inches per row
-        above = 1.3 * LINE_HEIGHT * len(series)  # inches for the legend
-        self._take_axes(ax, figsize=(6.4, 1.4 + height * len(rows) + above))
+            if of_one_measure:
+                series, subject = [None], self.measures
+        order = best_first(tables[0][0])
+        tables = [table if table is None else table[:, order] for table in tables]
+        self._take_rows(ax, [rows[i] for i in order], len(series))
         self._draw_rows(tables, series, settings)
-        measure = f"{self.measures[0]}: " if one_measure and names is not None else ""
-        widest = max(len(line) for row in rows for line in row.split("\n"))
+        self._explain_points()
+        what = self.quantity if subject is None else f"{shortened(subject[0])}: {self.quantity}"
         intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
-        what = ", ".join(filter(None, [self.quantity, self._counted_queries(), intervals]))
-        self.ax_.set_xlabel(wrapped(measure + what, min(60, 72 - widest)))
-        self.ax_.set_ylim(len(rows) - 0.5, -0.5)
-        self.ax_.set_yticks(range(len(rows)), rows)
-        if self._n_entries():
-            self._legend_above()
-        self._fit_letters(n_lines)
+        self._write_around([what, ", ".join(filter(None, [intervals, self._counted_queries()]))])
 
     def _draw_rows(self, tables, series, settings):
         """Draw the points and intervals of each series, row i at y = i."""
@@ -255,38 +254,60 @@ class IntervalDisplay(NamedDisplay):
         self.intervals_: list[Any] = []
         if self.zero_line:
             self.ax_.axvline(0, color=self._ink, linewidth=0.8, zorder=1)
-        means, low, high, told_apart = tables
+        means, low, high, significant = tables
+        first = len(self.ax_.collections)  # intervals of an earlier display
         for i, name in enumerate(series):
             y = np.arange(len(means[i])) + 0.7 * ((i + 0.5) / len(series) - 0.5)
-            style = {"linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 5}
+            style = {"linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 6}
             label = {} if name is None else {"label": legend_name(name)}
-            self.points_ += self.ax_.plot(means[i], y, **{**label, **style, **settings})
+            color = {"color": self._color(first + i)}
+            self.points_ += self.ax_.plot(means[i], y, **{**label, **color, **style, **settings})
             color = self.points_[-1].get_color()
-            if told_apart is not None:  # hollow points on those without a significant difference
+            if significant is not None:
                 face = self.ax_.get_facecolor()
                 hollow = {"color": color, "markerfacecolor": face, "zorder": 3}
                 self.hollow_ += self.ax_.plot(
-                    np.where(told_apart[i], np.nan, means[i]), y, **style | settings | hollow
+                    np.where(significant[i], np.nan, means[i]), y, **style | settings | hollow
                 )
             self.intervals_.append(self.ax_.hlines(y, low[i], high[i], colors=color, linewidth=1.5))
 
-    def _fit_letters(self, n_lines):
-        """Make the letters of the rows no higher than the rows."""
-        ax = self.ax_
-        row_height = abs(np.diff(ax.transData.transform([(0, 0), (0, 1)])[:, 1])[0])
-        room = 72 * row_height / ax.figure.dpi / (1.4 * n_lines)
-        for label in ax.get_yticklabels():
-            label.set_fontsize(min(label.get_fontsize(), room))
+    def _explain_points(self):
+        """Add entries for filled and hollow points to the legend, for those that are drawn."""
+        if self.significant is None:
+            return
+        known = self.ax_.get_legend_handles_labels()[1]
+        style = {"linestyle": "none", "marker": MARKERS[0], "markersize": 6, "color": self._ink}
+        for label, is_drawn, face in (
+            ("significant difference", self.significant.any(), self._ink),
+            ("no significant difference", not self.significant.all(), "none"),
+        ):
+            if is_drawn and label not in known:
+                self.ax_.plot([], [], label=label, markerfacecolor=face, **style)
 
 
 def _drawn_rows(comparison, measures):
-    """Rows of the pairs of systems to draw, by pair and measure; a note unless they are all."""
+    """Rows of the pairs to draw, by pair and measure; the baseline of all; and a note.
+
+    The baseline is None if the pairs differ in both systems. The note says which systems are drawn.
+    """
     rows = comparison.shown_rows()
-    known = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}
-    of_first = [row for row in rows if row.measure == measures[0]]
-    drawn, _ = charted(of_first)
-    note = ""
-    if len(drawn) < len(of_first):
-        best = f"of {shortened(drawn[0].system)}" if comparison.baseline is None else "of the best"
-        note = f", {len(drawn)} {best} among {len(of_first)}"
-    return [[known[row.system, row.baseline, name] for name in measures] for row in drawn], note
+    pairs = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}
+    baseline, note = comparison.baseline, ""
+    drawn = [row for row in rows if row.measure == measures[0]]
+    if baseline is None and len(drawn) > MAX_INTERVALS:
+        means = {row.baseline: row.baseline_mean for row in drawn}
+        means |= {row.system: row.mean for row in drawn}
+        baseline = max(means, key=lambda name: np.nan_to_num(means[name], nan=-np.inf))
+        note = ", the best"
+        drawn = [
+            row if row.baseline == baseline else turned(row)
+            for row in drawn if baseline in (row.system, row.baseline)
+        ]
+    elif baseline is None:  # the better system first
+        drawn = [turned(row) if row.difference < 0 else row for row in drawn]
+    n = len(drawn)
+    drawn = sorted(drawn, key=lambda row: -np.nan_to_num(row.difference))[:MAX_INTERVALS]
+    if len(drawn) < n:
+        note += f", best {len(drawn)} of {n} systems"
+    of_pairs = [[pairs[row.system, row.baseline, name] for name in measures] for row in drawn]
+    return of_pairs, baseline, note

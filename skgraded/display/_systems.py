@@ -1,10 +1,10 @@
-"""What displays are given: systems, their names and scores, and reports."""
+"""Checks the input of Displays: systems, their names and scores, and reports."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from skgraded._input.columns import check_scores
+from skgraded._input.columns import check_scores, whole_number
 from skgraded._input.query_source import is_column
 from skgraded.judgments import check_judgments
 from skgraded.measures import Measure, as_measures
@@ -17,10 +17,10 @@ def systems_of(systems, name, argument):
     """Names (or None) and elements of a mapping of systems, or of a single system."""
     if not isinstance(systems, Mapping):
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"name must be a str, the name of the one system; got {name!r}.")
+            raise TypeError(f"name must be a str, because there is a single system; got {name!r}.")
         return None if name is None else [name], [systems]
     if name is not None:
-        raise ValueError(f"{argument} is a mapping, which names its systems: leave out name.")
+        raise ValueError(f"{argument} is a mapping, whose keys name the systems: leave out name.")
     if not systems:
         raise ValueError(f"{argument} is an empty mapping: give at least one system.")
     return [str(key) for key in systems], list(systems.values())
@@ -39,7 +39,7 @@ def judged(y_true, y_score, name, **truth):
 
 
 def evaluate_systems(y_true, y_score, name, measures, **truth):
-    """The evaluation of the scores; for a mapping of systems a dict with one for each."""
+    """Evaluate the scores; a mapping of systems gives a dict of Evaluations."""
     judgments, names, scores = judged(y_true, y_score, name, **truth)
     evaluations = [
         evaluate_judgments(as_measures(measures), judgments, values) for values in scores
@@ -49,15 +49,15 @@ def evaluate_systems(y_true, y_score, name, measures, **truth):
 
 
 def common_source(estimators):
-    """Where in X all the estimators find the queries."""
+    """The column of queries that all estimators name."""
     first, *others = (getattr(model, "qid", None) for model in estimators)
     alike = (
         qid is first or (is_column(qid) and is_column(first) and qid == first) for qid in others
     )
     if first is None or not all(alike):
         raise ValueError(
-            "from_estimator needs the query of each row: give qid or group, or else estimators "
-            "that all find it at the same place of X, QueryRanker(…, qid='query_id')."
+            "from_estimator needs the query of each row: give qid or group, or estimators that all "
+            "name the same column of X, such as QueryRanker(…, qid='query_id')."
         )
     return first
 
@@ -68,12 +68,17 @@ def as_names(name, n_systems):
         return None
     names = [name] if isinstance(name, str) else list(name)
     if len(names) != n_systems:
-        raise ValueError(f"name must have a name a system, {n_systems} in all; got {name!r}.")
+        raise ValueError(f"name must contain {n_systems} names, one per system; got {name!r}.")
     return names
 
 
+def check_most(value, argument):
+    """Check how many systems or features to draw; None: all."""
+    return None if value is None else whole_number(value, argument, 1)
+
+
 def systems_first(values, argument, shape):
-    """Values as an array of shape (n_systems, *shape), whose leading axes may be left out."""
+    """Values as an array of shape (n_systems, *shape); leading axes may be left out."""
     array = np.asarray(values, dtype=float)
     full = (1,) * (len(shape) + 1 - array.ndim) + array.shape
     if len(full) != len(shape) + 1 or full[1:] != shape or full[0] == 0:
@@ -83,14 +88,14 @@ def systems_first(values, argument, shape):
 
 
 def check_comparison(comparison):
-    """Raise an error unless `compare` made it, without segments."""
+    """Require a comparison without segments."""
     check_made_by("compare", comparison, Comparison, "comparison")
     if comparison.segments is not None:
-        raise ValueError("comparison has segments: draw a comparison that was made without by.")
+        raise ValueError("comparison has segments: draw a comparison that compare made without by.")
 
 
 def check_made_by(function, report, cls, argument):
-    """Raise a TypeError unless the report is of the class that the function makes."""
+    """Require a report of the class that the function returns."""
     if not isinstance(report, cls):
         raise TypeError(
             f"{argument} must be of type {cls.__name__}, made by {function}; got "
@@ -99,7 +104,7 @@ def check_made_by(function, report, cls, argument):
 
 
 def measure_names(measures, known):
-    """Names of the measures to show; None: all that are known."""
+    """Names of the measures to show; None: all known measures."""
     if measures is None:
         return known
     if isinstance(measures, (str, Measure)):

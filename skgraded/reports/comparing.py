@@ -54,7 +54,7 @@ def compare(
         systems at random, and a difference is compared with the largest of all pairs, over the
         queries that count for all systems; times the number of measures.
     level : float, default=0.95
-        Of the intervals, between 0 and 1: see Notes. Two systems are told apart where
+        Level of the intervals, between 0 and 1: see Notes. Two systems differ significantly if
         ``p_adjusted`` ≤ 1 - level.
     n_resamples : int, optional
         Random sign flips, or resamples of the bootstrap test; at least 100. By default so many that
@@ -128,8 +128,8 @@ def compare(
     Intervals have the level 1 - (1 - level) / m with Holm's or Bonferroni's correction for m tests,
     so that all of them hold at once with `level`; 1 - (1 - level) · R / m with the false discovery
     rate if R tests reject (Benjamini and Yekutieli 2005); `level` without a correction or a test.
-    If the test does not tell two systems apart, their interval is stretched to contain 0, unless
-    all differences are the same.
+    Without a significant difference, the interval is stretched to contain 0, unless all differences
+    are equal.
 
     The smallest difference that n queries show is δ · s, where s is the standard deviation of d and
     δ √n the noncentrality at which a t-test of the interval's level rejects in 80 of 100 cases

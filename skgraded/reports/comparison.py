@@ -12,13 +12,17 @@ from skgraded._input.columns import number, whole_number
 from skgraded._input.words import counted
 from skgraded.reports import comparison_rows
 from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap, ShownRow
-from skgraded.reports.leaderboard import Leaderboard, leaderboard_of
+from skgraded.reports.leaderboard import (
+    Leaderboard,
+    leaderboard_of,
+    winner_first,
+)
 from skgraded.reports.margin_tests import MarginTests, margin_tests
 from skgraded.reports.pairing import QUERY_VALUES, QueryValues
 from skgraded.reports.report import Report
 from skgraded.stats import corrections, paired_tests
 from skgraded.writing import json_text, sentences, tables
-from skgraded.writing.json_text import INTEGER, TEXT, list_of, maybe
+from skgraded.writing.json_text import INTEGER, TEXT, Form, list_of, maybe
 from skgraded.writing.text import Bound, label, labels
 
 if TYPE_CHECKING:
@@ -52,6 +56,9 @@ class Comparison(Report):
         Per-query values; None in a comparison of Summaries.
     gaps : list of SegmentGap
         How differences differ between segments, with `by`.
+    mean_intervals : dict of str to ndarray of shape (n_systems, 2), or None
+        Ends of the interval of each mean by measure name, in a comparison of Summaries; None if
+        `query_values` contains the values.
     """
 
     systems: list[str]
@@ -67,6 +74,7 @@ class Comparison(Report):
     is_weighted: bool
     query_values: QueryValues | None = None
     gaps: list[SegmentGap] = field(default_factory=list)
+    mean_intervals: dict[str, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
         systems, measures, values = self.systems, self.measures, self.query_values
@@ -90,6 +98,11 @@ class Comparison(Report):
             or len(values.query_ids) != self.n_queries
         ):
             raise ValueError(f"query_values has other systems, measures or queries than {self}.")
+        ends = self.mean_intervals
+        if ends is not None and (
+            list(ends) != measures or any(a.shape != (len(systems), 2) for a in ends.values())
+        ):
+            raise ValueError(f"mean_intervals has other systems or measures than {self}.")
         segments = [(segment, None) for segment in self.segments or []]
         cases = comparison_rows.cases_of(systems, measures, self.baseline, segments)
         comparison_rows.check_rows(self.rows, self.gaps, systems, cases, self.n_queries)
@@ -187,13 +200,13 @@ class Comparison(Report):
         return tables.frame(comparison_rows.columns_of(SegmentGap, self.gaps))
 
     def leaderboard(self) -> Leaderboard:
-        """Show systems × measures: means, the best of each, and what is told apart.
+        """Show systems × measures: means, the best of each, and significant differences.
 
         Returns
         -------
         Leaderboard
-            The best system by the first measure first, the baseline among the others. A mark says
-            which are better or worse than the baseline, or than which systems each is better.
+            The best system by the first measure comes first. Marks show which systems differ
+            significantly from the baseline or, without one, which systems each outperforms.
 
         Examples
         --------
@@ -205,11 +218,27 @@ class Comparison(Report):
         >>> print(sg.compare({"one": one, "two": two}, baseline="one", rng=0).leaderboard())
         system   NDCNG@10         RR
         two     *0.6112 ▲  *0.7910 ▲
-        one        0.5674     0.7052
-        * the best; ▲ better and ▼ worse than the baseline one, told apart by the test.
+        one      0.5674     0.7052
+        * best; ▲ significantly better than the baseline one; ▼ baseline significantly better.
         """
-        headings = list(self.headings().values())
-        return leaderboard_of(self.shown_rows(), self.systems, headings, self.baseline)
+        return leaderboard_of(
+            self.shown_rows(), self.systems, self.headings(), self.baseline, self._intervals(),
+            self._segment_texts(),
+        )
+
+    def _intervals(self):
+        """Interval of the mean of each system alone, by system and heading."""
+        intervals = {}
+        for (measure, segment), heading in self.headings().items():
+            for i, name in enumerate(self.systems):
+                if self.query_values is not None:
+                    ends = self.query_values.interval(i, measure, segment, self.level)
+                elif self.mean_intervals is not None:
+                    ends = tuple(self.mean_intervals[measure][i].tolist())
+                else:
+                    ends = np.nan, np.nan
+                intervals[name, heading] = ends
+        return intervals
 
     def headings(self) -> dict[tuple[str, Any], str]:
         """Name each measure, in each segment if there are any: by (measure, segment)."""
@@ -235,9 +264,25 @@ class Comparison(Report):
             ShownRow(
                 **vars(row) | self._bounds(row), heading=headings[row.measure, row.segment],
                 is_significant=self._significant(row.p_adjusted),
+                ranks_contradict=self._ranks_contradict(row),
             )
             for row in self.rows
         ]
+
+    def ranked_rows(self) -> list[ShownRow]:
+        """Sort the shown rows of each measure by the leaderboard, the best system first.
+
+        Without a baseline, `system` is the better of the two systems in each row.
+        """
+        return winner_first(self.shown_rows(), self.leaderboard().systems, self.baseline)
+
+    def _ranks_contradict(self, row):
+        """Whether a significant test of ranks favours the system with the lower mean."""
+        if self.test is None or not paired_tests.TESTS[self.test].compares_ranks:
+            return False
+        return self._significant(row.p_adjusted) and paired_tests.ranks_contradict(
+            self._differences_of(row), row.difference
+        )
 
     def _significant(self, p):
         return None if self.test is None else corrections.is_significant(p, self.level)
@@ -263,7 +308,7 @@ class Comparison(Report):
         return hidden
 
     def _shown(self):
-        columns = comparison_rows.columns_of(ComparisonRow, self.shown_rows())
+        columns = comparison_rows.columns_of(ComparisonRow, self.ranked_rows())
         hidden = self._hidden_columns()
         shown = {name: columns[name] for name in self.table if name not in hidden}
         return tables.frame(shown, dtype=object)
@@ -286,51 +331,55 @@ class Comparison(Report):
     def sentences(self) -> list[str]:
         """List plain sentences: what each row shows, and then what differs between segments.
 
-        Two systems are told apart where the adjusted p-value is at most 1 - level. Where they are
-        not, and could not have been however the differences had turned out (five queries have no
-        more than 2^5 sign flips), the sentence says so.
+        The sentences of each measure begin with the significant differences, and each sentence
+        with the system that has the higher mean. "Better" means that the adjusted p-value is at
+        most 1 - level. If no outcome of the test could have been significant (five queries have
+        only 2^5 sign flips), the sentence says so.
         """
-        return self._row_sentences() + self._gap_sentences()
+        return [text for _, text in self._row_sentences()] + self._gap_sentences()
 
     def _row_sentences(self):
+        """Rows with their sentences: of each measure the significant ones first, best first."""
         p_values = np.array([row.p_value for row in self.rows], dtype=float)
         said = sentences.corrected(self.correction, int((~np.isnan(p_values)).sum()))
         sizes: dict[Any, int] = {None: self.n_queries}
         for segment in self.segments or []:
             sizes[segment] = len(self._values().queries_of(segment))
+        headings = list(self.headings().values())
+        places = {comparison_rows.pair_key(row): i for i, row in enumerate(self.rows)}
+        rows = winner_first(self.shown_rows(), self.leaderboard().systems, None)
+        rows.sort(key=lambda row: (headings.index(row.heading), not row.is_significant))
         return [
-            sentences.sentence(
-                row, self._findings(i, row, p_values), sizes[row.segment], self.level, said
-            )
-            for i, row in enumerate(self.shown_rows())
+            (row, sentences.sentence(
+                row, self._findings(places[comparison_rows.pair_key(row)], row, p_values),
+                sizes[row.segment], self.level, said,
+            ))
+            for row in rows
         ]
 
     def _gap_sentences(self):
         n_tests = sum(gap.p_value == gap.p_value for gap in self.gaps)
         said = sentences.corrected(corrections.without_hsd(self.correction), n_tests)
         texts = self._segment_texts()
+        gaps = [
+            (self._significant(gap.p_adjusted), gap.larger_lead_first()) for gap in self.gaps
+        ]
+        gaps.sort(key=lambda pair: (self.measures.index(pair[1].measure), not pair[0]))
         return [
             sentences.gap_sentence(
-                gap, texts[gap.segment], texts[gap.other_segment],
-                self._significant(gap.p_adjusted), self.level, said,
+                gap, texts[gap.segment], texts[gap.other_segment], is_significant, self.level, said
             )
-            for gap in self.gaps
+            for is_significant, gap in gaps
         ]
 
     def _findings(self, i, row, p_values):
-        """What the test tells about row i besides its p-value."""
+        """What the test shows about row i besides its p-value."""
         if self.test is None or row.ties == row.n_queries:
             return sentences.Findings()
         if row.is_significant:
-            compares_ranks = paired_tests.TESTS[self.test].compares_ranks
-            return sentences.Findings(
-                ranks_contradict=compares_ranks and paired_tests.ranks_contradict(
-                    self._differences_of(row), row.difference
-                ),
-                assumes=paired_tests.assumption(
-                    self.test, row.n_queries - row.ties, self.level
-                ),
-            )
+            return sentences.Findings(assumes=paired_tests.assumption(
+                self.test, row.n_queries - row.ties, self.level
+            ))
         unreachable = self._unreachable(i, p_values.copy(), *self._smallest_p(row))
         return sentences.Findings(unreachable=unreachable, is_fine=unreachable is None)
 
@@ -374,30 +423,22 @@ class Comparison(Report):
     def _page(self, title=None):
         from skgraded.writing.comparison_page import ComparisonPage, QueryTable
 
-        queries, rows, board = None, self.shown_rows(), self.leaderboard()
+        queries, board = None, self.leaderboard()
         if self.query_values is not None and self.segments is None:
-            baseline = 0 if self.baseline is None else self.systems.index(self.baseline)
+            order = [self.systems.index(name) for name in board.systems]
+            second = board.systems[1] if self.baseline is None else self.baseline
             queries = QueryTable(
-                self.query_ids, self.per_query, self.weights, self.systems, baseline,
-                self._differences_of,
+                self.query_ids, {name: v[order] for name, v in self.per_query.items()},
+                self.weights, board.systems, board.systems.index(second), self._differences_of,
             )
         return ComparisonPage(
             title=f"Comparison of {len(self.systems)} systems" if title is None else title,
-            lead=self._lead(), board=board, rows=rows, level=self.level,
+            lead=self._lead(), board=board, level=self.level,
+            rows=winner_first(self.shown_rows(), board.systems, self.baseline),
             hidden=self._hidden_columns() + ["p_adjusted"] * (self.correction is None),
-            sentences=self._sentences_with_gaps,
-            matrices=lambda: self._matrices(rows, board.systems), queries=queries,
+            sentences=self._row_sentences, gap_sentences=self._gap_sentences,
+            matrices=lambda: self._matrices(self.shown_rows(), board.systems), queries=queries,
         )
-
-    def _sentences_with_gaps(self):
-        """The sentence of each row, with those that compare its segment with earlier ones."""
-        said = {
-            (row.system, row.baseline, row.measure, row.segment): text
-            for row, text in zip(self.rows, self._row_sentences(), strict=True)
-        }
-        for gap, text in zip(self.gaps, self._gap_sentences(), strict=True):
-            said[gap.system, gap.baseline, gap.measure, gap.segment] += f" {text}"
-        return list(said.values())
 
     def matrices(self, measure: str) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Tabulate the mean differences of all pairs of systems, and which are significant.
@@ -420,7 +461,7 @@ class Comparison(Report):
         return systems, *self._matrices(self.shown_rows(), systems)[measure]
 
     def _matrices(self, rows, systems):
-        """Matrices of all pairs by heading."""
+        """Tabulate the matrices of all pairs by heading."""
         order = [self.systems.index(name) for name in systems]
         found = {}
         for (measure, segment), heading in self.headings().items():
@@ -481,7 +522,7 @@ class Comparison(Report):
         ...     for name, one in [("exact", scores), ("rounded", scores.round(1))]}
         >>> found = sg.compare(systems).equivalence(0.01)
         >>> found.sentences()[0].split(":")[0]
-        'rounded is equivalent to exact by NDCNG@10 within ±0.01'
+        'rounded is equivalent to exact by NDCNG@10 (margin ±0.01)'
         """
         return margin_tests(self, margin, "equivalence")
 
@@ -504,7 +545,13 @@ class Comparison(Report):
         return json_text.read_fields(_forms(segments), report) | of_queries
 
 
-OF_QUERIES = {"query_values": maybe(QUERY_VALUES)}
+OF_QUERIES = {
+    "query_values": maybe(QUERY_VALUES),
+    "mean_intervals": maybe(json_text.by_name(Form(
+        lambda ends: [json_text.FLOATS.write(column) for column in ends.T],
+        lambda written, name: np.column_stack(list_of(json_text.FLOATS).read(written, name)),
+    ))),
+}
 
 
 def _forms(segments):

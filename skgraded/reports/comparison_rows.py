@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -152,6 +152,24 @@ class SegmentGap:
     def __post_init__(self) -> None:
         _check_numbers(self)
 
+    def larger_lead_first(self) -> SegmentGap:
+        """The same gap, with the better system overall and the segment of its larger lead first."""
+        gap = self
+        if gap.difference + gap.other_difference < 0:
+            gap = replace(
+                gap, system=gap.baseline, baseline=gap.system, difference=-gap.difference,
+                other_difference=-gap.other_difference, interaction=-gap.interaction,
+                ci_low=-gap.ci_high, ci_high=-gap.ci_low,
+            )
+        if gap.interaction < 0:
+            gap = replace(
+                gap, segment=gap.other_segment, other_segment=gap.segment,
+                difference=gap.other_difference, other_difference=gap.difference,
+                interaction=-gap.interaction, ci_low=-gap.ci_high, ci_high=-gap.ci_low,
+                n_queries=gap.other_n_queries, other_n_queries=gap.n_queries,
+            )
+        return gap
+
 
 COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
 
@@ -177,6 +195,19 @@ class ShownRow(ComparisonRow):
 
     heading: str = ""  # the measure, and the segment if there are any
     is_significant: bool | None = None  # None without a test
+    ranks_contradict: bool = False  # the ranks of the differences favour the lower mean
+
+    @property
+    def winner(self) -> str | None:
+        """The system that is significantly better; None if neither is."""
+        if not self.is_significant or self.ranks_contradict or self.difference == 0:
+            return None
+        return self.system if self.difference > 0 else self.baseline
+
+
+def pair_key(row: ComparisonRow) -> tuple[Any, ...]:
+    """What identifies a row, whichever of its two systems comes first."""
+    return frozenset((row.system, row.baseline)), row.measure, row.segment
 
 
 # The pipeline ------------------------------------------------------------------------------------

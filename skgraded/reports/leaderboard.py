@@ -1,8 +1,8 @@
-"""Systems × measures at a glance: means, the best of each measure, and what is told apart."""
+"""Systems × measures at a glance: the verdict, and means with intervals and marks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, groupby, product
 from string import ascii_lowercase
@@ -10,42 +10,52 @@ from typing import TYPE_CHECKING, Any
 
 from skgraded.reports.report import Table
 from skgraded.writing import tables
+from skgraded.writing.charts import turned
+from skgraded.writing.sentences import Standing, verdict
 from skgraded.writing.tables import Marked
 
 if TYPE_CHECKING:
     import pandas
 
 BETTER, WORSE = "▲", "▼"
+TIE = 1e-12  # means this close are equal; they differ by rounding
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Leaderboard(Table):
     """Means of systems by measure, made by `Comparison.leaderboard`; printed as a table.
 
-    In Markdown and LaTeX the best of each measure is bold.
+    In Markdown and LaTeX the best mean of each measure is bold.
 
     Attributes
     ----------
     systems : list of str
-        The best by the first measure first.
+        The best system by the first measure comes first.
     measures : list of str
     cells : list of list of Marked
-        A row a system, a cell a measure: its mean as ``value``, whether it is the ``best``, and the
-        ``mark`` of what it is told apart from.
+        One row per system and one cell per measure: the mean as ``value``, whether it is the
+        ``best``, the ``mark`` that shows significant differences, and the ``interval`` of the mean.
     letters : dict of str to str
-        The letter of each system, if all pairs are compared; else empty.
+        A letter for each system, in the order of `systems`.
+    baseline : str or None
+        The system that all others are compared with; None: all pairs are compared.
     note : str
-        What the marks say.
+        What the marks mean.
+    verdict : str
+        Who leads by the first measure, whom the leader significantly outperforms, and which
+        measures disagree.
     """
 
     systems: list[str]
     measures: list[str]
     cells: list[list[Marked]]
     letters: dict[str, str]
+    baseline: str | None
     note: str
+    verdict: str
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the means, a row a system: ``system`` and a column of floats per measure."""
+        """Tabulate the means, one row per system: ``system`` and a column of floats per measure."""
         rows = zip(self.systems, self.cells, strict=True)
         return tables.frame(
             [[name, *(cell.value for cell in row)] for name, row in rows],
@@ -59,10 +69,10 @@ class Leaderboard(Table):
         )
 
     def names(self) -> list[str]:
-        """Name the systems, with their letters if they have any."""
-        return [
-            f"{self.letters[name]} {name}" if self.letters else name for name in self.systems
-        ]
+        """Name the systems, with their letters if the marks refer to these."""
+        if self.baseline is not None:
+            return self.systems
+        return [f"{self.letters[name]} {name}" for name in self.systems]
 
     def __str__(self) -> str:
         return f"{tables.aligned(self._shown())}\n{self.note}"
@@ -72,42 +82,97 @@ class Leaderboard(Table):
 
 
 def leaderboard_of(
-    rows: Sequence[Any], systems: list[str], headings: list[str], baseline: str | None
+    rows: Sequence[Any], systems: list[str], headings: Mapping[tuple[str, Any], str],
+    baseline: str | None, intervals: Mapping[tuple[str, str], tuple[float, float]],
+    segment_texts: Mapping[Any, str],
 ) -> Leaderboard:
-    """Make the leaderboard of the shown rows of a comparison, with a column per heading."""
+    """Make the leaderboard of the shown rows of a comparison, with a column per heading.
+
+    `headings` are named by measure and segment, `intervals` of means by system and heading.
+    """
     means: dict = {}
-    wins = set()
     for row in rows:
         means.setdefault((row.system, row.heading), row.mean)
         means.setdefault((row.baseline, row.heading), row.baseline_mean)
-        if row.is_significant:
-            pair = (row.system, row.baseline)
-            wins.add((row.heading, *(pair if row.difference > 0 else pair[::-1])))
-    order = sorted(systems, key=lambda name: -_number(means[name, headings[0]]))
-    letters = dict(zip(order, _letters(), strict=False)) if baseline is None else {}
-
-    def mark(heading, name):
-        if name == baseline:
-            return ""
-        if baseline is not None:
-            is_worse = (heading, baseline, name) in wins
-            return BETTER * ((heading, name, baseline) in wins) + WORSE * is_worse
-        shown: list[str] = []
-        for is_beaten, group in groupby(order, lambda other: (heading, name, other) in wins):
-            run = [letters[other] for other in group]
-            if is_beaten:  # four or more in a row as the first and the last of them
-                shown += [f"{run[0]}–{run[-1]}"] if len(run) > 3 else run
-        return ("" if len(order) <= 26 else ",").join(shown)
-
-    columns = []
-    for heading in headings:
-        best = max(_number(means[name, heading]) for name in order) - 1e-12
+    shown = list(headings.values())
+    order = sorted(systems, key=lambda name: -_number(means[name, shown[0]]))
+    letters = dict(zip(order, _letters(), strict=False))
+    outcomes = {  # True: the first of the two systems is better
+        (row.heading, *pair): row.winner == pair[0]
+        for row in rows if row.is_significant is not None
+        for pair in ((row.system, row.baseline), (row.baseline, row.system))
+    }
+    columns, standings = [], []
+    for (measure, segment), heading in headings.items():
+        of_heading = [_number(means[name, heading]) for name in order]
+        best = max(of_heading)
+        leaders = [
+            name for name, mean in zip(order, of_heading, strict=True)
+            if mean >= best - TIE and best > float("-inf")
+        ]
         columns.append([
-            Marked(means[name, heading], means[name, heading] >= best, mark(heading, name))
+            Marked(
+                means[name, heading], name in leaders,
+                _mark(heading, name, order, letters, outcomes, baseline),
+                intervals[name, heading],
+            )
             for name in order
         ])
-    cells = [list(row) for row in zip(*columns, strict=True)]
-    return Leaderboard(order, headings, cells, letters, _note(rows, baseline))
+        standings.append(_standing(
+            measure, segment_texts.get(segment), heading, order, leaders, outcomes
+        ))
+    is_tested = rows[0].is_significant is not None
+    return Leaderboard(
+        order, shown, [list(row) for row in zip(*columns, strict=True)], letters, baseline,
+        _note(is_tested, baseline), verdict(standings, order, baseline, is_tested),
+    )
+
+
+def _mark(heading, name, order, letters, outcomes, baseline):
+    """Show whom a system significantly outperforms, or how it compares with the baseline."""
+    if name == baseline:
+        return ""
+    if baseline is not None:
+        is_worse = outcomes.get((heading, baseline, name), False)
+        return BETTER * outcomes.get((heading, name, baseline), False) + WORSE * is_worse
+    shown: list[str] = []
+    for is_beaten, group in groupby(order, lambda other: outcomes.get((heading, name, other))):
+        run = [letters[other] for other in group]
+        if is_beaten:  # four or more in a row as the first and the last of them
+            shown += [f"{run[0]}–{run[-1]}"] if len(run) > 3 else run
+    return ("" if len(order) <= 26 else ",").join(shown)
+
+
+def _standing(measure, segment, heading, order, leaders, outcomes):
+    beaten: list[str] = []
+    unbeaten: list[str] = []
+    for other in order:
+        results = [outcomes.get((heading, leader, other)) for leader in leaders]
+        if other in leaders or None in results:
+            continue
+        (beaten if all(results) else unbeaten).append(other)
+    return Standing(measure, segment, leaders, beaten, unbeaten)
+
+
+def winner_first(rows: Sequence[Any], order: Sequence[str], baseline: str | None) -> list[Any]:
+    """Sort the rows of each heading by the order of systems.
+
+    Without a baseline, the system with the higher mean comes first in each row.
+    """
+    places = {name: i for i, name in enumerate(order)}
+    headings = {row.heading: i for i, row in reversed(list(enumerate(rows)))}
+    if baseline is None:
+        rows = [better_first(row, order) for row in rows]
+    return sorted(
+        rows, key=lambda row: (headings[row.heading], places[row.system], places[row.baseline])
+    )
+
+
+def better_first(row: Any, order: Sequence[str]) -> Any:
+    """Turn a row so that its system has the higher mean; equal systems are in order."""
+    is_equal = not abs(row.difference) > TIE  # also nan
+    is_later = order.index(row.system) > order.index(row.baseline)
+    return turned(row) if (is_later if is_equal else row.difference < 0) else row
 
 
 def _number(mean):
@@ -120,12 +185,12 @@ def _letters():
         yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
-def _note(rows, baseline):
-    if rows[0].is_significant is None:
-        return "* the best; not tested."
+def _note(is_tested, baseline):
+    if not is_tested:
+        return "* best; not tested."
     if baseline is None:
-        return "* the best; letters: the systems than which it is better, told apart by the test."
+        return "* best; letters: systems it significantly outperforms."
     return (
-        f"* the best; {BETTER} better and {WORSE} worse than the baseline {baseline}, told apart "
-        "by the test."
+        f"* best; {BETTER} significantly better than the baseline {baseline}; "
+        f"{WORSE} baseline significantly better."
     )

@@ -73,13 +73,14 @@ class MarginTests(Table):
         return tables.frame(self.table)
 
     def sentences(self) -> list[str]:
-        """List plain sentences: what each row shows."""
+        """List plain sentences: what each row shows, first the margins that hold."""
         said = corrected(self.correction, sum(row.p_value == row.p_value for row in self.rows))
+        measures = list(dict.fromkeys(row.measure for row in self.rows))
+        shown = [(is_significant(row.p_adjusted, self.level), row) for row in self.rows]
+        shown.sort(key=lambda pair: (measures.index(pair[1].measure), not pair[0]))
         return [
-            margin_sentence(
-                row, self.question, is_significant(row.p_adjusted, self.level), self.level, said
-            )
-            for row in self.rows
+            margin_sentence(row, self.question, is_shown, self.level, said)
+            for is_shown, row in shown
         ]
 
     def to_latex(self) -> str:

@@ -15,6 +15,7 @@ from skgraded.reports.comparison_rows import Case, Settings, check_choice, group
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
+from skgraded.stats.intervals import mean_interval
 from skgraded.stats.paired_samples import PairedSample, differences_by_query
 from skgraded.stats.paired_tests import by_hsd, p_values
 from skgraded.stats.welch import GroupMean
@@ -114,6 +115,15 @@ class QueryValues:
         values = self.per_query[measure]
         first, second = values[baseline][queries], values[system][queries]
         return differences_by_query(second, first, self.weights_of(queries))
+
+    def interval(
+        self, system: int, measure: str, segment: Any, level: float
+    ) -> tuple[float, float]:
+        """Interval by t of the mean of a system, by position, within a segment or overall."""
+        queries = self.queries_of(segment)
+        values, weights = self.per_query[measure][system][queries], self.weights_of(queries)
+        low, high = mean_interval(values, weights, level, "t")
+        return float(low), float(high)
 
     def weights_of(self, queries: Any) -> np.ndarray | None:
         """Weights of the queries at these positions, if there are any."""

@@ -304,4 +304,11 @@ def compare_sums(
         test=settings.test, correction=settings.correction, level=settings.level,
         n_resamples=settings.n_resamples, n_queries=summaries.n_queries,
         is_weighted=unequal is not None,
+        mean_intervals={
+            measure: np.array([
+                summary.confidence_interval(settings.level)[measure]
+                for summary in summaries.systems.values()
+            ])
+            for measure in measures
+        },
     )

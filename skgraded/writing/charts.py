@@ -1,6 +1,7 @@
-"""Charts of pages of HTML: where intervals, bars and shades lie, for the templates to draw."""
+"""Charts of HTML pages: positions of intervals, bars and shades, which the templates draw."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ SHADES = 5  # of wins, and as many of losses
 # Values of all queries, in order -----------------------------------------------------------------
 
 def level_chart(name, values, mean, n_queries=None):
-    """Chart the values of all queries by one measure; of `n_queries` some may stand for all."""
+    """Chart the values of `n_queries` queries by one measure, or quantiles of these values."""
     values = -np.sort(-values[~np.isnan(values)])
     low, high = math.floor(values.min(initial=0.0)), 1.0
     text = f"mean {number(mean, 3)}"
@@ -32,7 +33,9 @@ def level_chart(name, values, mean, n_queries=None):
     return _chart("level", name, text, values, (low, high), ticks, ends, mean)
 
 
-def difference_charts(records: Any, differences: Any) -> Any:
+def difference_charts(
+    records: Sequence[Any], differences: Sequence[np.ndarray], letters: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """Chart the differences of pairs of systems by one measure, all on one scale."""
     ordered = [-np.sort(-values) for values in differences]
     high = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0) or 1.0
@@ -41,14 +44,15 @@ def difference_charts(records: Any, differences: Any) -> Any:
     for record, values in zip(records, ordered, strict=True):
         text = ", ".join(counted(getattr(record, many), one, many) for many, one in outcomes)
         ends = _ends(len(values), "largest win", "largest loss")
-        charts.append(_chart(
+        chart = _chart(
             "difference", pair_name(record), text, values, (-high, high), _ticks_within(high), ends
-        ))
+        )
+        charts.append(chart | {"letters": _pair_letters(record, letters)})
     return charts
 
 
 def _ticks_within(high):
-    """Three or five round numbers from -high to high around 0, the highest first, as texts too."""
+    """Three or five round numbers from high to -high with their texts."""
     power = 10.0 ** math.floor(math.log10(high))
     step = next(power * unit for unit in (5, 2, 1) if power * unit <= high * (1 + 1e-9))
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
@@ -57,18 +61,19 @@ def _ticks_within(high):
 
 
 def _ends(n, first, last):
-    """What stands below the first and the last of n queries."""
+    """Labels below the first and the last of n queries."""
     return [f"1, {first}", f"{n:,}, {last}"] if n > 1 else [counted(n, "query", "queries"), ""]
 
 
 def _chart(kind, title, text, values, limits, ticks, ends, mean=math.nan):
-    """A chart of the bars above and below 0 of at most MAX_BARS values that stand for all."""
+    """Chart at most MAX_BARS evenly spaced values as bars above and below 0."""
     n = min(len(values), MAX_BARS)
     values = values[np.linspace(0, len(values) - 1, n).round().astype(int)]
     zero = _height(0, *limits)
     down = values[values < 0]
     return {
         "kind": kind,
+        "letters": "",
         "title": title,
         "text": text,
         "scale": [(_height(tick, *limits), tick_text) for tick, tick_text in ticks],
@@ -99,7 +104,7 @@ def _percent(value, low, high):
 
 
 def interval_mark(value, ends, low, high):
-    """A point with its interval, in percent of a line; `value` is kept for sorting."""
+    """A point with its interval, in percent of a line; tables are sorted by `value`."""
     at, left, right = (
         _percent(min(max(x, low), high), low, high) if math.isfinite(x) else None
         for x in (value, *ends)
@@ -115,8 +120,28 @@ def interval_axis(low, high):
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
 
 
-def forest(measure, records, note=""):
-    """Intervals of the differences by one measure, on one axis that holds 0."""
+def interval_bars(cells):
+    """Axis that spans the intervals of means, and the position of each; None for an unknown one.
+
+    `cells` have the attributes `value` and `interval`.
+    """
+    ends = [end for cell in cells for end in (cell.value, *cell.interval) if math.isfinite(end)]
+    if not ends:
+        return None, []
+    ticks, digits = _ticks(min(ends), max(ends))
+    low, high = ticks[0], ticks[-1]
+    axis = {
+        "ends": [number(end, digits) for end in (low, high)],
+        "grid": [_percent(tick, low, high) for tick in ticks],
+    }
+    return axis, [
+        interval_mark(cell.value, cell.interval, low, high) | {"grid": axis["grid"]}
+        for cell in cells
+    ]
+
+
+def forest(measure, records, note, letters):
+    """Intervals of the differences by one measure, on one axis that contains 0."""
     ends = [end for row in records for end in (row.difference, row.ci_low, row.ci_high)]
     ends = [0.0, *(end for end in ends if math.isfinite(end))]
     ticks, digits = _ticks(min(ends), max(ends))
@@ -131,7 +156,10 @@ def forest(measure, records, note=""):
             mark["open"] = interval[0] <= 0 <= interval[1]
         text = f"{signed(record.difference)} ({interval_text(interval)})"
         full = f"{record.system} − {record.baseline}"
-        rows.append({"name": pair_name(record), "full": full, "mark": mark, "text": text})
+        rows.append({
+            "letters": _pair_letters(record, letters), "name": pair_name(record), "full": full,
+            "mark": mark, "text": text,
+        })
     return {
         "measure": measure,
         "note": note,
@@ -141,10 +169,10 @@ def forest(measure, records, note=""):
 
 
 def charted(records: list[Any]) -> tuple[list[Any], str]:
-    """Of the records of one measure those that charts show, and a note unless they are all.
+    """Select the records of one measure that charts show, with a note if these are not all.
 
-    Of very many pairs they are those of the system with the highest mean, of which each record
-    then says how much better it is; with a baseline, those of the highest means.
+    With a baseline, these are the systems with the highest means. Without one, they are the pairs
+    with the best system, which then comes first in each record.
     """
     if len(records) <= MAX_INTERVALS:
         return records, ""
@@ -155,7 +183,7 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
     if len({record.baseline for record in records}) == 1:
         ranked = sorted(records, key=lambda record: -means[record.system])[:MAX_INTERVALS]
         return ranked, (
-            f"Of {len(records)} systems the {MAX_INTERVALS} with the highest means are drawn."
+            f"The {MAX_INTERVALS} of {len(records)} systems with the highest means are shown."
         )
     best = max(means, key=lambda name: means[name])
     of_best = [
@@ -165,17 +193,17 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
     of_best.sort(key=lambda record: -means[record.baseline])
     of_best = of_best[:MAX_INTERVALS]
     return of_best, (
-        f"Of {len(records)} pairs {len(of_best)} of the best system by this measure, "
-        f"{shortened(best)}, are drawn."
+        f"The {len(of_best)} of {len(records)} pairs with the best system by this measure, "
+        f"{shortened(best)}, are shown."
     )
 
 
 def turned(row: Any) -> Any:
-    """The row of the same pair with the other system first."""
+    """Return the row of the same pair with the other system first."""
     return replace(
         row, system=row.baseline, baseline=row.system, mean=row.baseline_mean,
         baseline_mean=row.mean, wins=row.losses, losses=row.wins, difference=-row.difference,
-        ci_low=-row.ci_high, ci_high=-row.ci_low,
+        ci_low=-row.ci_high, ci_high=-row.ci_low, effect_size=-row.effect_size,
     )
 
 
@@ -184,10 +212,14 @@ def pair_name(record: Any) -> str:
     return f"{shortened(record.system)} − {shortened(record.baseline)}"
 
 
+def _pair_letters(record, letters):
+    return f"{letters[record.system]} − {letters[record.baseline]}"
+
+
 def _ticks(low, high):
     """Three to six round numbers that span low to high, and the decimals they need."""
-    if low == high:
-        low, high = -1, 1
+    if high - low <= 1e-12 * max(abs(low), abs(high)):
+        low, high = (-1, 1) if low == 0 else (min(0, low), max(0, high))
     span = high - low
     power = 10.0 ** math.floor(math.log10(span / 4))
     step = next(power * unit for unit in (1, 2, 5, 10) if span / (power * unit) <= 4)
@@ -205,11 +237,11 @@ def heat_map(measure, names, differences, told_apart):
     `told_apart` is nan where there is no test of the pair.
     """
     tested = np.isfinite(told_apart).sum(axis=1)
-    note = "; bold with *: told apart by the test" if tested.any() else "; not tested"
+    note = "; bold with *: significantly different" if tested.any() else "; not tested"
     if 0 < tested.min() < len(names) - 1:
-        note += ", which is of the pairs with the baseline"
+        note += " (only pairs with the baseline are tested)"
     if len(names) > MAX_SHADED:
-        note += f". The {len(names) - MAX_SHADED} lowest systems are left out"
+        note += f". The {len(names) - MAX_SHADED} lowest systems are omitted"
     differences = differences[:MAX_SHADED, :MAX_SHADED]
     peak = np.nanmax(np.abs(differences), initial=0.0) or 1.0
     digits = 3 if peak >= 0.01 else 4

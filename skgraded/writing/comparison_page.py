@@ -1,4 +1,4 @@
-"""Comparisons as HTML: one self-contained page, and a small fragment for notebooks."""
+"""Comparisons as HTML: a self-contained page and a fragment for notebooks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.words import plural, printable
+from skgraded._input.words import counted
 from skgraded.writing import charts, text
 from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, PageTable, render
 
-MAX_VALUES = 150_000  # of queries in a page: some 1.5 MB
+MAX_VALUES = 150_000  # per-query values in a page: about 1.5 MB
 MAX_ROWS = 40  # of the table in a notebook
+MAX_SENTENCES = 12  # shown per measure; further ones are folded
+MAX_BARS = 4  # measures with interval bars in the leaderboard; with more, the first alone has bars
 SECTIONS = {
-    "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "In words",
+    "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "Findings",
     "intervals": "Intervals", "differences": "Differences", "table": "Table", "queries": "Queries",
 }
 COMPARED = {  # heading: kind of the column, its name in the frame
@@ -49,10 +51,11 @@ class QueryTable:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonPage:
-    """What the page of a comparison shows.
+    """The content of the page of a comparison.
 
-    Rows have the columns of the table as attributes, `heading` and `is_significant`; `hidden` are
-    the columns that say nothing about this comparison.
+    Rows have the columns of the table as attributes, `heading`, `is_significant` and `winner`, and
+    are sorted with the best system first; `hidden` are the columns without information about this
+    comparison.
     """
 
     title: str
@@ -61,37 +64,39 @@ class ComparisonPage:
     rows: list[Any]
     hidden: list[str]
     level: float  # of the intervals
-    sentences: Callable[[], list[str]]  # what each row shows
-    # Mean differences of all pairs and their significance by heading, as the leaderboard orders.
+    sentences: Callable[[], list[tuple[Any, str]]]  # rows with their sentences
+    gap_sentences: Callable[[], list[str]]  # differences between segments
+    # Mean differences of all pairs and their significance by heading, in the leaderboard's order.
     matrices: Callable[[], dict[str, tuple[np.ndarray, np.ndarray]]]
     queries: QueryTable | None = None  # None without per-query values
 
     def html(self) -> str:
         """Fill the template of the page; an ImportError without Jinja2."""
-        systems = self.board.systems
-        long_names = [name for name in systems if text.shortened(name) != text.label(name)]
-        groups: dict = {}  # rows with their sentences by heading
-        for row, sentence in zip(self.rows, self.sentences(), strict=True):
-            for name in long_names:
-                sentence = sentence.replace(name, text.shortened(name))
-            groups.setdefault(row.heading, []).append((row, printable(sentence)))
-        drawn = {
-            heading: charts.charted([row for row, _ in group]) for heading, group in groups.items()
-        }
+        systems, letters = self.board.systems, self.board.letters
+        groups: dict = {}  # rows by heading
+        for row in self.rows:
+            groups.setdefault(row.heading, []).append(row)
+        drawn = {heading: charts.charted(rows) for heading, rows in groups.items()}
         absent = [] if len(systems) > 2 else ["pairs"]
         absent += [] if self.queries else ["differences", "queries"]
         return render("comparison.html.j2", {
-            "title": self.title, "lead": self.lead, "leaderboard": self._leaderboard(),
+            "title": self.title, "lead": self.lead, "verdict": self._parts(self.board.verdict),
+            "leaderboard": self._leaderboard(), "letters": letters,
             "sections": {at: heading for at, heading in SECTIONS.items() if at not in absent},
-            "long_names": [(text.shortened(name), text.label(name)) for name in long_names],
+            "long_names": [
+                (text.shortened(name), text.label(name)) for name in systems
+                if text.shortened(name) != text.label(name)
+            ],
             "heat_maps": [] if len(systems) <= 2 else [
                 charts.heat_map(heading, systems, *matrices)
                 for heading, matrices in self.matrices().items()
             ],
-            "groups": [_sentences_of(heading, group) for heading, group in groups.items()],
+            "groups": self._findings(),
             "percent": text.percent_text(self.level),
             "is_tested": self.rows[0].is_significant is not None,
-            "forests": [charts.forest(heading, *shown) for heading, shown in drawn.items()],
+            "forests": [
+                charts.forest(heading, *shown, letters) for heading, shown in drawn.items()
+            ],
             "summary": _comparison_table(self.rows, self.hidden, self.level),
             **self._of_queries(drawn),
         })
@@ -104,22 +109,55 @@ class ComparisonPage:
         rows, note = self.rows, ""
         if len(rows) > MAX_ROWS:
             note = (
-                f"{MAX_ROWS} of {len(rows):,} rows, those of the smallest p; to_html and to_frame "
-                "have all. "
+                f"The {MAX_ROWS} of {len(rows):,} rows with the smallest p; to_html and to_frame "
+                "contain all rows. "
             )
             rows = sorted(rows, key=lambda row: (row.p_adjusted != row.p_adjusted, row.p_adjusted))
         table = _comparison_table(rows[:MAX_ROWS], self.hidden, self.level)
         return render("fragment.html.j2", {
-            "title": self.title, "lead": self.lead, "summary": self._leaderboard(),
+            "title": self.title, "lead": self.lead, "verdict": self._parts(self.board.verdict),
+            "summary": self._leaderboard(),
             "details": {"Differences": table._replace(caption=note + table.caption)},
         })
 
+    def _parts(self, sentence):
+        return text.name_parts(sentence, self.board.systems)
+
     def _leaderboard(self):
-        return PageTable(
-            self.board.note.replace("* the best", "Means; bold: the best"),
-            [("System", "name"), *((heading, "marked") for heading in self.board.measures)],
-            [[name, *row] for name, row in zip(self.board.names(), self.board.cells, strict=True)],
-        )
+        board = self.board
+        note = board.note.replace("* best", "Means with "
+            f"{text.percent_text(self.level)} intervals of each system alone; bold: best")
+        n_bars = len(board.measures) if len(board.measures) <= MAX_BARS else 1
+        columns = [
+            charts.interval_bars([row[i] for row in board.cells]) if i < n_bars else (None, [])
+            for i in range(len(board.measures))
+        ]
+        widest = max(len(cell.mark) for row in board.cells for cell in row)
+        rows = []
+        for i, (name, row) in enumerate(zip(board.systems, board.cells, strict=True)):
+            is_baseline = name == board.baseline
+            system = {"letter": board.letters[name], "name": name, "is_baseline": is_baseline}
+            rows.append([system, *(
+                {"mean": cell, "bar": bars[i] if bars else None, "width": widest}
+                for cell, (_, bars) in zip(row, columns, strict=True)
+            )])
+        headings = [
+            ({"text": heading, "axis": axis, "width": widest}, "mean")
+            for heading, (axis, _) in zip(board.measures, columns, strict=True)
+        ]
+        return PageTable(note, [("System", "system"), *headings], rows)
+
+    def _findings(self):
+        """Sentences by heading: what they show in short, and those that are shown and folded."""
+        groups: dict = {}
+        for row, sentence in self.sentences():
+            groups.setdefault(row.heading, []).append((row, self._parts(sentence)))
+        shown = [_finding(heading, pairs) for heading, pairs in groups.items()]
+        gaps = [self._parts(sentence) for sentence in self.gap_sentences()]
+        if gaps:
+            n = counted(len(gaps), "comparison", "comparisons")
+            shown.append(("Differences between segments", "", [], [(n, gaps)]))
+        return shown
 
     def _of_queries(self, drawn):
         """Charts of the differences in the drawn rows, and the data of the table of queries."""
@@ -127,53 +165,73 @@ class ComparisonPage:
         if queries is None:
             return {"data": None}
         first, values = next(iter(queries.per_query.items()))
-        kept = _kept(values, queries.baseline, len(queries.per_query))
+        kept = _shown_queries(values, queries.baseline, len(queries.per_query))
         quarter = f"{len(kept) // 4:,}"
+        weights = queries.weights
         return {
             "charts": [
-                _charts(heading, rows, note, queries.differences)
+                self._charts(heading, rows, note, queries.differences)
                 for heading, (rows, note) in drawn.items()
             ],
             "n_queries": len(queries.query_ids),
             "kept": (  # if the table does not contain all
                 f"the {quarter} with the largest loss of any system against "
                 f"{text.shortened(queries.systems[queries.baseline])} by {first}, "
-                f"the {quarter} with the largest win, and of the others as many, evenly spread"
+                f"the {quarter} with the largest win, and an evenly spread sample of the others"
             ),
             "data": {
                 "ids": text.labels(queries.query_ids[kept]),
                 "systems": text.labels(queries.systems),
+                "letters": list(self.board.letters.values()),
                 "measures": text.labels(queries.per_query),
                 "baseline": queries.baseline,
                 "values": [
                     [text.json_numbers(values[kept]) for values in systems]
                     for systems in queries.per_query.values()
                 ],
-                "weights": (
-                    None if queries.weights is None else text.json_numbers(queries.weights[kept])
-                ),
+                "weights": None if weights is None else text.json_numbers(weights[kept]),
             },
         }
 
+    def _charts(self, name, rows, note, differences):
+        drawn = rows[:charts.MAX_CHARTS]
+        if len(rows) > len(drawn):
+            note = f"{note} The first {len(drawn)} of {len(rows)} charts are shown.".strip()
+        of_pairs = charts.difference_charts(
+            drawn, [differences(row) for row in drawn], self.board.letters
+        )
+        return {"measure": name, "note": note, "charts": of_pairs}
 
-def _sentences_of(heading, group):
-    """What the rows of a heading show in short, and their sentences, significant pairs first."""
-    significant = [sentence for row, sentence in group if row.is_significant]
-    others = [sentence for row, sentence in group if not row.is_significant]
-    pairs = plural(len(group), "pair", "pairs")
-    outcome = f": {len(significant)} of {len(group)} {pairs} told apart" * (len(group) > 1)
-    if group[0][0].is_significant is None:
-        outcome = f": {len(group)} {pairs}, not tested"
-    both = (("Told apart", significant), ("Not told apart", others))
-    return heading, outcome, [(title, sentences) for title, sentences in both if sentences]
+
+def _finding(heading, pairs):
+    """Heading, count, sentences that are shown, and folded ones with their titles."""
+    significant = [parts for row, parts in pairs if row.is_significant]
+    others = [parts for row, parts in pairs if not row.is_significant]
+    shown, more = significant[:MAX_SENTENCES], significant[MAX_SENTENCES:]
+    n = counted(len(pairs), "pair", "pairs")
+    if len(pairs) == 1:
+        outcome, title = "", n
+    elif pairs[0][0].is_significant is None:
+        outcome, title = f"{n}, not tested", n
+    else:
+        differ = "differs" if len(significant) == 1 else "differ"
+        outcome = f"{len(significant)} of {n} {differ} significantly"
+        title = f"{counted(len(others), 'pair', 'pairs')} without a significant difference"
+    folded = [
+        (f"{counted(len(more), 'more pair', 'more pairs')} with a significant difference", more),
+        (title, others),
+    ]
+    if not shown and len(others) <= 2:
+        shown, folded = others, []
+    return heading, outcome, shown, [group for group in folded if group[1]]
 
 
 def _comparison_table(rows, hidden, level):
     columns = {heading: column for heading, column in COMPARED.items() if column[1] not in hidden}
     methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in rows}))
     return PageTable(
-        f"Mean differences with {text.percent_text(level)} intervals by {methods}; "
-        "effect size: mean difference / standard deviation of the differences",
+        f"Mean differences with {text.percent_text(level)} intervals ({methods}); "
+        "effect size: mean difference divided by the standard deviation of the differences",
         [(heading, kind) for heading, (kind, _) in columns.items()],
         [[_take(row, key) for _, key in columns.values()] for row in rows],
     )
@@ -183,16 +241,8 @@ def _take(row, key):
     return getattr(row, key) if isinstance(key, str) else [getattr(row, name) for name in key]
 
 
-def _charts(name, rows, note, differences):
-    drawn = rows[:charts.MAX_CHARTS]
-    if len(rows) > len(drawn):
-        note = f"{note} Of {len(rows)} charts the first {len(drawn)} are drawn.".strip()
-    of_pairs = charts.difference_charts(drawn, [differences(row) for row in drawn])
-    return {"measure": name, "note": note, "charts": of_pairs}
-
-
-def _kept(values, base, n_measures):
-    """Positions of the queries of the table: all, or those that differ the most and some others."""
+def _shown_queries(values, base, n_measures):
+    """Positions of the queries in the table: all, or those that differ most and some others."""
     n_systems, n = values.shape
     limit = min(MAX_QUERIES, max(200, MAX_VALUES // (n_systems * n_measures)))
     if n <= limit:

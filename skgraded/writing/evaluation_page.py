@@ -1,7 +1,7 @@
 """Reports as HTML: one self-contained page, and a small fragment for notebooks.
 
-The page holds its styles, its script and its data, and asks the network for nothing. Summaries
-and charts stand in it as they are; the script only draws the queries and sorts tables.
+A page contains its styles, its script and its data, and requests nothing from the network.
+Summaries and charts are static HTML; the script draws the queries and sorts tables.
 """
 
 import math
@@ -17,7 +17,8 @@ from skgraded._input.words import counted
 from skgraded.writing import text
 from skgraded.writing.charts import interval_axis, interval_mark, level_chart
 
-MAX_QUERIES = 2_000  # in the table of a page, which scrolls smoothly and is 0.3 MB for 4 systems
+MOST_IN_VERDICT = 2  # measures
+MAX_QUERIES = 2_000  # rows in the table of a page: 0.3 MB for 4 systems
 SECTIONS = {
     "summary": "Summary", "segments": "Segments", "folds": "Folds", "values": "Values",
     "queries": "Queries",
@@ -42,11 +43,12 @@ class PageTable(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationPage:
-    """What the page of an Evaluation or a Summary shows.
+    """The content of the page of an Evaluation or a Summary.
 
-    The frames have a row per measure (`summary`), per segment and measure, and per fold. The arrays
-    have an element per query that is kept. A Summary does not keep all `n_queries` and adds
-    `profiles`: quantiles of their values. A notebook shows the queries at the positions `lowest`.
+    The frames have one row per measure (`summary`), per segment and measure, and per fold. The
+    arrays have one element per query. A Summary contains the values of some of the `n_queries` only
+    and adds `profiles`, quantiles of all values. A notebook shows the queries at the positions
+    `lowest`.
     """
 
     title: str
@@ -76,7 +78,7 @@ class EvaluationPage:
             profiles, n_profiled = self.profiles, self.n_queries
         means = zip(self.summary["measure"], self.summary["mean"].tolist(), strict=True)
         return render("evaluation.html.j2", {
-            "title": self.title, "lead": self._lead(), "tables": tables,
+            "title": self.title, "lead": self._lead(), "verdict": self._verdict(), "tables": tables,
             "sections": {anchor: SECTIONS[anchor] for anchor in (*tables, "values", "queries")},
             "charts": [level_chart(name, profiles[name], mean, n_profiled) for name, mean in means],
             "n_queries": self.n_queries, "kept": self._kept(), "data": self._data(),
@@ -92,12 +94,23 @@ class EvaluationPage:
             [[query, *(values[i] for values in self.per_query.values())] for query, i in rows],
         )
         return render("fragment.html.j2", {
-            "title": self.title, "lead": self._lead(), "summary": self._summary(),
+            "title": self.title, "lead": self._lead(), "verdict": [], "summary": self._summary(),
             "details": details,
         })
 
+    def _verdict(self):
+        """The first means with their intervals, in the form of `text.name_parts`."""
+        means = []
+        for record in self.summary.to_dict("records")[:MOST_IN_VERDICT]:
+            ends = record["ci_low"], record["ci_high"]
+            interval = "" if math.isnan(ends[0]) else (
+                f" ({text.percent_text(self.level)} interval {text.interval_text(ends)})"
+            )
+            means.append(f"{record['measure']}: {text.number(record['mean'])}{interval}")
+        return text.name_parts("; ".join(means), self.per_query)
+
     def _lead(self):
-        """How many queries, measures and folds there are."""
+        """State the numbers of queries, measures and folds."""
         parts = [
             counted(self.n_queries, "query", "queries"),
             counted(len(self.per_query), "measure", "measures"),
@@ -110,14 +123,14 @@ class EvaluationPage:
         return _means_table(self.summary, self.level, self.profiles or self.per_query)
 
     def _kept(self):
-        """Which queries the table contains if it does not contain all."""
+        """Describe the queries in a table that does not contain all queries."""
         if self.profiles is not None:
             return "the lowest by each measure"
         half = f"{MAX_QUERIES // 2:,}"
         return f"the {half} lowest and the {half} highest by {next(iter(self.per_query))}"
 
     def _data(self):
-        """What the script draws the table of queries from."""
+        """Return the data from which the script draws the table of queries."""
         kept, columns = self._positions(), []
         if self.fold is not None:
             folds = self.fold[kept].tolist()
@@ -153,8 +166,8 @@ def _means_table(frame, level, profiles):
         rows.append([text.label(record["segment"]), *row] if by_segment else row)
     caption = (
         f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
-        f"{text.percent_text(level)} intervals by {INTERVALS[frame['method'].iloc[0]]}, and how "
-        "many queries have no value of their own"
+        f"{text.percent_text(level)} intervals ({INTERVALS[frame['method'].iloc[0]]}). Undefined: "
+        "number of queries for which the measure is undefined"
     )
     columns = [
         *[("Segment", "name")] * by_segment, ("Measure", "text"), ("Mean", "value"),
@@ -166,7 +179,7 @@ def _means_table(frame, level, profiles):
 
 def _folds_table(frame):
     columns = [FOLDS.get(name, (name, "value")) for name in frame.columns]
-    return PageTable("Means and times by fold", columns, frame.to_numpy(dtype=object).tolist())
+    return PageTable("Means and times per fold", columns, frame.to_numpy(dtype=object).tolist())
 
 
 # Templates ---------------------------------------------------------------------------------------

@@ -1,14 +1,172 @@
-"""Plain sentences for the rows of comparisons."""
+"""Plain sentences for comparisons: verdicts, pairs of systems, segments and margins.
 
+"Better" always refers to a significant difference.
+"""
+
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from skgraded._input.words import plural
+from skgraded._input.words import counted, plural
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
 from skgraded.writing.text import Bound, percent_text
 
-SAME = " All differences are the same: their spread and the interval say nothing."
+SAME = " All differences are equal, so the interval has no width."
+MOST_NAMED = 3  # systems, measures or segments in a verdict; more are counted
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
+
+# Who leads ---------------------------------------------------------------------------------------
+
+class Standing(NamedTuple):
+    """Who leads by one measure, maybe within a segment, and whom the leaders outperform."""
+
+    measure: str
+    segment: str | None
+    leaders: list[str]  # all systems with the highest mean; empty if all means are nan
+    beaten: list[str]  # systems that every leader significantly outperforms
+    unbeaten: list[str]  # other systems that were compared with every leader
+
+    @property
+    def lead(self) -> str:
+        """Subject and verb: who leads."""
+        shown = self.leaders
+        if len(shown) > MOST_NAMED:
+            shown = [*shown[:2], f"{len(shown) - 2} more systems"]
+        return f"{_listed(shown)} {'leads' if len(shown) == 1 else 'share the lead'}"
+
+
+def verdict(
+    standings: Sequence[Standing], systems: Sequence[str], baseline: str | None, is_tested: bool
+) -> str:
+    """Say who leads by the first measure, who is outperformed, and which measures disagree."""
+    first = standings[0]
+    if first.segment is not None:
+        return _segment_verdict(standings, baseline, is_tested)
+    if not first.leaders:
+        return f"No query has a value of {first.measure}."
+    if len(first.leaders) == len(systems):
+        who = _listed(systems) if len(systems) == 2 else f"All {len(systems)} systems"
+        return f"{who} have the same mean {first.measure}.{_disagreement(standings)}"
+    title = "The baseline " * (first.leaders == [baseline])
+    claims = _claims(first, baseline) if is_tested else ["the differences are not tested"]
+    n_compared = len(first.leaders + first.beaten + first.unbeaten)
+    is_partial = is_tested and n_compared < len(systems)
+    end = " Only pairs with the baseline are tested." if is_partial else ""
+    text = "; ".join([f"{title}{first.lead} by {first.measure}", *claims])
+    return f"{text}.{end}{_disagreement(standings)}"
+
+
+def _claims(standing, baseline, each=None):
+    """Whom the leaders outperform significantly, and whom they do not."""
+    beaten, unbeaten = (
+        [f"the baseline {name}" if name == baseline else name for name in names]
+        for names in (standing.beaten, standing.unbeaten)
+    )
+    if each is None:
+        each = {1: "", 2: "both "}.get(len(standing.leaders), "all ")
+    n = len(beaten) + len(unbeaten)
+    if not n:
+        return []
+    if not beaten:
+        whom = _listed(unbeaten) if n <= MOST_NAMED else f"any of the other {_word(n)}"
+        return [f"not {each}significantly better than {whom}"]
+    if not unbeaten:
+        whom = _listed(beaten) if n <= MOST_NAMED else f"the other {_word(n)}"
+        return [f"{each}better than {whom}"]
+    many = len(unbeaten) > MOST_NAMED
+    whom = f"{len(unbeaten)} of the other {n}" if many else _listed(unbeaten)
+    is_named = len(beaten) == 1 or many and len(beaten) <= MOST_NAMED
+    rest = _listed(beaten) if is_named else f"the other {_word(len(beaten))}"
+    return [f"not {each}significantly better than {whom}", f"{each}better than {rest}"]
+
+
+def _disagreement(standings):
+    """Sentences on the measures by which other systems lead."""
+    first, *others = standings
+    differing = [
+        other for other in others if other.leaders and not set(other.leaders) & set(first.leaders)
+    ]
+    if len(differing) > MOST_NAMED:
+        return f" Other systems lead by {len(differing)} of the other {len(others)} measures."
+    text = ""
+    for other in differing:
+        text += f" By {other.measure}, {other.lead}"
+        if set(first.leaders) <= set(other.beaten):
+            text += f", better than {_listed(first.leaders)}"
+        elif set(first.leaders) <= {*other.beaten, *other.unbeaten}:
+            text += f", not significantly better than {_listed(first.leaders)}"
+        text += "."
+    return text
+
+
+def _segment_verdict(standings, baseline, is_tested):
+    """Say who leads by the first measure in which segments."""
+    by_measure: dict = {}
+    for standing in standings:
+        by_measure.setdefault(standing.measure, []).append(standing)
+    (measure, firsts), *others = by_measure.items()
+    groups: dict = {}  # segments with the same leaders
+    for standing in firsts:
+        groups.setdefault(tuple(standing.leaders), []).append(standing)
+    parts: list[str] = []
+    for leaders, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        where = _segments_of(group, len(firsts))
+        lead = group[0].lead if leaders else "no system has a mean"
+        parts.append(lead + f" by {measure}" * (not parts) + f" in {where}")
+        if is_tested and leaders:
+            parts[-1] += _segment_claims(group, baseline)
+    text = "; ".join(parts)
+    for other_measure, of_measure in others:
+        differing = [
+            other for other, standing in zip(of_measure, firsts, strict=True)
+            if not set(other.leaders) & set(standing.leaders)
+        ]
+        if differing:
+            where = _segments_of(differing, len(firsts))
+            text += f". By {other_measure}, other systems lead in {where}"
+    return f"{text[0].upper() if text.startswith('no ') else text[0]}{text[1:]}."
+
+
+def _segment_claims(group, baseline):
+    """Whom the leaders of a group of segments outperform, in parentheses."""
+    compared = dict.fromkeys(
+        name for standing in group for name in standing.beaten + standing.unbeaten
+    )
+    if not compared:
+        return ""
+    beaten = [name for name in compared if all(name in part.beaten for part in group)]
+    unbeaten = [name for name in compared if name not in beaten]
+    partly = [part for part in group if compared.keys() <= set(part.beaten)]
+    where, each = "", None
+    if len(compared) == 1 and unbeaten and partly:
+        beaten, unbeaten, where = unbeaten, [], f" in {_segments_of(partly, None)}"
+    elif any(name in part.beaten for name in unbeaten for part in group):
+        each = "in every segment "
+    claims = _claims(group[0]._replace(beaten=beaten, unbeaten=unbeaten), baseline, each)
+    return f" ({'; '.join(claims)}{where})"
+
+
+def _segments_of(standings, n_segments):
+    n = len(standings)
+    if n == n_segments and n > 1:
+        return "both segments" if n == 2 else f"all {n} segments"
+    if n > MOST_NAMED:
+        return f"{n} segments"
+    return _listed([standing.segment for standing in standings])
+
+
+def _listed(names):
+    """Names with commas and a final "and"."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _word(n):
+    return NUMBERS[n] if n < len(NUMBERS) else str(n)
+
+
+# A pair of systems -------------------------------------------------------------------------------
 
 class Unreachable(NamedTuple):
     """The smallest p-value of a test, which even then would not be significant."""
@@ -21,73 +179,76 @@ class Unreachable(NamedTuple):
 class Findings(NamedTuple):
     """What a test tells about a row besides its p-value."""
 
-    ranks_contradict: bool = False  # the ranks of the differences favour the lower mean
     assumes: str | None = None  # what the test assumes about so few queries
     unreachable: Unreachable | None = None
     is_fine: bool = False  # not significant, but a larger difference could have been
 
 
-# A pair of systems -------------------------------------------------------------------------------
-
 def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:
-    """Say what a row of a comparison shows.
+    """Say what a row of a comparison shows; its system has the higher mean.
 
     `n_queries` includes queries that do not count; `corrected` names the correction, after a space.
     """
     n, measure = row.n_queries, row.heading
     if n == 0:
-        return f"{row.system} and {row.baseline} have no query in common with a value of {measure}."
+        return f"{row.system} and {row.baseline} share no query with a value of {measure}."
     n_left_out = n_queries - n
-    left_out = f" Left out: {_queries(n_left_out)}, undefined or without weight."
+    left_out = (
+        f" {_queries(n_left_out)} {plural(n_left_out, 'is', 'are')} left out: undefined or without "
+        "weight."
+    )
     end = _undefined(row) + (left_out if n_left_out else "")
     if row.ties == n:
-        everywhere = "the one query" if n == 1 else f"all {n} queries"
+        everywhere = "the only query" if n == 1 else f"all {n} queries"
         return (
             f"{row.system} and {row.baseline} have the same {measure} for {everywhere}: "
             f"{row.mean:.3f}.{end}"
         )
     digits = 3 if abs(row.difference) >= 0.01 else 4
-    verdict = _verdict(row, findings)
-    who = "" if verdict.startswith(f"{row.system} is ") else f"{row.system} is "
     few = SAME if row.ci_low == row.ci_high else ""  # nan for a single query
     if findings.assumes and not few:
-        few = f" Of so few queries the test supposes {findings.assumes}."
+        few = f" With so few queries, the test assumes {findings.assumes}."
+    outcomes = (
+        f"{counted(row.wins, 'win', 'wins')}, {counted(row.losses, 'loss', 'losses')} and "
+        f"{counted(row.ties, 'tie', 'ties')} over {_queries(n)}"
+    )
     return (
-        f"{verdict}: {row.mean:.{digits}f} against {row.baseline_mean:.{digits}f}, "
-        f"{row.difference:+.{digits}f}{_interval(row, level, digits)}{_tested(row, corrected)}; "
-        f"{who}better for {row.wins} of {_queries(n)}, worse for {row.losses}."
-        f"{few}{_unreachable(row, findings.unreachable)}{_detectable(row, findings)}{end}"
+        f"{_relation(row)}: {row.mean:.{digits}f} against {row.baseline_mean:.{digits}f}, "
+        f"{row.difference:+z.{digits}f}{_interval(row, level, digits)}{_tested(row, corrected)}; "
+        f"{outcomes}.{few}{_unreachable(row, findings.unreachable)}{_detectable(row, findings)}"
+        f"{end}"
     )
 
 
 def _undefined(row):
-    """Say how many ties tell nothing about the systems."""
+    """Say how many ties are due to undefined values."""
     n = row.n_undefined
     if not n > 0:  # nan: unknown
         return ""
-    return f" {_queries(n)}, undefined for both, {plural(n, 'is a tie', 'are ties')}."
+    return f" {plural(n, '1 tie is a query', f'{n} ties are queries')} undefined for both systems."
 
 
-def _verdict(row, findings):
+def _relation(row):
     system, baseline, measure = row.system, row.baseline, row.heading
-    better = row.difference > 0
+    if row.is_significant is None and row.difference == 0:
+        return f"{system} and {baseline} have the same mean {measure} (not tested)"
     if row.is_significant is None:
-        return f"{system} against {baseline} by {measure}, not tested"
+        return f"{system} has a higher mean {measure} than {baseline} (not tested)"
     if not row.is_significant:
-        return f"{system} and {baseline} cannot be told apart by {measure}"
-    if findings.ranks_contradict:
+        return f"{system} and {baseline} do not differ significantly by {measure}"
+    if row.winner is None:
         return (
-            f"{system} and {baseline} differ by {measure}, but the ranks of the differences, which "
-            f"the test compares, favour {baseline if better else system}, not so their mean"
+            f"{system} and {baseline} differ significantly by {measure}, but the ranks of the "
+            f"differences, which the test compares, do not favour {system}, whose mean is higher"
         )
-    return f"{system} is {'better' if better else 'worse'} than {baseline} by {measure}"
+    return f"{system} is better than {baseline} by {measure}"
 
 
 def _interval(row, level, digits):
     if row.n_queries < 2:
         return ""
     return (
-        f" ({percent_text(level)} interval {row.ci_low:.{digits}f} to {row.ci_high:.{digits}f})"
+        f" ({percent_text(level)} interval {row.ci_low:z.{digits}f} to {row.ci_high:z.{digits}f})"
     )
 
 
@@ -105,7 +266,10 @@ def _unreachable(row, smallest):
         what = f"{smallest.n_resamples:,} resamples"
     p, adjusted = smallest.p, smallest.adjusted
     after = f", {adjusted:.3g} after the correction" if adjusted > p else ""
-    return f" No outcome could have told them apart: the smallest p of {what} is {p:.3g}{after}."
+    return (
+        " No outcome could have been significant: "
+        f"with {what}, the smallest possible p is {p:.3g}{after}."
+    )
 
 
 def _detectable(row, findings):
@@ -115,7 +279,8 @@ def _detectable(row, findings):
         return ""
     digits = 3 if smallest >= 0.01 else 4
     return (
-        f" So many queries show a difference of {smallest:.{digits}f} or more with a power of 80 %."
+        f" With {_queries(row.n_queries)}, the smallest difference detectable at 80 % power is "
+        f"{smallest:.{digits}f}."
     )
 
 
@@ -124,25 +289,27 @@ def _detectable(row, findings):
 def gap_sentence(
     gap: Any, segment: str, other: str, is_significant: bool | None, level: float, corrected: str
 ) -> str:
-    """Say how the difference of two systems differs between two segments, by their labels."""
-    what = f"{gap.system} gains over {gap.baseline} by {gap.measure}"
+    """Say how the lead of a system differs between two segments, which have these labels.
+
+    The lead is larger in `segment` than in `other`.
+    """
+    what = f"The lead of {gap.system} over {gap.baseline} by {gap.measure}"
     few = [
         f"{name} has {'one' if n else 'no'} query that counts"
         for name, n in ((other, gap.other_n_queries), (segment, gap.n_queries)) if n < 2
     ]
     if few:
-        return f"What {what} is not compared between {segment} and {other}: {' and '.join(few)}."
-    more = "more" if gap.interaction > 0 else "less"
-    verdict = {
-        None: f"What {what} in {segment} and in {other}, not tested",
-        False: f"What {what} cannot be told apart between {segment} and {other}",
-        True: what.replace(" gains over", f" gains {more} in {segment} than in {other} over", 1),
+        return f"{what} is not compared between {segment} and {other}: {' and '.join(few)}."
+    relation = {
+        None: f"is larger in {segment} than in {other} (not tested)",
+        False: f"does not differ significantly between {segment} and {other}",
+        True: f"is significantly larger in {segment} than in {other}",
     }[is_significant]
     digits = 3 if abs(gap.interaction) >= 0.01 else 4
     p_text = "" if is_significant is None else f", {_p(gap.p_adjusted)}{corrected}"
     return (
-        f"{verdict}: {gap.difference:+.{digits}f} against "
-        f"{gap.other_difference:+.{digits}f}, {gap.interaction:+.{digits}f}"
+        f"{what} {relation}: {gap.difference:+z.{digits}f} against "
+        f"{gap.other_difference:+z.{digits}f}, {gap.interaction:+z.{digits}f}"
         f"{_interval(gap, level, digits)}{p_text}."
     )
 
@@ -158,18 +325,20 @@ def margin_sentence(
     """
     system, baseline, measure = row.system, row.baseline, row.measure
     if row.n_queries == 0:
-        return f"{system} and {baseline} have no query in common with a value of {measure}."
-    verdict = {
-        ("equivalence", True): f"is equivalent to {baseline} by {measure} within ±",
-        ("equivalence", False): f"may differ from {baseline} by {measure} by more than ",
-        ("noninferiority", True): f"is not worse than {baseline} by {measure} by more than ",
-        ("noninferiority", False): f"may be worse than {baseline} by {measure} by more than ",
+        return f"{system} and {baseline} share no query with a value of {measure}."
+    relation = {
+        ("equivalence", True): f"{system} is equivalent to {baseline}",
+        ("equivalence", False): f"{system} is not shown to be equivalent to {baseline}",
+        ("noninferiority", True): f"{system} is noninferior to {baseline}",
+        ("noninferiority", False): f"{system} is not shown to be noninferior to {baseline}",
     }[question, is_shown]
+    sign = "±" if question == "equivalence" else ""
     few = SAME if row.ci_low == row.ci_high else ""  # nan for a single query
     return (
-        f"{system} {verdict}{row.margin:g}: {row.mean:.4f} against {row.baseline_mean:.4f}, "
-        f"{row.difference:+.4f}{_interval(row, 2 * level - 1, 4)}, {_p(row.p_adjusted)}{corrected},"
-        f" of {_queries(row.n_queries)}.{few}{_undefined(row)}"
+        f"{relation} by {measure} (margin {sign}{row.margin:g}): "
+        f"{row.mean:.4f} against {row.baseline_mean:.4f}, {row.difference:+z.4f}"
+        f"{_interval(row, 2 * level - 1, 4)}, {_p(row.p_adjusted)}{corrected}; "
+        f"{_queries(row.n_queries)}.{few}{_undefined(row)}"
     )
 
 
@@ -201,7 +370,7 @@ def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
 
 
 def corrected(correction: str | None, n_tests: int) -> str:
-    """Say behind a p-value what it is corrected for; nothing of a single test."""
+    """Say what a p-value is corrected for; nothing for a single test."""
     if n_tests <= 1:
         return ""
     if correction is None:

@@ -1,6 +1,7 @@
 """Frames, and tables as text: Markdown, LaTeX and CSV, without pandas."""
 
 import io
+import math
 import numbers
 import re
 from csv import writer as csv_writer
@@ -18,9 +19,8 @@ from skgraded.writing.text import Bound
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
 })
-# Of LaTeX: rows and letters that make a table or a name long; points of a line, a letter, a gap.
-SHORT_TABLE, SHORT_NAME = 40, 30
-LINE, LETTER, GAP = 345, 4.2, 6
+SHORT_TABLE, SHORT_NAME = 40, 30  # rows and characters; longer tables and names break in LaTeX
+LINE, LETTER, GAP = 345, 4.2, 6  # widths of a line, a character and a gap in LaTeX, in points
 _NAMES = r">{\raggedright\arraybackslash}p"
 _INTERVAL = re.compile(r"\[[-\d.]+, [-\d.]+\]|unknown")
 _AT_MOST_A_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
@@ -47,7 +47,7 @@ _LONGTABLE = r"""\begin{longtable}{%s}
 """
 _BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # where a long name may be broken
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # those inside a word mean nothing in Markdown
-# Not only what LaTeX reserves: its old text fonts show other signs for <, > and |.
+# Besides reserved characters: <, > and |, which LaTeX's old text fonts replace by other characters.
 _LATEX = str.maketrans({
     **{mark: "\\" + mark for mark in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -58,11 +58,12 @@ _LATEX = str.maketrans({
 
 
 class Marked(NamedTuple):
-    """A number with what a table says of it."""
+    """A mean with its mark and interval in a table."""
 
     value: float
     best: bool
     mark: str
+    interval: tuple[float, float] = (math.nan, math.nan)
 
 
 class Grid(NamedTuple):
@@ -120,8 +121,9 @@ def markdown(table: Any, digits: int = 4) -> str:
 def latex(table: Any, digits: int = 4) -> str:
     r"""Write a table in LaTeX that fits the width of a line; `table` as for `Grid.of`.
 
-    It needs ``\usepackage{booktabs,array,graphicx}``: a table that is too wide is shrunk. One of
-    more than 40 rows is a longtable, which breaks over pages and needs ``\usepackage{longtable}``.
+    The table needs ``\usepackage{booktabs,array,graphicx}`` and is shrunk if it is too wide. With
+    more than 40 rows it is a longtable, which breaks over pages and needs
+    ``\usepackage{longtable}``.
     """
     grid = Grid.of(table)
     is_long = len(grid.rows) > SHORT_TABLE
@@ -157,7 +159,7 @@ def _plain(cell):
 
 
 def _columns_of_line(widths, numeric):
-    """Columns of a longtable: numbers have their room, and names share the rest of a line."""
+    """Columns of a longtable: numbers have their full width, and names share the rest of a line."""
     columns = ["r"] * len(widths)
     names = sorted((width, i) for i, width in enumerate(widths) if not numeric[i])
     taken = sum(widths) - sum(width for width, _ in names)
@@ -171,7 +173,7 @@ def _columns_of_line(widths, numeric):
 
 
 def _lines_of(heading):
-    """The parts of a heading, each a line of it, if it is long."""
+    """Split a long heading into lines."""
     return [heading] if len(heading) <= 12 else re.split(r"(?<=,)|(?=\()|(?=@)", heading)
 
 
@@ -183,13 +185,19 @@ def _in_lines(lines, side):
 
 
 def aligned(table: Any, digits: int = 4) -> str:
-    """Write a table as text, names to the left and numbers to the right; as for `Grid.of`."""
+    """Write a table as text: names to the left, numbers at the decimal point; as for `Grid.of`."""
     grid = Grid.of(table)
     text = _as_text(grid, digits, str, _marked_in_text)
-    columns = [
-        _justified(text.column(i), max(map(len, text.column(i))), is_number)
-        for i, is_number in enumerate(grid.are_numbers)
-    ]
+    columns = []
+    for i, is_number in enumerate(grid.are_numbers):
+        name, *cells = text.column(i)
+        marks = [getattr(cell, "mark", "") for cell in grid.column(i)[1:]]
+        widest = max(map(len, marks), default=0)
+        column = [name, *(
+            cell + " " * (widest - len(mark) + (widest > 0 and not mark))
+            for cell, mark in zip(cells, marks, strict=True)
+        )]
+        columns.append(_justified(column, max(map(len, column)), is_number))
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
@@ -206,7 +214,7 @@ def csv_text(columns: dict[str, Any]) -> str:
 
 
 def csv(frame: Any, path: str | Path | None = None) -> str | None:
-    """Write a frame as CSV with all digits, without its index; the text if there is no path."""
+    """Write a frame without its index as CSV with all digits; return the text without a path."""
     if path is None:
         return frame.to_csv(index=False, na_rep="nan")
     with written_whole(path) as beside:
@@ -215,7 +223,7 @@ def csv(frame: Any, path: str | Path | None = None) -> str | None:
 
 
 def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Rows of a table of columns, such as that of a Comparison, each by column name."""
+    """Rows of a table of columns, each as a dict by column name."""
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
@@ -231,7 +239,7 @@ def _as_text(grid, digits, safe, marked):
 
 
 def cell_text(cell: Any, digits: int) -> str:
-    """Text of one cell: floats to so many digits, other values as they are, on one line."""
+    """Text of one cell on one line: floats with `digits` decimals, other values unchanged."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(float(cell), digits)}"
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):

@@ -1,6 +1,7 @@
-"""How reports write names and numbers, pages of HTML above all."""
+"""Names and numbers as text, above all for HTML pages."""
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -8,11 +9,11 @@ import numpy as np
 
 from skgraded._input.words import plain, printable
 
-NAME = 48  # letters of a name that are shown
+NAME = 48  # characters of a name that are shown
 
 
 class Bound(float):
-    """A p-value that may be smaller: no resample reached what was observed."""
+    """A p-value that is only an upper bound: no resample was as extreme as the observation."""
 
 
 def labels(names: Iterable[Any]) -> list[str]:
@@ -28,20 +29,37 @@ def label(name: Any) -> str:
 
 
 def shortened(name: object, width: int = NAME) -> str:
-    """A name of at most `width` letters: the middle of a longer one is left out."""
+    """A name of at most `width` characters; a longer name loses its middle."""
     text = label(name)
     if len(text) <= width:
         return text
     return f"{text[: width - width // 3 - 1]}…{text[-(width // 3) :]}"
 
 
+def name_parts(sentence: str, names: Iterable[str]) -> list[tuple[str, str]]:
+    """Split a sentence into texts and names, as pairs of what is shown and the full name.
+
+    The full name of other text is empty. Only names that are shortened, or may run from right to
+    left, are split off.
+    """
+    special = [name for name in names if name and (len(name) > NAME or not name.isascii())]
+    longest_first = sorted(special, key=len, reverse=True)
+    pieces = re.split(f"({'|'.join(map(re.escape, longest_first))})", sentence) if special else [
+        sentence
+    ]
+    return [
+        (shortened(piece), label(piece)) if i % 2 else (printable(piece), "")
+        for i, piece in enumerate(pieces)
+    ]
+
+
 def utf8(text: str) -> str:
-    """The text, with half surrogate pairs, which no UTF-8 file can hold, spelt out."""
+    """The text with lone surrogates escaped, which UTF-8 cannot encode."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def json_numbers(values: np.ndarray) -> list[float | None]:
-    """Python floats of six digits, None for nan: what JSON can hold."""
+    """Python floats with six digits for JSON; None for nan."""
     return [None if math.isnan(x) else float(f"{x:.6g}") for x in values.tolist()]
 
 
@@ -87,8 +105,9 @@ def shown(value: Any, kind: str) -> str:
 
 
 def exact(cell: Any, kind: str) -> str:
-    """What a table is sorted by; empty: last."""
+    """The sort key of a cell; cells with an empty key come last."""
     value = {
-        "interval": lambda: cell[0], "strip": lambda: cell["value"], "marked": lambda: cell.value,
+        "interval": lambda: cell[0], "strip": lambda: cell["value"],
+        "mean": lambda: cell["mean"].value,
     }.get(kind, lambda: cell)()
     return "" if math.isnan(value) else repr(float(value))

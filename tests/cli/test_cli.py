@@ -69,8 +69,7 @@ def test_queries_that_a_run_lacks_are_left_out_or_count_as_nothing_retrieved(fil
 def test_what_either_side_lacks_is_said_unless_quiet(files, capsys):
     assert run(capsys, "evaluate qrels a.run").err == (
         "skgraded: note: a.run: of the judged queries, 1 of 3 ('q3' the first) are not in the run "
-        "and are left out; -c counts them; of its queries, 0 of 2 have no judgments and are left "
-        "out.\n"
+        "and are left out; -c counts them.\n"
     )
     assert "and count with nothing" in run(capsys, "evaluate qrels a.run -c").err
     assert run(capsys, "evaluate qrels a.run --quiet").err == ""
@@ -205,10 +204,10 @@ def test_several_runs_are_rows_under_the_names_of_their_files(files, capsys):
     table, _, below = out.partition("\n\n")
     lines = [line.split() for line in table.splitlines()]
     assert lines[0] == ["run", "n_queries", "AP", "RR"]
-    assert lines[1][:2] == ["b.run", "3"] and lines[2] == [
+    assert lines[2][:2] == ["b.run", "3"] and lines[1] == [  # the best run first
         "c.run", "2", f"{(AP_Q1 + AP_Q2) / 2:.4f}", f"{(1 + AP_Q2) / 2:.4f}",
     ]
-    assert below == "No query is undefined.\n"
+    assert below == ""
     assert len({len(line) for line in table.splitlines()}) == 1
     # Those that share a name are told apart by their folders.
     (files / "sub" / "b.run").write_text(RUN)
@@ -245,7 +244,7 @@ def test_formats(files, capsys):
     markdown = run(capsys, f"{options} --format markdown").out
     assert re.search(r"\| a.run +\| +2 \| 0.7917 \|", markdown)
     latex = run(capsys, f"{options} --format latex").out
-    assert r"a.run & 2 & 0.7917 \\" in latex and "\n% No query" in latex
+    assert r"a.run & 2 & 0.7917 \\" in latex and "%\n%" not in latex
     page = run(capsys, "evaluate qrels a.run -m map --format html").out
     assert page.startswith("<!") and "0.792" in page
     page = run(capsys, f"{options} -c --format html").out
@@ -285,13 +284,47 @@ def test_compare_in_other_formats(files, capsys):
     (row,) = found["b.run"]["compared"]
     assert row["baseline"] == "a.run" and row["measure"] == "AP" and row["p_value"] < 1
     out = run(capsys, f"{arguments} --per-query").out
-    assert "3 queries; intervals of 95 %; test: t, corrected by holm" in out
-    assert "q3" in out and "b.run and a.run cannot be told apart by AP" in out
+    assert out.startswith("b.run leads by AP; not significantly better than a.run.\n\n")
+    assert "\n3 queries; 95 % intervals; paired t-test.\n" in out
+    assert "q3" in out and "- b.run and a.run do not differ significantly by AP: 0.6" in out
     assert "| b.run" in run(capsys, f"{arguments} --format markdown").out
     assert r"\toprule" in run(capsys, f"{arguments} --format latex").out
     assert "a.run" in run(capsys, f"{arguments} --format html").out
     untested = run(capsys, arguments.removesuffix("t"), "none").out
-    assert "p_value" not in untested and "test: none" in untested
+    assert "p_value" not in untested and "95 % intervals; no test.\n" in untested
+
+
+def test_sentences_are_wrapped_to_the_width_of_the_terminal(files, capsys, monkeypatch):
+    arguments = "compare qrels a.run b.run -c -m map"
+    plain = run(capsys, arguments).out
+    assert max(map(len, plain.splitlines())) > 150  # a pipe gets one line per sentence
+    monkeypatch.setenv("COLUMNS", "60")
+    out = run(capsys, arguments).out
+    board, _, prose = out.partition("* best")
+    assert max(map(len, prose.splitlines()[3:])) > 60  # tables keep their columns
+    sentences = prose[prose.index("3 queries; ") :].splitlines()
+    assert 50 < max(map(len, sentences)) <= 60
+    first, *others = sentences[sentences.index("By AP:") + 1 :]
+    assert first.startswith("- ") and all(line.startswith("  ") for line in others)
+    assert " ".join(out.split()) == " ".join(plain.split())
+    assert run(capsys, f"{arguments} --output found.txt").out == ""
+    assert (files / "found.txt").read_text() == plain
+
+
+def test_a_page_is_named_after_the_run_or_the_title(files, capsys):
+    page = run(capsys, "evaluate qrels a.run --format html").out
+    assert "<h1>a.run</h1>" in page and "<title>a.run</title>" in page
+    page = run(capsys, "evaluate qrels a.run --format html --title", "B <1>").out
+    assert "<h1>B &lt;1&gt;</h1>" in page
+    (files / "t.csv").write_text(TABLE)
+    assert "<h1>t.csv: score</h1>" in run(capsys, "evaluate t.csv --format html").out
+    page = run(capsys, "evaluate qrels a.run b.run -c --format html").out
+    assert "<h1>Comparison of 2 systems</h1>" in page
+    page = run(capsys, "compare qrels a.run b.run -c --format html --title C").out
+    assert "<h1>C</h1>" in page
+    assert "--title is the title of a page: add --format html" in refused(
+        capsys, "evaluate qrels a.run --title C"
+    )
 
 
 @pytest.fixture
@@ -311,15 +344,15 @@ def test_many_pairs_are_lists_of_who_beats_whom(many, capsys):
     out = run(capsys, many).out
     for measure in ("RR", "AP"):
         below = out.split(f"By {measure}:\n")[1].splitlines()
-        assert below[0] == "- 9 of 15 pairs told apart."
+        assert below[0] == "- 9 of 15 pairs differ significantly."
         assert below[1:4] == [f"- s{i} is better than s3, s4, s5." for i in range(3)]
         assert not below[4].startswith("-")
     assert "p_adjusted" in out and max(map(len, out.splitlines())) < 120
-    assert "A sentence a pair: --format html" in out
+    assert "One sentence per pair: --format html" in out
     out = run(capsys, f"{many} --baseline s3 -m ndcg").out
     below = out.split("By RR:\n")[1].splitlines()
     assert below[:4] == [
-        "- 3 of 5 pairs told apart.", *(f"- s{i} is better than s3." for i in range(3))
+        "- 3 of 5 pairs differ significantly.", *(f"- s{i} is better than s3." for i in range(3))
     ]
 
 
@@ -334,7 +367,7 @@ def test_the_baseline_may_be_given_as_a_path(files, capsys):
     (files / "sub").mkdir()
     (files / "sub" / "c.run").write_text(OTHER)
     out = run(capsys, "compare qrels b.run sub/c.run --baseline sub/c.run").out
-    assert out.splitlines()[1].startswith("b.run") and "baseline" not in out.splitlines()[0]
+    assert "the baseline c.run" in out and "  baseline  " not in out
     error = refused(capsys, "compare qrels b.run sub/c.run --baseline c.rum")
     assert "Did you mean 'c.run'" in error
 

@@ -124,13 +124,13 @@ def test_a_thousand_levels_and_many_queries_are_drawn_whole(ax, monkeypatch):
 def test_the_texts_say_what_is_drawn(ax):
     y, score, qid = [1, 0, 2, 0, 0], [1, 2, 1, 2, 3], [1, 1, 2, 2, 3]
     display = THRESHOLD.from_predictions(y, score, qid=qid, name="bm25", ax=ax)
-    assert ax.get_xlabel() == "threshold t / top grade of the query"
-    assert ax.get_ylabel() == "MAP with threshold t\nof 3 queries, 1 undefined"
+    assert ax.get_xlabel() == "threshold t / top grade of the query\n3 queries, 1 undefined"
+    assert ax.get_ylabel() == "MAP with threshold t"
     (entry,) = ax.get_legend().get_texts()
     assert entry.get_text() == f"bm25 (area = μMAP = {1 / 3:.3f})"
     display = THRESHOLD.from_predictions(y, score, qid=qid, relative=False, ax=Figure().subplots())
-    assert display.ax_.get_xlabel() == "threshold t"
-    assert display.ax_.get_ylabel() == "MAP with threshold t\nof 3 queries, 1 to 2 undefined"
+    assert display.ax_.get_xlabel() == "threshold t\n3 queries, 1 to 2 undefined"
+    assert display.ax_.get_ylabel() == "MAP with threshold t"
     assert display.ax_.get_legend() is None  # the area is no measure
 
 
@@ -187,13 +187,13 @@ def test_the_texts_of_cut_offs(ax):
     y, score, qid = [1, 0, 2, 0, 0], [1, 2, 1, 2, 3], [1, 1, 2, 2, 3]
     CUTOFF.from_predictions(y, score, qid=qid, name="bm25", ax=ax)
     assert (ax.get_xlabel(), ax.get_ylabel()) == (
-        "cut-off n", "measure@n, mean\nof 3 queries, 1 undefined"
+        "cut-off n\n3 queries, 1 undefined", "measure@n, mean"
     )
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
     assert shown == ["bm25, NDCG@n", "bm25, NDCNG@n"]
     ax = Figure().subplots()
     CUTOFF.from_predictions(y, score, qid=qid, name="bm25", measures="precision", ax=ax)
-    assert ax.get_ylabel() == "Precision@n, mean\nof 3 queries"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("cut-off n\n3 queries", "Precision@n, mean")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["bm25"]
 
 
@@ -214,25 +214,72 @@ def heights(display):
 
 
 @BOTH
-def test_several_systems_are_drawn_as_each_alone(cls, ax):
+def test_several_systems_are_drawn_as_each_alone_the_best_first(cls, ax):
     q, weights = hard_queries(1)
     systems = {"a": q.y_score, "b": np.arange(len(q.y_true)), "c": np.zeros(len(q.y_true))}
-    together = cls.from_predictions(q.y_true, systems, qid=q.qid, sample_weight=weights, ax=ax)
-    alone = [
-        cls.from_predictions(
-            q.y_true, scores, qid=q.qid, sample_weight=weights, name=name, ax=Figure().subplots()
-        )
+    also = {"measures": ["ndcng", "ap"]} if cls is CUTOFF else {}
+    also |= {"qid": q.qid, "sample_weight": weights}
+    together = cls.from_predictions(q.y_true, systems, ax=ax, **also)
+    alone = {
+        name: cls.from_predictions(q.y_true, scores, name=name, ax=Figure().subplots(), **also)
         for name, scores in systems.items()
-    ]
-    assert heights(together) == [values for one in alone for values in heights(one)]
+    }
+
+    def height(name):
+        display = alone[name]
+        return display.mu_ap[0] if cls is THRESHOLD else display.values[0, 0, -1]
+
+    order = sorted(systems, key=height, reverse=True)
+    assert order != list(systems)
+    assert heights(together) == [values for name in order for values in heights(alone[name])]
     labels = [line.get_label() for line in together.lines_]
-    assert labels == [line.get_label() for one in alone for line in one.lines_]
     n_lines = len(labels) // 3
+    assert [label[0] for label in labels] == np.repeat(order, n_lines).tolist()
     colors = [to_hex(line.get_color()) for line in together.lines_]
     assert len(set(colors)) == 3 and colors == np.repeat(colors[::n_lines], n_lines).tolist()
-    # of several lines a system the style tells the measures apart, else once more the systems
+    # With several lines per system the style distinguishes the measures, else also the systems.
     n_styles = 3 if n_lines == 1 else n_lines
     assert len({line.get_linestyle() for line in together.lines_}) == n_styles
+
+
+def test_a_system_has_the_same_colour_in_both_displays_whatever_its_rank():
+    y, qid = [0, 1, 2, 0, 0, 3], [1, 1, 1, 2, 2, 2]
+    systems = {"a": [3, 2, 1, 3, 2, 1], "b": [1, 2, 3, 1, 2, 3], "c": [1, 3, 2, 2, 1, 3]}
+    colors = []
+    for cls in (THRESHOLD, CUTOFF):
+        lines = cls.from_predictions(y, systems, qid=qid, ax=Figure().subplots()).lines_
+        assert [line.get_label()[0] for line in lines] == ["b", "c", "a"]
+        colors.append({line.get_label()[0]: to_hex(line.get_color()) for line in lines})
+    assert colors[0] == colors[1]
+    assert [colors[0][name] for name in "abc"] == ["#0072b2", "#d55e00", "#009e73"]
+
+
+@BOTH
+def test_by_default_few_lines_are_drawn_those_of_the_best_systems(cls, ax):
+    q, _ = hard_queries(4)
+    noise = np.random.default_rng(0).normal(size=(12, len(q.y_true)))
+    systems = {f"s{i}": q.y_true + i * noise[i] for i in range(12)}
+    display = cls.from_predictions(q.y_true, systems, qid=q.qid, ax=ax)
+    measure = sg.MuAP() if cls is THRESHOLD else sg.NDCNG(k=display.cutoffs[-1])
+    values = {name: measure(q.y_true, scores, qid=q.qid) for name, scores in systems.items()}
+    best = sorted(systems, key=values.get, reverse=True)
+    assert [line.get_label().split()[0] for line in display.lines_] == best[:8]
+    note = ax.get_legend().get_title().get_text()
+    by = " (area = μMAP)" if cls is THRESHOLD else f" by NDCNG@{display.cutoffs[-1]}"
+    assert note == f"best 8 of 12 systems{by}"
+    for most, n in ((3, 3), (None, 12), (50, 12)):
+        other = Figure().subplots()
+        again = cls.from_predictions(q.y_true, systems, qid=q.qid, max_systems=most, ax=other)
+        assert len(again.lines_) == n
+        assert len(display.plot(ax=Figure().subplots(), max_systems=most).lines_) == n
+
+
+def test_the_curve_of_several_systems_is_ndcng_unless_measures_are_named(ax):
+    y, systems = [0, 1, 2], {"a": [1, 2, 3], "b": [3, 2, 1]}
+    assert CUTOFF.from_predictions(y, systems, ax=ax).measures == ["NDCNG"]
+    assert CUTOFF.from_predictions(y, {"a": [1, 2, 3]}, ax=ax).measures == ["NDCG", "NDCNG"]
+    named = CUTOFF.from_predictions(y, systems, measures=["ap", "rr"], ax=Figure().subplots())
+    assert len(named.lines_) == 4
 
 
 @BOTH
@@ -355,6 +402,8 @@ def test_seen_queries_are_warned_of(cls, ax, ranking):
     ({"a": [1, 2, 3]}, {"name": "b"}, ValueError, r"^y_score is a mapping.*leave out name"),
     ([1, 2, 3], {"name": ["b"]}, TypeError, r"^name must be a str.*got \['b'\]"),
     ([1, 2, 3], {"ties": "any"}, ValueError, r"^ties must be one of"),
+    ([1, 2, 3], {"max_systems": 0}, ValueError, "^max_systems must be at least 1; got 0"),
+    ([1, 2, 3], {"max_systems": 1.5}, ValueError, "^max_systems must be a whole number"),
     ([1, 2, 3], {"qid": [1, 1]}, ValueError, r"^qid has 2 rows, but y_true has 3"),
     ([1, 2, 3], {"sample_weight": [1, -1, 1]}, ValueError, r"^sample_weight must be finite"),
     ([1, 2, 3], {"y_true": [1, -1, 0]}, ValueError, "y_true must hold grades ≥ 0: row 1"),

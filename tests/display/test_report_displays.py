@@ -188,60 +188,68 @@ def test_no_few_and_many_queries_are_as_few_artists():
 
 # IntervalDisplay ---------------------------------------------------------------------------------
 
-def test_means_and_intervals_are_those_of_the_summaries(ax):
-    found = evaluations_of(["good", "fair", "poor"])
+def test_means_and_intervals_are_those_of_the_summaries_the_best_system_first(ax):
+    found = evaluations_of(["poor", "good", "fair"])
+    found = dict(zip(["poor", "good", "fair"], reversed(found.values()), strict=True))
     display = INTERVAL.from_evaluations(found, level=0.9, n_resamples=200, ax=ax)
-    tables = [one.summary(0.9, n_resamples=200) for one in found.values()]
+    tables = {name: one.summary(0.9, n_resamples=200) for name, one in found.items()}
+    order = sorted(tables, key=lambda name: tables[name]["mean"].iloc[0], reverse=True)
+    assert order != list(found) and tick_texts(ax.yaxis) == order
     for j, (points, intervals) in enumerate(zip(display.points_, display.intervals_, strict=True)):
         x, y = points.get_data()
         for i, (low, high, at) in enumerate(drawn_intervals(intervals)):
-            row = tables[i].iloc[j]
+            row = tables[order[i]].iloc[j]
             assert (x[i], low, high) == (row["mean"], row["ci_low"], row["ci_high"])
             assert at == y[i] and round(at) == i
-    assert tick_texts(ax.yaxis) == list(found)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == NAMES
-    assert ax.get_xlabel() == "mean, of 40 queries, 2 undefined, 90 % intervals"
+    assert ax.get_xlabel() == "mean\n90 % intervals, 40 queries, 2 undefined"
     assert len({points.get_marker() for points in display.points_}) == 2
-    assert ax.yaxis_inverted()  # the first system stands on top
+    assert ax.yaxis_inverted()  # the first row is on top
 
 
-def test_of_one_evaluation_a_row_is_a_measure(ax):
+def test_for_one_evaluation_a_row_is_a_measure(ax):
     (found,) = evaluations_of(["good"]).values()
     display = INTERVAL.from_evaluations(found, ax=ax)
     (points,) = display.points_
-    assert points.get_xdata().tolist() == list(found.mean().values())
+    means = dict(sorted(found.mean().items(), key=lambda item: -item[1]))
+    assert points.get_xdata().tolist() == list(means.values())
     assert points.get_ydata().tolist() == [0, 1]
-    assert tick_texts(ax.yaxis) == NAMES and ax.get_legend() is None
+    assert tick_texts(ax.yaxis) == list(means) and ax.get_legend() is None
     named = INTERVAL.from_evaluations(found, name="good", ax=Figure().subplots())
-    assert [text.get_text() for text in named.ax_.get_legend().get_texts()] == ["good"]
+    assert named.ax_.get_xlabel().startswith("good: mean\n") and ax.get_legend() is None
     one = INTERVAL.from_evaluations({"good": found}, measures="ndcng@5", ax=Figure().subplots())
     assert tick_texts(one.ax_.yaxis) == ["good"]
-    assert one.ax_.get_xlabel().startswith("NDCNG@5: mean, of ")
+    assert one.ax_.get_xlabel().startswith("NDCNG@5: mean\n")
     found = {**evaluations_of(["a"], 20), **evaluations_of(["b"], 30)}
     INTERVAL.from_evaluations(found, measures="ndcng@5", n_resamples=200, ax=one.ax_)
-    text = one.ax_.get_xlabel().replace("\n", " ")
-    assert text == "NDCNG@5: mean, of 20 to 30 queries, 2 undefined, 95 % intervals"
+    text = one.ax_.get_xlabel()
+    assert text == "NDCNG@5: mean\n95 % intervals, 20 to 30 queries, 2 undefined"
 
 
 @pytest.mark.parametrize("baseline", ["fair", None])
 def test_differences_and_intervals_are_those_of_the_table(all_pairs, against_fair, baseline, ax):
     comparison = all_pairs if baseline is None else against_fair
-    table = rows_of(comparison)
+    table = {}
+    for (system, other, measure), row in rows_of(comparison).items():
+        name = system if baseline else f"{system} − {other}"
+        table[name, measure] = row["difference"], row["ci_low"], row["ci_high"]
+        reverse = -row["difference"], -row["ci_high"], -row["ci_low"]
+        table[f"{other} − {system}", measure] = reverse
     display = INTERVAL.from_comparison(comparison, ax=ax)
     names = tick_texts(ax.yaxis)
+    assert len(names) == (2 if baseline else 3)
+    first = [table[name, NAMES[0]][0] for name in names]
+    assert first == sorted(first, reverse=True) and (baseline or min(first) >= 0)
     for measure, points, intervals in zip(
         NAMES, display.points_, display.intervals_, strict=True
     ):
-        rows = [row for row in table.values() if row["measure"] == measure]
-        assert points.get_xdata().tolist() == [row["difference"] for row in rows]
+        rows = [table[name, measure] for name in names]
+        assert points.get_xdata().tolist() == [difference for difference, _, _ in rows]
         drawn = [(low, high) for low, high, _ in drawn_intervals(intervals)]
-        assert drawn == [(row["ci_low"], row["ci_high"]) for row in rows]
-        assert names == [
-            row["system"] + (f" − {row['baseline']}" if baseline is None else "") for row in rows
-        ]
+        assert drawn == [(low, high) for _, low, high in rows]
     assert any(list(line.get_xdata()) == [0, 0] for line in ax.lines)  # the zero line
     to = " to fair" if baseline else ""
-    assert ax.get_xlabel() == f"mean difference{to}, of 38 to 40 queries, 95 % intervals"
+    assert ax.get_xlabel() == f"mean difference{to}\n95 % intervals, 38 to 40 queries"
 
 
 def test_where_there_is_no_interval_there_is_the_mean(ax):
@@ -326,7 +334,7 @@ def test_undefined_queries_of_folds_and_a_fold_that_failed(ax):
     ).plot(ax)
     display.figure_.draw_without_rendering()
     np.testing.assert_array_equal(display.points_.get_ydata(), [0.1, nan, 0.8])
-    assert ax.get_xlabel() == "fold, 0 to 2 queries each, 3 left out"
+    assert ax.get_xlabel() == "fold\n0 to 2 queries each, 3 left out"
     assert display.mean_line_ is None and len(display.boxes_) == 3
 
 
@@ -438,7 +446,7 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"),
      r"low must have the shape \(2, 1\) of means; got \(1, 1\)"),
     (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]),
-     "name must have a name a system, 1 in all"),
+     "name must contain 1 names, one per system"),
     (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"),
      "fold has 2, but fold_means only the folds 0 to 1"),
     (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), "fold has 1 rows, but values has 2"),
@@ -448,7 +456,7 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     (lambda: HEAT([[0, 1]], name=["a", "b"], measure="AP"),
      r"differences must have the shape \(n_systems, n_systems\); got \(1, 2\)"),
     (lambda: HEAT([[0, 1], [1, 0]], [[1]], name=["a", "b"], measure="AP"),
-     r"told_apart must have the shape \(2, 2\) of differences"),
+     r"significant must have the shape \(2, 2\) of differences"),
     *((lambda wrong=wrong: THRESHOLD(wrong, [0.5, 0.5]),
        "thresholds must be finite, above 0 and ascend")
       for wrong in ([0, 1], [2, 1], [1, np.nan], [1, np.inf])),
@@ -459,9 +467,9 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     (lambda: THRESHOLD([1, 2], [0.5, 0.5], mu_ap=[0.5, 0.5]),
      "mu_ap has 2 rows, but average_precision has 1"),
     (lambda: THRESHOLD([1, 2], [0.5, 0.5], name=["a", "b"]),
-     r"name must have a name a system, 1 in all; got \['a'"),
+     r"name must contain 1 names, one per system; got \['a'"),
     (lambda: THRESHOLD([1], [[0.5], [0.4]]).plot(name="a", ax=Figure().subplots()),
-     "name must have a name a system, 2 in all; got 'a'"),
+     "name must contain 2 names, one per system; got 'a'"),
 ])
 def test_arrays_that_do_not_fit_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
@@ -491,8 +499,12 @@ def assert_readable(display, whole=True):
     if legend is not None:
         box = legend.get_window_extent()
         drawn = ax.dataLim.transformed(ax.transData)
-        assert box.y0 >= max(drawn.y0, drawn.y1)
-        assert box.x0 >= ax.bbox.x0 and box.x1 <= ax.bbox.x1
+        if whole:  # below the axes and their label
+            assert box.y1 <= ax.xaxis.label.get_window_extent().y0
+            assert box.x0 >= figure.bbox.x0 and box.x1 <= figure.bbox.x1
+        else:
+            assert box.y0 >= max(drawn.y0, drawn.y1)
+            assert box.x0 >= ax.bbox.x0 and box.x1 <= ax.bbox.x1
 
 
 NEW, OWN = True, False  # a figure that makes room for all texts, or axes of one that does not

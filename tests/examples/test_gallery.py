@@ -17,14 +17,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interacti
 
 @pytest.fixture(scope="module")
 def ran():
-    """What an example leaves behind, run once: its names, and how many figures it drew."""
+    """The names that an example defines and the panels of each of its figures; it runs once."""
     known = {}
 
     def run(name):
         if name not in known:
             plt.close("all")
             found = runpy.run_path(str(EXAMPLES / f"{name}.py"))
-            known[name] = found, len(plt.get_fignums())
+            known[name] = found, [len(plt.figure(i).axes) for i in plt.get_fignums()]
             plt.close("all")
         return known[name]
 
@@ -32,9 +32,9 @@ def ran():
 
 
 @pytest.mark.parametrize("name", GALLERY)
-def test_it_draws_and_has_a_title_for_the_gallery(ran, name):
-    found, n_figures = ran(name)
-    assert n_figures >= 1
+def test_it_draws_single_panels_and_has_a_title_for_the_gallery(ran, name):
+    found, n_panels = ran(name)
+    assert n_panels and set(n_panels) == {1}  # the first of them is the thumbnail
     title, line = found["__doc__"].strip().splitlines()[:2]
     assert line == "=" * len(title)
 
@@ -99,10 +99,8 @@ def test_more_queries_help_the_trees_and_not_the_linear_ranker(ran):
 def test_mu_ap_is_the_area_and_the_lines_of_two_systems_cross(ran):
     found = ran("plot_threshold_curve")[0]
     assert found["display"].mu_ap == pytest.approx(np.mean(found["by_threshold"]), abs=1e-12)
-    excellent, relevant = (
-        found["displays"][name].average_precision[0]
-        for name in ("finds the excellent", "finds the relevant")
-    )
+    excellent, relevant = found["of_systems"].average_precision
+    assert found["of_systems"].name == ["finds the excellent", "finds the relevant"]
     assert excellent[0] < relevant[0] and excellent[-1] > relevant[-1]
 
 
@@ -110,6 +108,13 @@ def test_an_objective_of_a_measure_gains_beside_least_squares_only(ran):
     rows = ran("plot_objectives")[0]["rows"]
     shown = {name.partition(",")[0]: row["ci_low"] > 0 for name, row in rows.items()}
     assert shown == {"plain": False, "conflict": False, "real": True}
+
+
+def test_the_display_of_importances_puts_the_best_feature_first(ran):
+    found = ran("plot_feature_importance")[0]
+    for display in (found["display"], found["display_of_splits"]):
+        widths = [bar.get_width() for bar in display.bars_]
+        assert widths == sorted(widths, reverse=True) and len(widths) == 8
 
 
 def test_stars_bring_a_random_order_nearer_to_the_model(ran):

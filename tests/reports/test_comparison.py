@@ -94,8 +94,8 @@ def test_sums_of_flips_that_are_equal_up_to_rounding_are_equal_at_any_scale(scal
 
 
 @pytest.mark.parametrize("level, p, said", [
-    (0.95, 0.05, "b is better than a"), (0.95, 0.0500001, "b and a cannot be told apart"),
-    (0.9, 0.1, "b is better than a"), (0.9, 0.1000001, "b and a cannot be told apart"),
+    (0.95, 0.05, "b is better than a"), (0.95, 0.0500001, "b and a do not differ significantly"),
+    (0.9, 0.1, "b is better than a"), (0.9, 0.1000001, "b and a do not differ significantly"),
     (0.95, 0.00009, ", p < 0.0001;"), (0.95, 0.0001, ", p = 0.0001;"),
     (0.95, 0.00046, ", p = 0.0005;"), (0.95, 0.00123, ", p = 0.00123;"),
     (0.95, 0.0426, ", p = 0.0426;"),
@@ -111,7 +111,7 @@ def test_a_p_of_1_less_the_level_tells_apart_and_is_said_with_the_digits_it_is_w
 @pytest.mark.parametrize("difference, digits", [(0.01, 3), (0.25, 3), (0.0099, 4), (-0.01, 3)])
 def test_small_differences_are_said_with_a_digit_more(difference, digits):
     (said,) = compared(np.zeros(4), np.full(4, difference), test=None).sentences()
-    assert f"{difference:+.{digits}f} (95 % interval" in said
+    assert f", {abs(difference):+.{digits}f} (95 % interval" in said
 
 
 def test_flips_in_batches_count_as_those_drawn_at_once():
@@ -198,8 +198,8 @@ def test_one_query_and_equal_differences_show_little(test):
     two = compared([0.25, 0.5], [0.5, 0.75], test=test)
     assert only_row(two)["p_value"] == 2 / 2**2
     (sentence,) = two.sentences()
-    assert sentence.startswith("b and a cannot be told apart by AP")
-    assert "All differences are the same: their spread and the interval say nothing." in sentence
+    assert sentence.startswith("b and a do not differ significantly by AP: ")
+    assert "All differences are equal, so the interval has no width." in sentence
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
@@ -242,12 +242,26 @@ def test_a_system_better_for_all_queries_is_told_apart_among_24():
     assert found.n_resamples == 20 * 276 / 0.05 - 1
     assert found.table["p_value"][0] == 2 / 110_400
     assert found.table["p_adjusted"][0] == pytest.approx(276 * 2 / 110_400)
-    sentence = found.sentences()[0]
+    sentence = sentence_on(found, "s01", "s00")
     assert sentence.startswith("s01 is better than s00 by AP: ")
-    assert "p ≤ 0.005 after Holm's correction over 276 tests; better for 60 of 60" in sentence
-    few = sg.compare(systems, n_resamples=9999, rng=0).sentences()[0]
-    assert few.startswith("s01 and s00 cannot be told apart by AP: ")
-    assert few.endswith("the smallest p of 9,999 resamples is 0.0002, 0.0552 after the correction.")
+    assert (
+        "p ≤ 0.005 after Holm's correction over 276 tests; 60 wins, 0 losses and 0 ties over 60 "
+        in sentence
+    )
+    few = sentence_on(sg.compare(systems, n_resamples=9999, rng=0), "s01", "s00")
+    assert few.startswith("s01 and s00 do not differ significantly by AP: ")
+    assert few.endswith(
+        "with 9,999 resamples, the smallest possible p is 0.0002, 0.0552 after the correction."
+    )
+
+
+def sentence_on(comparison, better, other):
+    """The only sentence about two systems, which begins with the better system."""
+    (sentence,) = [
+        text for text in comparison.sentences()
+        if text.startswith((f"{better} is better than {other} ", f"{better} and {other} "))
+    ]
+    return sentence
 
 
 @pytest.mark.parametrize("n_tests, level, correction, expected", [
@@ -348,9 +362,9 @@ def test_an_interval_is_stretched_to_a_0_that_the_test_holds_possible():
 def test_a_sentence_says_what_a_test_of_few_queries_supposes(test, supposed):
     said = compared(np.zeros(5), [0.1, 0.11, 0.12, 0.11, 0.1], test=test).sentences()[0]
     assert said.startswith("b is better than a")
-    assert said.endswith(f"Of so few queries the test supposes {supposed}.")
+    assert said.endswith(f"With so few queries, the test assumes {supposed}.")
     many = compared(np.zeros(6), [0.1, 0.11, 0.12, 0.11, 0.1, 0.1], test=test).sentences()[0]
-    assert many.startswith("b is better than a") and "supposes" not in many
+    assert many.startswith("b is better than a") and "assumes" not in many
 
 
 def test_ties_of_queries_undefined_in_both_are_counted():
@@ -364,7 +378,8 @@ def test_ties_of_queries_undefined_in_both_are_counted():
     assert found.table["ties"] == [2, 2] and found.table["wins"] == [2, 2]
     assert found.table["n_undefined"] == [1, 0]  # precision is defined without relevant documents
     rr, precision = found.sentences()
-    assert rr.endswith(" 1 query, undefined for both, is a tie.") and "undefined" not in precision
+    assert rr.endswith(" 1 tie is a query undefined for both systems.")
+    assert "undefined" not in precision
     assert "n_undefined" in found.to_markdown()
     assert "n_undefined" not in compared([0, 1], [1, 0]).to_markdown()
 
@@ -527,7 +542,7 @@ def test_without_a_defined_query_there_is_no_number(test):
     assert none["n_queries"] == 0
     assert np.isnan([none[name] for name in ("mean", "difference", "p_value", "p_adjusted")]).all()
     assert found.sentences()[0] == (
-        "b and a have no query in common with a value of AP(undefined=nan)."
+        "a and b share no query with a value of AP(undefined=nan)."
     )
     # it is no test, so there is nothing to correct for
     assert test is None or some["p_adjusted"] == some["p_value"]
@@ -573,18 +588,20 @@ def test_a_sentence_says_what_was_found():
     assert row["p_value"] < 0.05
     assert found.sentences() == [
         f"b is better than a by AP: 0.594 against 0.500, +0.094 (95 % interval "
-        f"{row['ci_low']:.3f} to {row['ci_high']:.3f}), p = {row['p_value']:.3g}; better for "
-        "10 of 20 queries, worse for 5."
+        f"{row['ci_low']:.3f} to {row['ci_high']:.3f}), p = {row['p_value']:.3g}; 10 wins, "
+        "5 losses and 5 ties over 20 queries."
     ]
     assert repr(found) == f"Comparison(20 queries: b - a, AP: +0.0938, p={row['p_value']:.3g})"
-    assert compared(b, a, test="t").sentences()[0].startswith("b is worse than a by AP: 0.500 ag")
+    (turned,) = compared(b, a, test="t").sentences()
+    assert turned.startswith("a is better than b by AP: 0.594 against 0.500, +0.094 (95 % interval")
+    assert turned.endswith("; 10 wins, 5 losses and 5 ties over 20 queries.")
     assert compared(a, b, test=None).sentences()[0].startswith(
-        "b against a by AP, not tested: 0.594 against 0.500, +0.094 (95 % interval"
+        "b has a higher mean AP than a (not tested): 0.594 against 0.500, +0.094 (95 % interval"
     )
     alike = [compared(one, one).sentences() for one in ([0.5, 1], [0.5])]
     assert alike == [
-        ["b and a have the same AP for all 2 queries: 0.750."],
-        ["b and a have the same AP for the one query: 0.500."],
+        ["a and b have the same AP for all 2 queries: 0.750."],
+        ["a and b have the same AP for the only query: 0.500."],
     ]
 
 
@@ -593,31 +610,39 @@ def test_a_sentence_does_not_hide_that_ranks_and_mean_disagree():
     assert d.mean() < 0 and stats.wilcoxon(d).pvalue < 0.05
     (sentence,) = compared(np.ones(30), 1 + d, test="wilcoxon").sentences()
     assert sentence.startswith(
-        "b and a differ by AP, but the ranks of the differences, which the test compares, favour "
-        "b, not so their mean: 0.937 against 1.000, -0.063 (95"
+        "a and b differ significantly by AP, but the ranks of the differences, which the test "
+        "compares, do not favour a, whose mean is higher: 1.000 against 0.937, +0.063 (95"
     )
-    assert sentence.endswith("b is better for 27 of 30 queries, worse for 3.")
+    assert sentence.endswith("3 wins, 27 losses and 0 ties over 30 queries.")
+    found = compared(np.ones(30), 1 + d, test="wilcoxon", baseline=None).leaderboard()
+    assert found.verdict == "a leads by AP; not significantly better than b."
+    assert [row[0].mark for row in found.cells] == ["", ""]
 
 
 def test_the_sentences_of_a_table_name_the_correction(table):
     found = sg.compare(table, baseline="rough", rng=0)
-    for sentence, row in zip(found.sentences(), found.to_frame().to_dict("records"), strict=True):
-        better = f"{row['system']} is better than rough by {row['measure']}: "
-        alike = f"{row['system']} and rough cannot be told apart by {row['measure']}: "
-        assert sentence.startswith(better if row["p_adjusted"] <= 0.05 else alike)
+    sentences = found.sentences()
+    for row in found.to_frame().to_dict("records"):
+        better, other = (row["system"], "rough") if row["difference"] > 0 else (
+            "rough", row["system"]
+        )
+        relation = f"{better} is better than {other}" if row["p_adjusted"] <= 0.05 else (
+            f"{better} and {other} do not differ significantly"
+        )
+        (sentence,) = [s for s in sentences if s.startswith(f"{relation} by {row['measure']}: ")]
         assert "after Holm's correction over 6 tests;" in sentence
-        assert ("Left out: 2 queries, " in sentence) == (row["measure"] == "AP(undefined=nan)")
-    assert len(set(sentence.split(" by ")[0] for sentence in found.sentences())) > 1
+        assert (" 2 queries are left out: " in sentence) == (row["measure"] == "AP(undefined=nan)")
+    assert len({sentence.split(" by ")[0] for sentence in sentences}) > 1
     sentences = sg.compare(table, baseline="rough", correction=None, rng=0).sentences()
     assert "not corrected for 6 tests;" in sentences[0]
 
 
 @pytest.mark.parametrize("test, n, n_resamples, reason", [
-    ("randomization", 5, 9999, "the smallest p of 5 queries that differ is 0.0625."),
-    ("wilcoxon", 5, 9999, "the smallest p of 5 queries that differ is 0.0625."),
-    ("randomization", 30, 199, "the smallest p of 199 resamples is 0.01."),
-    ("bootstrap", 30, 150, "the smallest p of 150 resamples is 0.00662."),
-    ("t", 1, 9999, "the smallest p of 1 query that differs is 1."),
+    ("randomization", 5, 9999, "with 5 queries that differ, the smallest possible p is 0.0625."),
+    ("wilcoxon", 5, 9999, "with 5 queries that differ, the smallest possible p is 0.0625."),
+    ("randomization", 30, 199, "with 199 resamples, the smallest possible p is 0.01."),
+    ("bootstrap", 30, 150, "with 150 resamples, the smallest possible p is 0.00662."),
+    ("t", 1, 9999, "with 1 query that differs, the smallest possible p is 1."),
     ("randomization", 6, 9999, None),
     ("wilcoxon", 6, 9999, None),
     ("t", 2, 9999, None),
@@ -627,25 +652,27 @@ def test_a_sentence_says_when_nothing_could_have_been_shown(test, n, n_resamples
     level = 0.999 if n == 30 else 0.95
     found = compared(np.zeros(n), d, test=test, n_resamples=n_resamples, level=level)
     (sentence,) = found.sentences()
-    assert sentence.startswith("b and a cannot be told apart by AP: ")
+    better, other = "ba" if d.mean() > 0 else "ab"
+    assert sentence.startswith(f"{better} and {other} do not differ significantly by AP: ")
     if reason is None:
         assert "No outcome" not in sentence
     else:
-        assert sentence.endswith(f". No outcome could have told them apart: {reason}")
+        assert sentence.endswith(f". No outcome could have been significant: {reason}")
 
 
 def test_a_correction_can_put_significance_out_of_reach():
     rng = np.random.default_rng(0)
     found = compared(*rng.random((4, 7)), correction="bonferroni")
     assert all(
-        sentence.endswith("the smallest p of 7 queries that differ is 0.0156, 0.0469 after the "
-                          "correction.") or "No outcome" not in sentence
+        sentence.endswith("with 7 queries that differ, the smallest possible p is 0.0156, 0.0469 "
+                          "after the correction.") or "No outcome" not in sentence
         for sentence in found.sentences()
     )
     found = compared(*rng.random((5, 7)), correction="bonferroni")
     for sentence in found.sentences():
         assert sentence.endswith(
-            "the smallest p of 7 queries that differ is 0.0156, 0.0625 after the correction."
+            "with 7 queries that differ, the smallest possible p is 0.0156, 0.0625 after the "
+            "correction."
         )
 
 
@@ -692,12 +719,20 @@ def test_csv_holds_the_frame_and_markdown_and_latex_a_row_a_test(table, tmp_path
         "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size",
         "min_detectable", "baseline_mean",
     ]
-    row = found.to_frame().iloc[-1]
+    frame, order = found.to_frame(), found.leaderboard().systems
+    frame = frame.sort_values(
+        ["measure", "system"], kind="stable",
+        key=lambda column: column.map((found.measures + order).index),
+    )
     assert len(rows) == 6
-    assert f" {row['mean']:.4f} |" in rows[-1]
     latex = found.to_latex()
     assert latex.count(r"\\") == 1 + 6
-    assert r"p\_adjusted" in latex and f"{row['difference']:.4f}" in latex
+    assert r"p\_adjusted" in latex
+    for (_, row), line in zip(frame.iterrows(), rows, strict=True):  # the best system first
+        assert [cell.strip() for cell in line.strip("|").split("|")][:4] == [
+            row["system"], row["measure"], f"{row['mean']:.4f}", f"{row['difference']:.4f}",
+        ]
+        assert f"{row['difference']:.4f}" in latex
     every = sg.compare(table, test=None).to_markdown().splitlines()
     assert "baseline " in every[0] and "p_value" not in every[0]
     assert len(every) == 2 + 9

@@ -59,7 +59,184 @@ def test_without_a_baseline_letters_say_than_which_a_system_is_better(three):
 def test_without_a_test_there_are_no_marks(three):
     board = sg.compare(three, test=None).leaderboard()
     assert not any(cell.mark for row in board.cells for cell in row)
-    assert str(board).endswith("* the best; not tested.")
+    assert str(board).endswith("* best; not tested.")
+    assert board.verdict == "b leads by AP; the differences are not tested."
+
+
+# Verdicts ----------------------------------------------------------------------------------------
+
+def of_means(means, spread, measure="AP"):
+    """Evaluations whose values differ from a common value by constants and a spread."""
+    common, rng = np.linspace(0.3, 0.6, 30), np.random.default_rng(1)
+    noise = rng.normal(0, spread, (len(means), 30))
+    noise -= noise.mean(axis=1, keepdims=True)
+    return {
+        name: evaluation({measure: common + mean + noise[i]})
+        for i, (name, mean) in enumerate(means.items())
+    }
+
+
+@pytest.mark.parametrize("means, expected", [
+    ([0.1, 0], "a leads by AP; better than b."),
+    ([0, 0.1], "b leads by AP; better than a."),
+    ([0.1, 0.1], "a and b have the same mean AP."),
+    ([0.1, 0.1, 0.1], "All 3 systems have the same mean AP."),
+    ([0.3, 0.2, 0.1, 0], "a leads by AP; better than b, c and d."),
+    ([0, 0.1, 0.2, 0.3, 0.4], "e leads by AP; better than the other four."),
+    ([0.1, 0.1, 0], "a and b share the lead by AP; both better than c."),
+    ([0.1, 0.1, 0.1, 0], "a, b and c share the lead by AP; all better than d."),
+    ([0.1] * 4 + [0], "a, b and 2 more systems share the lead by AP; all better than e."),
+])
+def test_the_verdict_names_all_leaders(means, expected):
+    values = np.linspace(0.2, 0.5, 40)
+    found = sg.compare(of_values(*(values + mean for mean in means)), test="t")
+    assert found.leaderboard().verdict == expected
+
+
+@pytest.mark.parametrize("means, settings, expected", [
+    (
+        {"ance": 0.1, "ance_bert": 0.101, "bm25": 0, "dpr": 0.01, "tf": -0.1}, {},
+        "ance_bert leads by AP; not significantly better than ance; better than the other three.",
+    ),
+    (
+        {"a": 0.001, "b": 0.0, "c": 0.0005, "d": 0.0002, "e": -0.3, "f": 0.0001}, {},
+        "a leads by AP; not significantly better than 4 of the other 5; better than e.",
+    ),
+    ({"a": 0.001, "b": 0, "c": 0}, {}, "a leads by AP; not significantly better than b and c."),
+    (
+        {"a": 0.001, "b": 0, "c": 0, "d": 0, "e": 0}, {},
+        "a leads by AP; not significantly better than any of the other four.",
+    ),
+    (
+        {"a": 0.1, "b": 0, "c": 0.2}, {"baseline": "a"},
+        "c leads by AP; better than the baseline a. Only pairs with the baseline are tested.",
+    ),
+    ({"a": 0.1, "b": 0}, {"baseline": "b"}, "a leads by AP; better than the baseline b."),
+    ({"a": 0.1, "b": 0}, {"baseline": "a"}, "The baseline a leads by AP; better than b."),
+    (
+        {"a": 0.1, "b": 0}, {"test": None},
+        "a leads by AP; the differences are not tested.",
+    ),
+    ({"a": -0.7, "b": -0.9}, {}, "a leads by AP; better than b."),  # negative means
+])
+def test_the_verdict_tells_significant_differences_from_others(means, settings, expected):
+    systems = of_means(means, 0.02)
+    compared = sg.compare(systems, **{"test": "t"} | settings)
+    assert compared.leaderboard().verdict == expected
+    summaries = sg.compare(sg.Summaries.of(systems), **{"test": "t"} | settings).leaderboard()
+    assert summaries.verdict == expected
+    of_sums = dict(zip(summaries.systems, summaries.cells, strict=True))
+    for name, row in zip(compared.leaderboard().systems, compared.leaderboard().cells, strict=True):
+        assert row[0].interval == pytest.approx(of_sums[name][0].interval)
+
+
+@pytest.mark.parametrize("baseline, expected", [
+    ("a", "a and b share the lead by AP. Only pairs with the baseline are tested."),
+    ("c", "a and b share the lead by AP; both better than the baseline c."),
+])
+def test_the_verdict_on_leaders_with_equal_means_and_a_baseline(baseline, expected):
+    values = np.linspace(0.2, 0.5, 40)
+    found = sg.compare(of_values(values, values, values - 0.1), baseline=baseline, test="t")
+    assert found.leaderboard().verdict == expected
+
+
+def test_the_verdict_names_measures_that_disagree():
+    def both(first, second):
+        values = (of_means(first, 0.02), of_means(second, 0.02, "RR"))
+        return {
+            name: evaluation({"AP": values[0][name].per_query["AP"],
+                              "RR": values[1][name].per_query["RR"]})
+            for name in first
+        }
+
+    for second, expected in [
+        ({"a": 0.2, "b": 0}, ""),
+        ({"a": 0, "b": 0.2}, " By RR, b leads, better than a."),
+        ({"a": 0, "b": 0.0001}, " By RR, b leads, not significantly better than a."),
+    ]:
+        found = sg.compare(both({"a": 0.1, "b": 0}, second), test="t").leaderboard().verdict
+        assert found == f"a leads by AP; better than b.{expected}"
+    weights = np.arange(1.0, 31)
+    weighted = {
+        name: evaluation(ev.per_query, weights=weights)
+        for name, ev in both({"a": 0.1, "b": 0}, {"a": 0, "b": 0.2}).items()
+    }
+    assert sg.compare(weighted, test=None).leaderboard().verdict == (
+        "a leads by AP; the differences are not tested. By RR, b leads."
+    )
+
+
+def test_without_a_value_nobody_leads():
+    nothing = {name: evaluation({"AP": [np.nan, np.nan]}) for name in "ab"}
+    board = sg.compare(nothing, test="t").leaderboard()
+    assert board.verdict == "No query has a value of AP."
+    assert not any(cell.best for row in board.cells for cell in row)
+
+
+def test_the_verdict_on_segments_groups_those_with_the_same_leader():
+    values, by = np.linspace(0.2, 0.5, 60), np.repeat(["x", "y", "z"], 20)
+    noise = np.random.default_rng(0).normal(0, 0.01, 60)
+    lead = np.where(by == "z", -0.1, 0.1)
+
+    def found(*systems, **settings):
+        compared = sg.compare(of_values(*systems), by=by, **{"test": "t"} | settings)
+        return compared.leaderboard().verdict
+
+    assert found(values, values + 0.1 + noise) == (
+        "b leads by AP in all 3 segments (better than a)."
+    )
+    assert found(values, values + lead + noise) == (
+        "b leads by AP in x and y (better than a); a leads in z (better than b)."
+    )
+    assert found(values, values + lead + noise, baseline="a") == (
+        "b leads by AP in x and y (better than the baseline a); a leads in z (better than b)."
+    )
+    small = np.where(by == "x", 0.1, 0.0001) + np.tile([0.01, -0.01], 30)
+    assert found(values, values + small) == "b leads by AP in all 3 segments (better than a in x)."
+    assert found(values, values + small, values - 0.2) == (
+        "b leads by AP in all 3 segments (not in every segment significantly better than a; in "
+        "every segment better than c)."
+    )
+    assert found(values, values + 0.0001 * noise, values - 0.2 + noise).endswith(
+        "; better than c)."
+    )
+    assert found(values, values + lead + noise, test=None) == (
+        "b leads by AP in x and y; a leads in z."
+    )
+
+
+def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
+    found = sg.compare(three, rng=0)
+    ranked, order = found.ranked_rows(), found.leaderboard().systems
+    assert [row.measure for row in ranked] == ["AP"] * 3 + ["RR"] * 3
+    rows = {
+        (frozenset((row.system, row.baseline)), row.measure): row for row in found.shown_rows()
+    }
+    assert len(ranked) == len(rows)
+    for row in ranked:
+        assert row.difference >= 0 and row.difference == row.mean - row.baseline_mean
+        own = rows[frozenset((row.system, row.baseline)), row.measure]
+        sign = 1 if own.system == row.system else -1
+        for name in ("difference", "effect_size"):
+            assert getattr(row, name) == pytest.approx(sign * getattr(own, name), nan_ok=True)
+        ends = (own.ci_low, own.ci_high) if sign == 1 else (-own.ci_high, -own.ci_low)
+        assert (row.ci_low, row.ci_high) == ends
+        assert row.wins == (own.wins if sign == 1 else own.losses)
+        assert row.winner == (row.system if row.is_significant else None)
+        assert row.p_adjusted == own.p_adjusted
+    of_first = [(order.index(row.system), order.index(row.baseline)) for row in ranked[:3]]
+    assert of_first == [(0, 1), (0, 2), (1, 2)]
+    # to_frame and CSV keep the order of the systems
+    assert found.to_frame()["system"].tolist() == [row.system for row in found.rows]
+    with_baseline = sg.compare(three, baseline="a", rng=0).ranked_rows()
+    assert {row.baseline for row in with_baseline} == {"a"}
+
+
+def test_text_aligns_the_values_at_the_decimal_point(three):
+    lines = str(sg.compare(three, rng=0).leaderboard()).splitlines()[1:-1]
+    for i in range(2):
+        points = {[m.start() for m in re.finditer(r"\.", line)][i] for line in lines}
+        assert len(points) == 1
 
 
 def test_every_form_shows_the_best_and_the_marks(three):
@@ -70,7 +247,7 @@ def test_every_form_shows_the_best_and_the_marks(three):
     assert rf"\textbf{{{best}}}\textsuperscript{{$\uparrow$}}" in board.to_latex()
     assert board.to_frame()["AP"].tolist() == [row[0].value for row in board.cells]
     page = sg.compare(three, baseline="a", rng=0).to_html()
-    assert re.search(rf"<strong>{best}</strong> ▲", page)
+    assert re.search(rf'<strong>{best}</strong> <span class="mark">▲</span>', page)
     assert page.index('id="leaderboard"') < page.index('id="words"') < page.index('id="table"')
     assert repr(board) == "Leaderboard of 3 systems by AP, RR"
 

@@ -64,19 +64,22 @@ def test_the_sentences():
         tests.sentences() for tests in (found.equivalence(0.01), found.noninferiority(0.01))
     )
     assert same.startswith(
-        "b is equivalent to a by AP within ±0.01: 0.5010 against 0.5000, +0.0010 (90 % interval "
-        "0.0003 to 0.0017), p < 0.0001, of 40 queries."
+        "b is equivalent to a by AP (margin ±0.01): 0.5010 against 0.5000, +0.0010 (90 % interval "
+        "0.0003 to 0.0017), p < 0.0001; 40 queries."
     )
-    assert not_worse.startswith("b is not worse than a by AP by more than 0.01: ")
+    assert not_worse.startswith("b is noninferior to a by AP (margin 0.01): ")
     found = compared(np.full(40, 0.5), 0.48 + 10 * d, np.full(40, 0.5), baseline=None)
-    said = found.equivalence(0.01).sentences()
-    assert said[0].startswith("b may differ from a by AP by more than 0.01: 0.4900 against 0.5000")
-    assert "after Holm's correction over 3 tests, of 40 queries." in said[0]
-    assert said[1].startswith("c is equivalent to a by AP within ±0.01: ")
-    assert said[1].endswith(
-        "All differences are the same: their spread and the interval say nothing."
+    shown, *others = found.equivalence(0.01).sentences()
+    assert shown.startswith("c is equivalent to a by AP (margin ±0.01): ")
+    assert shown.endswith(" All differences are equal, so the interval has no width.")
+    assert others[0].startswith(
+        "b is not shown to be equivalent to a by AP (margin ±0.01): 0.4900 against 0.5000"
     )
-    assert found.noninferiority(0.01).sentences()[0].startswith("b may be worse than a by AP by mo")
+    assert "after Holm's correction over 3 tests; 40 queries." in others[0]
+    assert any(
+        sentence.startswith("b is not shown to be noninferior to a by AP (margin 0.01): ")
+        for sentence in found.noninferiority(0.01).sentences()
+    )
 
 
 def test_each_measure_may_have_its_own_margin():
@@ -150,4 +153,5 @@ def test_queries_without_a_value_are_left_out_and_those_undefined_in_both_counte
     flags = {"AP": np.arange(8) == 5}
     found = sg.compare(of_values(*values, undefined=flags)).equivalence(0.2)
     assert found.table["n_queries"] == [8] and found.table["n_undefined"] == [1]
-    assert found.sentences()[0].endswith("of 8 queries. 1 query, undefined for both, is a tie.")
+    (sentence,) = found.sentences()
+    assert sentence.endswith("; 8 queries. 1 tie is a query undefined for both systems.")

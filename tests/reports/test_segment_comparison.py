@@ -77,8 +77,13 @@ def test_a_difference_that_differs_between_segments_is_found():
     found = sg.compare(of_values(values, better), by=BY)
     said = found.sentences()
     assert said[0].startswith("b is better than a by AP in head: ")
-    assert said[1].startswith("b and a cannot be told apart by AP in tail: ")
-    assert said[2].startswith("b gains less in tail than in head over a by AP: ")
+    assert said[1].startswith("a and b do not differ significantly by AP in tail: ")
+    assert said[2].startswith(
+        "The lead of b over a by AP is significantly larger in head than in tail: "
+    )
+    assert found.leaderboard().verdict == (
+        "b leads by AP in head (better than a); a leads in tail (not significantly better than b)."
+    )
     assert "after Holm's correction over 2 tests" in said[0] and "Holm" not in said[2]
 
 
@@ -98,17 +103,21 @@ def test_few_and_equal_differences_prove_nothing(head, tail, p):
     assert found.between_segments()["p_value"].tolist() == pytest.approx([p], nan_ok=True)
     said = found.sentences()[-1]
     if p != p:
-        assert said.startswith("What b gains over a by AP is not compared between tail and head: ")
+        assert said.startswith("The lead of b over a by AP is not compared between ")
         assert "head has one query that counts" in said
     else:
-        assert said.startswith("What b gains over a by AP cannot be told apart between tail and")
+        first, other = ("head", "tail") if np.mean(head) > np.mean(tail) else ("tail", "head")
+        assert said.startswith(
+            "The lead of b over a by AP does not differ significantly between "
+            f"{first} and {other}: "
+        )
 
 
 def test_a_segment_of_few_queries_says_so():
     values = np.random.default_rng(0).beta(2, 2, (2, 30))
     said = sg.compare(of_values(*values), by=["few"] * 5 + ["many"] * 25, rng=0).sentences()
-    assert "No outcome could have told them apart: the smallest p of 5 queries that " in said[0]
-    assert "So many queries show a difference of" in said[1]
+    assert "No outcome could have been significant: with 5 queries that differ, the " in said[0]
+    assert "With 25 queries, the smallest difference detectable at 80 % power is" in said[1]
 
 
 @pytest.mark.parametrize("by", [

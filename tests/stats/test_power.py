@@ -94,7 +94,7 @@ def test_a_sentence_says_it_beside_what_cannot_be_told_apart():
     size = found.table["min_detectable"][0]
     assert size == pytest.approx(2.85 / np.sqrt(50) * d.std(ddof=1), rel=0.01)
     assert found.sentences()[0].endswith(
-        f"So many queries show a difference of {size:.3f} or more with a power of 80 %."
+        f"With 50 queries, the smallest difference detectable at 80 % power is {size:.3f}."
     )
     assert "power" not in compared(np.zeros(50), d + 0.2).sentences()[0]
     assert "power" not in compared(np.zeros(50), d, test=None).sentences()[0]
@@ -112,7 +112,7 @@ def test_a_sentence_says_it_beside_what_cannot_be_told_apart():
 def test_there_is_none_where_nothing_could_have_been_shown(values, settings):
     found = compared(np.zeros(len(values)), values, **settings)
     assert np.isnan(found.table["min_detectable"][0])
-    assert "with a power" not in found.sentences()[0]
+    assert "power" not in found.sentences()[0]
 
 
 def test_wilcoxons_smallest_difference_is_that_of_t_over_its_efficiency():

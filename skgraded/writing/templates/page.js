@@ -1,7 +1,8 @@
 "use strict";
 (() => {
-  const ALL_SYSTEMS = 5;  // of more the table of queries shows two at a time
-  const ROWS_AT_ONCE = 200;  // the first rows show at once, the others follow
+  // With more systems, the table of queries shows two at a time.
+  const ALL_SYSTEMS = matchMedia("(max-width: 44rem)").matches ? 2 : 5;
+  const ROWS_AT_ONCE = 200;  // rows per batch
   const collator = new Intl.Collator(undefined, { numeric: true });
   const byId = (id) => document.getElementById(id);
   const counted = (n) => n.toLocaleString("en");
@@ -32,9 +33,10 @@
   }
 
   function addButton(head, sort) {
+    const label = head.querySelector(".label") ?? head;  // without the axis below it
     const button = element("button", { type: "button" });
-    button.append(element("span", {}, head.textContent));
-    head.replaceChildren(button);
+    button.append(element("span", {}, label.textContent));
+    label.replaceChildren(button);
     button.addEventListener("click", () => sort(head.getAttribute("aria-sort") !== "ascending"));
   }
 
@@ -43,7 +45,7 @@
     head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
   }
 
-  // Tables that stand in the page -----------------------------------------------------------------
+  // Static tables and folded sections -----------------------------------------------------------------
 
   function cellValue(cell) {
     const value = cell.dataset.value;
@@ -51,11 +53,25 @@
     return value === "" ? null : Number(value);
   }
 
+  // A link to a folded section opens it, and paper shows all sections.
+  for (const link of document.querySelectorAll("nav a")) {
+    link.addEventListener("click", () => {
+      const section = byId(link.hash.slice(1)).closest("details");
+      if (section) section.open = true;
+    });
+  }
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const details of folded) details.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const details of folded) details.open = false; });
+
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
       if (head.classList.contains("drawn")) return;  // a picture of the columns beside it
-      const name = head.textContent;
+      const name = (head.querySelector(".label") ?? head).textContent;
       addButton(head, (ascending) => {
         const rows = [...body.rows];
         const values = rows.map((row) => cellValue(row.cells[column]));
@@ -123,15 +139,16 @@
     const values = data.values[measure];
     const base = values[against];
     const isShown = (i) => i !== against && (data.systems.length <= ALL_SYSTEMS || i === system);
-    const made = [valueColumn({ name: data.systems[against], kind: "plain", title: data.systems[against], values: base })];
+    const made = [valueColumn({ name: `${data.letters[against]} ${data.systems[against]}`, kind: "plain", title: data.systems[against], values: base })];
     let widest = 0;
     data.systems.forEach((system, i) => {
       if (!isShown(i)) return;
+      const group = `${data.letters[i]} ${system}`;
       const ofQueries = differences(values[i], base);
       widest = Math.max(widest, ...extent(ofQueries).map(Math.abs).filter(Number.isFinite));
-      made.push(valueColumn({ name: "Value", group: system, kind: "plain", title: system, values: values[i], start: true }));
+      made.push(valueColumn({ name: "Value", group, kind: "plain", title: system, values: values[i], start: true }));
       made.push(valueColumn({
-        name: "Difference", group: system, kind: "difference", values: ofQueries,
+        name: "Difference", group, kind: "difference", values: ofQueries,
         title: `${system} \u2212 ${data.systems[against]}`,
       }));
     });
@@ -297,13 +314,13 @@
         element("span", { style: `left: ${part(value)}%` }, text)));
       byId("cloud-name").textContent = `${names[1]} \u2192`;
       byId("cloud-caption").replaceChildren(
-        element("strong", {}, `${names[0]} (upwards) against ${names[1]} by ${data.measures[measure]}`),
-        ` A point is a query; above the line ${names[0]} is better, below it ${names[1]}.`);
+        element("strong", {}, `${names[0]} (vertical) against ${names[1]} (horizontal) by ${data.measures[measure]}`),
+        ` Each point is a query. ${names[0]} is better above the line, ${names[1]} below it.`);
       place.setAttribute("aria-valuemin", Math.min(1, points.length));
       place.setAttribute("aria-valuemax", points.length);
       place.setAttribute("aria-valuenow", Math.min(1, points.length));
       place.setAttribute("aria-valuetext", points.length ? points[0].text : "no query");
-      byId("cloud-query").textContent = "Point at a query, or use the arrow keys, to see which it is.";
+      byId("cloud-query").textContent = "Point at a query or use the arrow keys to read its values.";
       at = 0;
     }
 
