@@ -1,4 +1,4 @@
-"""A grid search of LGBMRanker with and without QueryRanker(memory=), in processor time.
+"""Processor time of a grid search of LGBMRanker with and without QueryRanker(memory=).
 
 python benchmarks/binning.py [--rows 200000] [--rounds 20 100]
 """
@@ -32,24 +32,24 @@ def main():
         f"{args.rows:,} × {N_FEATURES}, 6 candidates, {N_FOLDS} folds, lightgbm "
         f"{lightgbm.__version__}; 1 thread, load {os.getloadavg()[0]:.1f}\n"
     )
-    print("| rounds | memory | seconds | in Dataset.construct | kept, bytes a value |")
+    print("| rounds | memory | seconds | in Dataset.construct | cached, bytes per value |")
     print("| ---: | --- | ---: | ---: | ---: |")
     for n_rounds in args.rounds:
         with TemporaryDirectory() as folder:
             memory = joblib.Memory(folder, verbose=0)
             scores = []
-            for name, used in (("none", None), ("empty", memory), ("filled", memory)):
-                found, seconds, binning = timed_search(rows, n_rounds, used)
-                scores.append(found.cv_results_["mean_test_score"])
-                kept = sum(item.size for item in memory.store_backend.get_items())
-                kept /= (N_FOLDS - 1) * rows[0].size  # each row trains in all folds but one
-                print(f"| {n_rounds} | {name} | {seconds:.1f} | {binning:.1f} | {kept:.2f} |")
+            for name, cache in (("none", None), ("empty", memory), ("filled", memory)):
+                search, seconds, binning = timed_search(rows, n_rounds, cache)
+                scores.append(search.cv_results_["mean_test_score"])
+                size = sum(item.size for item in memory.store_backend.get_items())
+                size /= (N_FOLDS - 1) * rows[0].size  # each row trains in all folds but one
+                print(f"| {n_rounds} | {name} | {seconds:.1f} | {binning:.1f} | {size:.2f} |")
         assert (np.ptp(scores, axis=0) == 0).all()
-    print("\n" + one_fit(rows))
+    print("\n" + binning_times(rows))
 
 
 def make_rows(n):
-    """Features, of which one counts, grades 0 to 4 and queries."""
+    """Features, only the first of which is informative, grades 0 to 4 and queries."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, N_FEATURES))
     y = np.clip(np.round(X[:, 0] + rng.normal(size=n)), 0, 4)
@@ -57,7 +57,7 @@ def make_rows(n):
 
 
 def timed_search(rows, n_rounds, memory):
-    """The search, the processor's seconds, and those of them in which LightGBM makes Datasets."""
+    """The search, its processor seconds, and the part of them in Dataset.construct."""
     X, y, qid = rows
     estimator = lightgbm.LGBMRanker(n_estimators=n_rounds, n_jobs=1, verbose=-1)
     search = GridSearchCV(
@@ -79,8 +79,8 @@ def timed_search(rows, n_rounds, memory):
     return search, time.process_time() - start, sum(binning)
 
 
-def one_fit(rows):
-    """What finding the bins costs a fit, beside binning, the median of 5."""
+def binning_times(rows):
+    """Times to bin all rows, to hash them, and to read them as bins; medians of 5 runs."""
     X, y, _ = rows
 
     def milliseconds(call):
@@ -100,7 +100,7 @@ def one_fit(rows):
         reading = milliseconds(lambda: lightgbm.Dataset(path, y, params=params).construct())
     hashing = milliseconds(lambda: joblib.hash(X))
     return (
-        f"all rows: to bin {binning:.0f} ms, to hash {hashing:.0f} ms, to read bins "
+        f"all rows: binning {binning:.0f} ms, hashing {hashing:.0f} ms, reading bins "
         f"{reading:.0f} ms"
     )
 

@@ -1,4 +1,4 @@
-"""Time of the XGBoost and CatBoost metrics beside XGBoost's own, on the same scores.
+"""Time of our XGBoost and CatBoost metrics, compared with XGBoost's own on the same scores.
 
 python benchmarks/boosting_metrics.py [--queries 31531] [--rounds 7] [--threads 1]
 """
@@ -17,18 +17,18 @@ from skgraded.xgboost import custom_metric
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=31_531, help="of 120 documents on average")
-    parser.add_argument("--rounds", type=int, default=7, help="every call is timed once a round")
+    parser.add_argument("--rounds", type=int, default=7, help="each call is timed once per round")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(args.threads)  # skgraded reads it at each call
 
     data = make_data(args.queries)
-    print(f"{data.n:,} documents in {args.queries:,} queries, ns a document, the median of "
+    print(f"{data.n:,} documents in {args.queries:,} queries, ns per document, median of "
           f"{args.rounds} rounds; in brackets the ratio to XGBoost's own metric")
     for family in FAMILIES:
-        own = family.xgboost[0]
+        theirs = family.xgboost[0]
         calls = {
-            f"XGBoost {own}": xgboost_call(own, data, args.threads, args.rounds),
+            f"XGBoost {theirs}": xgboost_call(theirs, data, args.threads, args.rounds),
             "XGBoost rmse (predicting)": xgboost_call("rmse", data, args.threads, args.rounds),
             "skgraded, XGBoost metric": our_xgboost_call(family.ours, data, args.rounds),
             "skgraded, CatBoost metric": our_catboost_call(family.ours, data, args.rounds),
@@ -36,12 +36,12 @@ def main():
         times = time_in_turn([Call(name, c.run, c.n, c.rounds) for name, c in calls.items()])
         print(f"\n{family.ours}")
         for name, values in times.items():
-            share = np.median(np.divide(values, times[f"XGBoost {own}"]))
-            print(f"{name:<28}{np.median(values):>8.1f} ({share:.2f})")
+            ratio = np.median(np.divide(values, times[f"XGBoost {theirs}"]))
+            print(f"{name:<28}{np.median(values):>8.1f} ({ratio:.2f})")
 
 
 def our_xgboost_call(measure, data, rounds):
-    """The metric as XGBoost calls it, with the fetching of labels and groups."""
+    """The metric as XGBoost calls it, including access to labels and groups."""
     import xgboost as xgb
 
     matrix = xgb.DMatrix(np.zeros((data.n, 1)), data.y, group=data.sizes)

@@ -1,4 +1,4 @@
-"""What one small call costs: a measure of one query, as notebooks call it in loops.
+"""Time of one small call: a measure of one query, as in the loops of notebooks.
 
 python benchmarks/calls.py
 """
@@ -14,13 +14,13 @@ from sklearn.metrics import ndcg_score
 import skgraded as sg
 
 ROUNDS = 15
-SECONDS = 0.02  # a round of one call: as many repetitions as take about so long
+SECONDS = 0.02  # approximate duration of the repetitions of a call in one round
 BARE = "bare NumPy function"
 
 
 def main():
     columns = [times_in_turn(calls(n)) for n in (20, 1_000)]
-    print("| µs a call (ratio to the bare function) | 20 documents | 1,000 documents |")
+    print("| µs per call (ratio to the bare function) | 20 documents | 1,000 documents |")
     print("| --- | ---: | ---: |")
     for name in columns[0]:
         cells = [f"{times[name]:,.1f} ({times[name] / times[BARE]:.3g})" for times in columns]
@@ -48,15 +48,15 @@ def calls(n):
 
 
 def bare_ndcg(y, scores, k):
-    """NDCG with gain 2^y - 1, with no check and no rule for ties."""
+    """NDCG with gain 2^y - 1, without checks and without a tie rule."""
     discounts = 1 / np.log2(np.arange(2, k + 2))
     dcg = (np.exp2(y[np.argsort(-scores)[:k]]) - 1) @ discounts
     return dcg / ((np.exp2(np.sort(y)[::-1][:k]) - 1) @ discounts)
 
 
 def ranx_calls(y, scores):
-    """ranx, from dicts, which it wants; none where it is not installed."""
-    warnings.filterwarnings("ignore", module="ranx")  # Numba's, on its types
+    """The call of ranx, including building its dicts; empty if ranx is not installed."""
+    warnings.filterwarnings("ignore", module="ranx")  # Numba warns about types
     try:
         import ranx
     except ImportError as error:
@@ -74,8 +74,8 @@ def ranx_calls(y, scores):
 
 
 def times_in_turn(functions):
-    """{name: µs}: the median over rounds in which each has its turn, in random order."""
-    repetitions = {name: max(1, int(SECONDS / once(f))) for name, f in functions.items()}
+    """{name: µs}, medians over rounds; each round calls all functions in random order."""
+    repetitions = {name: max(1, int(SECONDS / warm_time(f))) for name, f in functions.items()}
     times = {name: [] for name in functions}
     rng = random.Random(0)
     for _ in range(ROUNDS):
@@ -84,8 +84,8 @@ def times_in_turn(functions):
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def once(function):
-    """Seconds of a warm call."""
+def warm_time(function):
+    """Seconds of a call after a first call."""
     function()
     return mean_time(function, 3)
 

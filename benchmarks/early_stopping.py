@@ -1,4 +1,4 @@
-"""Early stopping inside QueryRanker beside all 600 rounds: quality on new queries, and time.
+"""Early stopping in QueryRanker compared with all 600 rounds: quality on new queries, and time.
 
 python benchmarks/early_stopping.py [--seeds 10] [--libraries LightGBM XGBoost CatBoost]
 """
@@ -46,20 +46,20 @@ def main():
     parser.add_argument("--libraries", nargs="+", default=list(LIBRARIES), choices=LIBRARIES)
     args = parser.parse_args()
     print(
-        f"{TRAINING} queries of make_ranking to train on, {MEASURE} on {NEW} new ones, mean over "
+        f"{TRAINING} training queries from make_ranking, {MEASURE} on {NEW} new queries, mean over "
         f"{args.seeds} seeds; 1 thread, load {os.getloadavg()[0]:.1f}\n"
     )
     print(
-        "| ranker | all 600 rounds | stopped | difference | rounds used | time | a round "
-        "| a check |"
+        "| ranker | all 600 rounds | stopped | difference | rounds used | time | per round "
+        "| per check |"
     )
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in args.libraries:
         print(row_of(name, args.seeds), flush=True)
     print(
-        "\ndifference: its mean and standard error over the seeds; rounds used: the median; time "
-        "(of the processor): of the stopped fits as a part of the full ones; a check: what it adds "
-        "to a round."
+        "\ndifference: mean and standard error over the seeds; rounds used: median; time: "
+        "processor time of the stopped fits divided by the full fits; per check: time that a check "
+        "adds to a round."
     )
 
 
@@ -77,7 +77,7 @@ def row_of(name, n_seeds):
 
 
 def run(make_estimator, seed):
-    """Quality of all rounds and of the stopped, rounds used, both times, cost of a check."""
+    """Quality of the full and the stopped fit, rounds used, both times, and time per check."""
     X, y, qid = make_ranking(TRAINING + NEW, random_state=seed)
     old, held_out = qid < TRAINING, qid < TRAINING // 10
 
@@ -93,7 +93,7 @@ def run(make_estimator, seed):
     full, full_time = fit(old)
     stopped, stopped_time = fit(old, early_stopping=True)
     _, checked_time = fit(old, early_stopping=True, n_iter_no_change=ROUNDS)
-    _, unchecked_time = fit(old & ~held_out)  # as many rows as are left to train on
+    _, unchecked_time = fit(old & ~held_out)  # the same number of training rows
     return (
         quality(full), quality(stopped), stopped.best_iteration_, full_time, stopped_time,
         1000 * (checked_time - unchecked_time) / ROUNDS,

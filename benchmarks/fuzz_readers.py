@@ -1,9 +1,10 @@
-"""Read hostile files by every reader: tables must be those of plain Python, or errors our own.
+"""Read hostile files with every reader; each must return plain Python's table or raise our error.
 
-    python benchmarks/fuzz_readers.py               # 20,000 files a reader, some minutes
+    python benchmarks/fuzz_readers.py               # 20,000 files per reader, some minutes
     python benchmarks/fuzz_readers.py --files 1000 --seed 7
 
-Random bytes, lines of hostile words, torn and damaged gzip; see tests/helpers/hostile_files.py.
+Random bytes, lines with hostile words, truncated and damaged gzip files; see
+tests/helpers/hostile_files.py.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Confidence intervals: what they cost, beside the measures too, and how often they are right."""
+"""Confidence intervals: their time, also compared with the measures, and their coverage."""
 
 import argparse
 import gc
@@ -43,7 +43,7 @@ def seconds(call):
 
 
 def print_times(rounds):
-    """Print time and added peak memory of one interval by number of queries."""
+    """Print time and added peak memory of an interval by number of queries."""
     print("\n| queries | bootstrap, s | weighted, s | added memory, MB | t, ms |")
     print("| ---: | ---: | ---: | ---: | ---: |")
     for n in (1000, 10_000, 100_000):
@@ -53,7 +53,7 @@ def print_times(rounds):
         def interval(method, weights=None, values=values):
             return mean_interval(values, weights, 0.95, method, rng=0)
 
-        interval("bootstrap" if n == 1000 else "t")  # what is imported
+        interval("bootstrap" if n == 1000 else "t")  # imports
         memory = added_peak(lambda: interval("bootstrap")) / 1e6  # noqa: B023
         plain, weighted, t = (
             np.median([seconds(call) for _ in range(rounds)])
@@ -67,7 +67,7 @@ def print_times(rounds):
 
 
 def print_whole(n_queries, rounds):
-    """Print what a report with intervals takes, and what its measures take alone."""
+    """Print the time of a report with intervals, and of its measures alone."""
     rng = np.random.default_rng(0)
     qid = np.repeat(np.arange(n_queries), 20)
     y_true = rng.integers(0, 5, len(qid))
@@ -89,20 +89,20 @@ def print_whole(n_queries, rounds):
     for call in calls:
         call()  # imports
     times = np.array([[seconds(call) for call in calls] for _ in range(rounds)])
-    print(f"\n| {n_queries:,} queries of 20 documents: {', '.join(MEASURES)} | s | report / it |")
+    print(f"\n| {n_queries:,} queries of 20 documents: {', '.join(MEASURES)} | s | report / row |")
     print("| --- | ---: | ---: |")
-    named = ("the measures alone (at most 1.5)", "all in one sort", "evaluate, default intervals")
-    for name, of_call in zip(named, times.T, strict=True):
-        ratio = np.median(times[:, 2] / of_call)
-        print(f"| {name} | {np.median(of_call):.2f} | {ratio:.2f} |")
+    names = ("the measures alone (at most 1.5)", "all in one sort", "evaluate, default intervals")
+    for name, call_times in zip(names, times.T, strict=True):
+        ratio = np.median(times[:, 2] / call_times)
+        print(f"| {name} | {np.median(call_times):.2f} | {ratio:.2f} |")
 
 
 def populations(size=200_000):
-    """Values and differences by query whose means are known, by name."""
+    """Per-query values and differences with known means, by name."""
     rng = np.random.default_rng(0)
     differs = np.arange(size) % 5 == 0
-    even = np.linspace(-0.5, 0.5, size // 5).repeat(5)  # the mean of those that differ is 0
-    found = {
+    even = np.linspace(-0.5, 0.5, size // 5).repeat(5)  # the nonzero differences have mean 0
+    values = {
         "Beta(2, 2)": rng.beta(2, 2, size),
         "Beta(½, 2)": rng.beta(0.5, 2, size),
         "differences, 4 of 5 are 0, mean 0": np.where(differs, even, 0.0),
@@ -110,25 +110,27 @@ def populations(size=200_000):
     }
     if "SKGRADED_DATA" in os.environ:
         path = Path(os.environ["SKGRADED_DATA"]) / "ohsumed" / "OHSUMED.txt.gz"
-        found |= of_ohsumed(sg.datasets.read_letor(path))
-    return found
+        values |= ohsumed_values(sg.datasets.read_letor(path))
+    return values
 
 
-def of_ohsumed(data):
-    """Values of a system of OHSUMED, resampled, and differences from another."""
-    one, other = (
+def ohsumed_values(data):
+    """Per-query values of a system on OHSUMED, and differences from another system."""
+    first, second = (
         sg.evaluate(data.y, data.X[:, feature].toarray().ravel(), qid=data.qid,
                     measures=["ndcg@10", "rr", "p@5"]).per_query
         for feature in (20, 10)
     )
-    values = {f"OHSUMED, {name}": one[name] for name in one}
-    return values | {f"OHSUMED, differences of {name}": one[name] - other[name] for name in one}
+    values = {f"OHSUMED, {name}": first[name] for name in first}
+    return values | {
+        f"OHSUMED, differences of {name}": first[name] - second[name] for name in first
+    }
 
 
 def print_coverage(n_sets):
-    """Print how many 95 % intervals hold the mean, of t and (a tenth of the sets) of BCa."""
+    """Print how often 95 % intervals contain the mean: t, and BCa with a tenth of the sets."""
     sizes = (3, 5, 10, 20, 60, 200)
-    print(f"\n| {n_sets:,} sets by t, {n_sets // 10:,} by BCa: queries | "
+    print(f"\n| {n_sets:,} sets with t, {n_sets // 10:,} with BCa: queries | "
           f"{' | '.join(map(str, sizes))} |")
     print(f"| --- |{' ---: |' * len(sizes)}")
     for name, values in populations().items():
@@ -139,7 +141,7 @@ def print_coverage(n_sets):
 
 
 def coverage(values, size, method, n_sets, rng):
-    """Share of intervals of samples with replacement that hold the mean of all values."""
+    """Proportion of intervals, from samples with replacement, that contain the mean."""
     mean, hits = values.mean(), 0
     for _ in range(n_sets):
         low, high = mean_interval(rng.choice(values, size), None, 0.95, method, 999, rng)

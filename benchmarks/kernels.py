@@ -1,10 +1,10 @@
-"""Time of each sum of the kernels on one thread, beside a sort and beside another checkout.
+"""Time of each kernel sum on one thread, compared with a sort and with another checkout.
 
-The sums are fast only if the compiler inlines their small functions. A change to `sums.pyx` can
-slow down a sum that it does not touch. So all sums are timed, with few and with many levels.
+The sums are fast only if the compiler inlines their small functions. A change in `sums.pyx` can
+slow down a sum that it does not touch, so all sums are timed, with few and with many levels.
 
     python benchmarks/kernels.py                            # ratios to np.sort of the same scores
-    python benchmarks/kernels.py --against ../older-clone   # and to its compiled modules, in turn
+    python benchmarks/kernels.py --against ../older-clone   # also ratios to that clone's modules
 """
 
 import argparse
@@ -16,12 +16,12 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The documents of each query and its number of levels; at 17 and 120,000 levels the kernel for
-# pairs changes its method.
+# Numbers of queries, documents per query and levels. The kernel for pairs changes its method at 17
+# and at 120,000 levels.
 SHAPES = {"5 levels": (2_000, 120, 5), "60 levels": (2_000, 120, 60), "long": (1, 300_000, 250_000)}
 MEASURES = ("ndcng", "ndcng@10", "mu_map", "rr", "edrc", "tau_ap", "err", "q_measure")
 MOST = 1.1  # the ratio to the other checkout above which a row is marked
-# The ratios to np.sort above which a row is marked: a third above those last measured.
+# Ratios to np.sort above which a row is marked, a third above the last measured ratios.
 MOST_TO_SORT = {
     ("mu_map", "5 levels", "distinct"): 4.5, ("mu_map", "5 levels", "tied"): 6.0,
     ("mu_map", "60 levels", "distinct"): 8.5, ("mu_map", "60 levels", "tied"): 15.0,
@@ -79,7 +79,7 @@ def report(rounds, folders):
         )
         for folder in folders
     ]
-    times = [{} for _ in folders]  # of each folder: {case: nanoseconds in each round}
+    times = [{} for _ in folders]  # for each folder, {case: nanoseconds in each round}
     for _ in range(rounds):
         for worker, of_folder in zip(workers, times, strict=True):
             print(file=worker.stdin, flush=True)

@@ -1,10 +1,10 @@
-"""Workers are killed in the middle of a measurement, which has to give the same bits all the same.
+"""Kill workers in the middle of an evaluation, which must still return the same bits.
 
-    python benchmarks/killed_workers.py            # a few minutes; dask or spark for one of them
+    python benchmarks/killed_workers.py            # a few minutes; add dask or spark for one engine
 
-Dask workers by SIGKILL while rows are shuffled and while they are measured; Spark's Python workers,
-and an executor of a `local-cluster`. A million documents with ties, weights and ids of text; some
-queries have no relevant one.
+SIGKILL hits Dask workers while rows are shuffled and while they are measured, Spark's Python
+workers, and an executor of a `local-cluster`. The data are a million documents with ties, weights
+and text ids; some queries have no relevant document.
 """
 
 import argparse
@@ -27,7 +27,7 @@ N_FILES = 24
 
 
 def table(n_queries):
-    """Rows query by query; a third of the queries have no relevant document."""
+    """Rows sorted by query; a third of the queries have no relevant document."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 40, n_queries)
     query = np.repeat(np.arange(n_queries), sizes)
@@ -41,7 +41,7 @@ def table(n_queries):
 
 
 def write(frame, folder, cuts):
-    """Write a file for the rows between two cuts."""
+    """Write one file for the rows between each two cuts."""
     folder.mkdir()
     for i, (start, end) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
         frame[start:end].to_parquet(folder / f"{i:03}.parquet", index=False)
@@ -55,7 +55,7 @@ def in_memory(frame):
 
 
 def make(folder, n_queries):
-    """Write mixed and clustered rows, and return the Summary of all."""
+    """Write mixed and clustered rows, and return the Summary of all rows."""
     frame = table(n_queries)
     cuts = np.linspace(0, len(frame), N_FILES + 1).astype(int)
     write(frame, folder / "clustered", cuts)
@@ -64,7 +64,7 @@ def make(folder, n_queries):
 
 
 def with_kill(what, expected, measure, victims, after):
-    """Measure, and kill the first of the victims, processes, after some seconds."""
+    """Measure, and kill the first of the processes in `victims` after some seconds."""
     killed = []
 
     def kill():
@@ -76,15 +76,15 @@ def with_kill(what, expected, measure, victims, after):
     thread = threading.Thread(target=kill)
     started = time.perf_counter()
     thread.start()
-    found = measure()
+    summary = measure()
     seconds = time.perf_counter() - started
     thread.join()
     in_time = killed and seconds > after
     print(
         f"{what}: {'killed' if in_time else 'too fast to be killed'} after {after:.1f} of "
-        f"{seconds:.1f} s; {'equal' if found == expected else 'DIFFERENT'}", flush=True,
+        f"{seconds:.1f} s; {'equal' if summary == expected else 'DIFFERENT'}", flush=True,
     )
-    return found == expected
+    return summary == expected
 
 
 # Dask --------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def on_dask(folder, expected):
                         ddf, measures=MEASURES, partitioning=partitioning, **COLUMNS
                     )
 
-                for _ in range(2):  # workers that have just begun are slower
+                for _ in range(2):  # new workers are slower
                     started = time.perf_counter()
                     good &= measure() == expected
                     seconds = time.perf_counter() - started
@@ -143,7 +143,7 @@ def _on_spark_master(folder, expected, master, pattern):
         SparkSession.builder.master(master)
         .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", str(N_FILES))
-        .config("spark.sql.files.openCostInBytes", str(2**30))  # a file a partition
+        .config("spark.sql.files.openCostInBytes", str(2**30))  # one file per partition
         .config("spark.executor.memory", "1g").config("spark.task.maxFailures", "8")
         .getOrCreate()
     )
@@ -172,19 +172,19 @@ def _on_spark_master(folder, expected, master, pattern):
 
 
 def offspring(pid):
-    """Processes that a process has begun, and these again."""
+    """All descendants of a process."""
     parents = {}
-    for one in Path("/proc").iterdir():
-        if one.name.isdigit():
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
             try:
-                status = (one / "stat").read_text()
+                status = (folder / "stat").read_text()
             except OSError:
                 continue
-            parents[int(one.name)] = int(status.rpartition(")")[2].split()[1])
-    found = [pid]
-    for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
-    return found[1:]
+            parents[int(folder.name)] = int(status.rpartition(")")[2].split()[1])
+    family = [pid]
+    for member in family:
+        family += [child for child, parent in parents.items() if parent == member]
+    return family[1:]
 
 
 def command_of(pid):

@@ -1,10 +1,10 @@
-"""Kill what writes a file at random moments: the file is the one before or the next, whole.
+"""Kill writers of files at random moments: the file must be the old or the new one, complete.
 
-    python benchmarks/killed_writers.py             # 200 kills a writer, minutes; not on Windows
+    python benchmarks/killed_writers.py             # 200 kills per writer, minutes; not on Windows
 
-Each writer writes two reports by turns over one file. SIGKILL comes after a random number of
-writes, up to 5 ms after one has begun; *within a write* are kills after which what was being
-written lay beside.
+Each writer writes two reports in alternation to the same file. SIGKILL comes after a random number
+of writes, up to 5 ms after the start of a write. Kills *within a write* are those that left a
+temporary file behind.
 """
 
 import argparse
@@ -29,20 +29,20 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from saving import save  # noqa: E402
 
 N_QUERIES = 1000
-tqdm.monitor_interval = 0  # a fork while its thread holds its lock would wait for ever
+tqdm.monitor_interval = 0  # a fork while tqdm's thread holds its lock would wait forever
 
 
 def _writers(folder):
-    """By name what writes the one or the other report to a path."""
+    """Functions (number of a report, path) that write one of two reports, by name."""
     rng = np.random.default_rng(0)
     grade, score = rng.integers(0, 3, 5 * N_QUERIES), rng.random((2, 5 * N_QUERIES))
     query = np.repeat(np.arange(N_QUERIES), 5)
-    reports = [sg.evaluate(grade, one, qid=query, measures=["ndcg", "rr"]) for one in score]
+    reports = [sg.evaluate(grade, scores, qid=query, measures=["ndcg", "rr"]) for scores in score]
     figures = [Figure() for _ in score]
-    for figure, one in zip(figures, score, strict=True):
-        figure.subplots().plot(one[:100])
-    for number, one in enumerate(score):
-        rows = zip(query.tolist(), grade.tolist(), one.tolist(), strict=True)
+    for figure, scores in zip(figures, score, strict=True):
+        figure.subplots().plot(scores[:100])
+    for number, scores in enumerate(score):
+        rows = zip(query.tolist(), grade.tolist(), scores.tolist(), strict=True)
         (folder / f"{number}.csv").write_text(
             "query,grade,score\n" + "".join(f"{q},{g},{s}\n" for q, g, s in rows)
         )
@@ -70,57 +70,57 @@ def _write_on(write, path, ready):
 
 
 def _killed(write, path, rng):
-    """Kill a writer soon after it has begun to write for the first, second or third time."""
+    """Kill a writer soon after the start of its first, second or third write."""
     context = multiprocessing.get_context("fork")
     ready = context.Event()
     process = context.Process(target=_write_on, args=(write, path, ready))
     process.start()
     ready.wait()
     for _ in range(rng.randint(1, 3)):
-        while _beside(path):
+        while _temporary_files(path):
             pass
-        while not _beside(path):
+        while not _temporary_files(path):
             pass
     time.sleep(rng.uniform(0, 0.005))
     os.kill(process.pid, signal.SIGKILL)
     process.join()
 
 
-def _beside(path):
-    return [one for one in os.listdir(path.parent) if one.startswith(".")]
+def _temporary_files(path):
+    return [name for name in os.listdir(path.parent) if name.startswith(".")]
 
 
 def _rounds(name, write, folder, kills):
-    """How many files were not whole, and how many kills came within a write."""
+    """Numbers of incomplete files, and of kills within a write."""
     rng, path = random.Random(name), folder / "report.png"
-    whole = []
+    complete = []
     for number in (0, 1):
         write(number, path)
-        whole.append(path.read_bytes())
-    torn = within = 0
+        complete.append(path.read_bytes())
+    n_incomplete = n_within = 0
     for _ in range(kills):
         _killed(write, path, rng)
-        torn += path.read_bytes() not in whole
-        beside = _beside(path)
-        within += bool(beside)
-        for one in map(folder.joinpath, beside):
-            shutil.rmtree(one) if one.is_dir() else one.unlink()
-    return torn, within
+        n_incomplete += path.read_bytes() not in complete
+        names = _temporary_files(path)
+        n_within += bool(names)
+        for file in map(folder.joinpath, names):
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+    return n_incomplete, n_within
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     args = parser.parse_args()
-    torn = 0
-    print("| writer | kills | within a write | files not whole |")
+    n_faults = 0
+    print("| writer | kills | within a write | incomplete files |")
     print("| --- | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         for name, write in _writers(Path(folder)).items():
-            found, within = _rounds(name, write, Path(folder), args.kills)
-            print(f"| {name} | {args.kills} | {within} | {found} |")
-            torn += found
-    return 1 if torn else 0
+            n_incomplete, n_within = _rounds(name, write, Path(folder), args.kills)
+            print(f"| {name} | {args.kills} | {n_within} | {n_incomplete} |")
+            n_faults += n_incomplete
+    return 1 if n_faults else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Comparisons of many systems: time, and how often they tell apart what is alike and what is not.
+"""Comparisons of many systems: time, family-wise error and power.
 
-Family-wise error: 24 systems with independent values from Beta(2, 2) for each of 60 queries, of
-which no two differ; the share of sets in which any of the 276 pairs is told apart. Power: the same,
-but system i is better by i times 0.01; the share of the pairs that are told apart.
+Family-wise error: 24 equal systems have independent values from Beta(2, 2) for each of 60 queries;
+the proportion of sets in which any of the 276 pairs is significantly different. Power: the same,
+but system i is better by i times 0.01; the proportion of significantly different pairs.
 """
 
 import argparse
@@ -24,47 +24,47 @@ def main():
     print_rates(arguments.sets, arguments.power_sets)
 
 
-def of_values(values):
-    """Evaluations of systems (n_systems, n_queries) by one measure."""
+def evaluations_of(values):
+    """Evaluations with one measure from values of shape (n_systems, n_queries)."""
     ids, undefined = np.arange(values.shape[1]), np.zeros(values.shape[1], dtype=bool)
     return {
-        f"s{i:02}": sg.Evaluation(ids, {"AP": own}, {"AP": undefined})
-        for i, own in enumerate(values)
+        f"s{i:02}": sg.Evaluation(ids, {"AP": row}, {"AP": undefined})
+        for i, row in enumerate(values)
     }
 
 
 def print_times():
-    """Print what a comparison takes by numbers of systems and queries."""
+    """Print the time of a comparison by numbers of systems and queries."""
     print("| systems | queries | tests | resamples | s |")
     print("| ---: | ---: | ---: | ---: | ---: |")
     for n_systems, n_queries in ((2, 60), (24, 60), (20, 1000), (5, 100_000)):
-        systems = of_values(np.random.default_rng(0).beta(2, 2, (n_systems, n_queries)))
+        systems = evaluations_of(np.random.default_rng(0).beta(2, 2, (n_systems, n_queries)))
         times = []
         for _ in range(3):
             start = time.perf_counter()
-            found = sg.compare(systems, rng=0)
+            comparison = sg.compare(systems, rng=0)
             times.append(time.perf_counter() - start)
-        n_tests = len(found.table["p_value"])
-        print(f"| {n_systems} | {n_queries:,} | {n_tests} | {found.n_resamples:,} | "
+        n_tests = len(comparison.table["p_value"])
+        print(f"| {n_systems} | {n_queries:,} | {n_tests} | {comparison.n_resamples:,} | "
               f"{np.median(times):.2f} |")
 
 
 def print_rates(n_sets, n_power_sets):
-    """Print family-wise error and power, of the same sets for each correction."""
-    print("\n| 24 systems, 60 queries, 276 pairs | family-wise error | pairs told apart |")
+    """Print family-wise error and power, with the same sets for each correction."""
+    print("\n| 24 systems, 60 queries, 276 pairs | family-wise error | significant pairs |")
     print("| --- | ---: | ---: |")
     for correction in ("holm", "bonferroni", "hsd"):
         rng = np.random.default_rng(0)
-        n_wrong = sum(told_apart(rng, correction, 0.0) > 0 for _ in range(n_sets))
-        power = np.mean([told_apart(rng, correction, 0.01) for _ in range(n_power_sets)])
+        n_wrong = sum(significant_share(rng, correction, 0.0) > 0 for _ in range(n_sets))
+        power = np.mean([significant_share(rng, correction, 0.01) for _ in range(n_power_sets)])
         print(f"| {correction} | {n_wrong / n_sets:.1%} | {power:.1%} |")
 
 
-def told_apart(rng, correction, step):
-    """Share of the pairs of made-up systems that are told apart."""
+def significant_share(rng, correction, step):
+    """Proportion of significantly different pairs of generated systems."""
     values = rng.beta(2, 2, (SYSTEMS, QUERIES)) + step * np.arange(SYSTEMS)[:, None]
-    found = sg.compare(of_values(values), correction=correction, rng=rng)
-    return np.mean(np.array(found.table["p_adjusted"]) <= 0.05 + 1e-12)
+    comparison = sg.compare(evaluations_of(values), correction=correction, rng=rng)
+    return np.mean(np.array(comparison.table["p_adjusted"]) <= 0.05 + 1e-12)
 
 
 if __name__ == "__main__":

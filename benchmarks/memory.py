@@ -1,4 +1,4 @@
-"""How much memory a call adds at its peak: resident pages, so what compiled code takes counts."""
+"""Memory that a call adds at its peak, in resident pages, which include memory of compiled code."""
 
 import gc
 
@@ -16,17 +16,17 @@ def _kilobytes(field):
 
 
 def added_peak(call):
-    """Peak of the resident set during the call, above what it was before, in bytes."""
+    """Peak of the resident set during the call minus its size before, in bytes."""
     gc.collect()
     before = _kilobytes("VmRSS:")
     with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # the peak begins anew
+        file.write("5")  # resets the peak
     call()
     return 1024 * (_kilobytes("VmHWM:") - before)
 
 
 def _calls(data, long):
-    """(what is called, its arrays, the call); of none has anything been computed before."""
+    """(name of the call, its arrays, the call); nothing is computed in advance."""
     return [*_calls_by_query(data), *_calls_of_boosting(data), *_calls_of_one_query(long)]
 
 
@@ -41,11 +41,11 @@ def _calls_by_query(data):
         ("NDCNG@10 of Judgments", [scores], lambda: sg.NDCNG(k=10)(judged, scores)),
         ("MuAP of Judgments", [scores], lambda: sg.MuAP()(judged, scores)),
         ("MuAP with qid", [y, scores, qid], lambda: sg.MuAP()(y, scores, qid=qid)),
-        ("MuAP with qid, numbers of 32 bits", small,
+        ("MuAP with qid, 32-bit numbers", small,
          lambda: sg.MuAP()(small[0], small[1], qid=small[2])),
         ("MuAP with qid, rows mixed", [y_mixed, scores_mixed, qid_mixed],
          lambda: sg.MuAP()(y_mixed, scores_mixed, qid=qid_mixed)),
-        ("MuAP with qid of text", [y, scores, text], lambda: sg.MuAP()(y, scores, qid=text)),
+        ("MuAP with text qid", [y, scores, text], lambda: sg.MuAP()(y, scores, qid=text)),
     ]
 
 
@@ -56,9 +56,9 @@ def _calls_of_boosting(data):
     metric = eval_metric(["ndcng@10", "mu_map"])
     scorer, X, qid = sg.make_ranking_scorer(["ndcng@10", "mu_map"]), data.scores[:, None], data.qid
     return [
-        ("LightGBM metric of two, first round", arrays, lambda: metric(data.scores, valid)),
-        ("LightGBM metric of two, second round", arrays, lambda: metric(data.scores, valid)),
-        ("scorer of two, with qid", [X, data.y, qid],
+        ("LightGBM metric, two measures, first round", arrays, lambda: metric(data.scores, valid)),
+        ("LightGBM metric, two measures, second round", arrays, lambda: metric(data.scores, valid)),
+        ("scorer with qid, two measures", [X, data.y, qid],
          lambda: scorer(FirstColumn(), X, data.y, qid=qid)),
     ]
 
@@ -74,13 +74,13 @@ def _calls_of_one_query(data):
 
 
 def measure_memory(n_queries):
-    """[(what is called, bytes of its input, bytes added)], or why they cannot be measured."""
+    """[(name of the call, bytes of its input, bytes added)], or why they cannot be measured."""
     try:
         added_peak(lambda: None)
     except OSError as error:
-        return f"needs /proc/self/clear_refs of Linux: {error}"
+        return f"needs Linux's /proc/self/clear_refs: {error}"
     for _, _, call in _calls(make_data(20), make_long_query(2000)):
-        call()  # imports, and whatever else is done once
+        call()  # imports and other one-time work
     return [
         (name, sum(array.nbytes for array in arrays), added_peak(call))
         for name, arrays, call in _calls(make_data(n_queries), make_long_query())

@@ -1,13 +1,12 @@
-"""How many small faults, put into the code one at a time, its own room's tests notice.
+"""Insert small faults into the code, one at a time, and count how many the room's tests detect.
 
-A fault is a comparison, an operator or a number that is another, `and` for `or`, a `not` that is
-gone, a condition turned round, or None returned. Annotations, what they import and what is raised
-are left alone, and so are lines that say why none of their faults can change a value (`HARMLESS`).
-Each is written into a copy of the package and the tests are run until one fails; those that end in
-time without a failure are printed. (mutmut runs here too, but changes the texts of errors as well
-and draws no sample.)
+A fault is a different comparison, operator or number, `and` for `or`, a missing `not`, a negated
+condition, or a returned None. Annotations, imports for types and raise statements are left alone.
+So are lines with a comment that says why no fault can change a value (`HARMLESS`). Each fault is
+written into a copy of the package, and the tests run until one fails. Faults that no test detects
+in time are printed. (mutmut works here too, but also changes error messages and draws no sample.)
 
-    python benchmarks/mutants.py                          # 60 of all, some minutes
+    python benchmarks/mutants.py                          # a sample of 60, some minutes
     python benchmarks/mutants.py --sample 20 --seed 3 skgraded/_input/queries.py
 """
 
@@ -25,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = {
-    # without those of the kernel's many cases, which take longest
+    # without the slowest tests, those of the kernel's many cases
     "measures": [
         "skgraded/measures", "tests/measures", "--ignore=tests/measures/test_long_queries.py",
         "tests/input", "tests/test_judgments.py",
@@ -56,7 +55,7 @@ OTHER = {
 
 
 def faults_of(node):
-    """Yield what the node may be instead."""
+    """Yield replacements of the node, each with a fault."""
     if isinstance(node, ast.Compare):
         for i, operator in enumerate(node.ops):
             other = copy.deepcopy(node)
@@ -74,7 +73,7 @@ def faults_of(node):
         yield node.operand
     elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         is_bool = isinstance(node.value, bool)
-        if is_bool or node.value + 1 != node.value:  # as it does for 1e300
+        if is_bool or node.value + 1 != node.value:  # they are equal for 1e300
             yield ast.Constant(not node.value if is_bool else node.value + 1)
     elif isinstance(node, ast.Return) and not isinstance(node.value, ast.Constant | None):
         yield ast.Return(ast.Constant(None))
@@ -85,14 +84,14 @@ def faults_of(node):
 
 
 def walk(node):
-    """Yield the nodes that stand for what is done."""
+    """Yield the nodes whose faults can change behaviour."""
     left_alone = {"annotation", "returns", "decorator_list"}
     if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
         return
-    if isinstance(node, ast.keyword) and node.arg == "strict":  # what zip raises
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # affects only errors of zip
         return
     if "overload" in [getattr(name, "id", "") for name in getattr(node, "decorator_list", ())]:
-        return  # never called: only its types count
+        return  # never called, only its types are used
     if isinstance(node, ast.If) and getattr(node.test, "id", None) == "TYPE_CHECKING":
         return
     yield node
@@ -104,7 +103,7 @@ def walk(node):
 
 
 def mutants_of(path):
-    """Yield the line, the code and what it becomes, and the whole file with the fault."""
+    """Yield the line number, the old code, the new code, and the whole file with the fault."""
     source = path.read_bytes()
     lines = source.splitlines(keepends=True)
     begins = [sum(map(len, lines[:i])) for i in range(len(lines))]
@@ -123,7 +122,7 @@ def mutants_of(path):
 
 
 def is_noticed(folder, path, changed, timeout):
-    """Run the tests in a copy of the package with the changed file, those of its name first."""
+    """Run the tests in a copy of the package with the changed file; tests of this file first."""
     target = folder / path
     original = target.read_bytes()
     target.write_bytes(changed)
@@ -138,16 +137,16 @@ def is_noticed(folder, path, changed, timeout):
 
 
 def fails(folder, tests, timeout):
-    """Whether one of the tests fails, or all of them take too long."""
+    """Whether a test fails or the tests time out."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command + tests, cwd=folder, env=environment, capture_output=True, timeout=timeout
         )
     except subprocess.TimeoutExpired:
         return True
-    return done.returncode != 0
+    return result.returncode != 0
 
 
 def main():
@@ -155,12 +154,12 @@ def main():
     parser.add_argument("paths", nargs="*", default=[f"skgraded/{room}" for room in TESTS])
     parser.add_argument("--sample", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--timeout", type=float, default=300, help="seconds a fault")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds per fault")
     options = parser.parse_args()
     files = [file for path in options.paths for file in sorted((ROOT / path).rglob("*.py"))
              or [ROOT / path]]
-    found = [(file.relative_to(ROOT), *mutant) for file in files for mutant in mutants_of(file)]
-    chosen = random.Random(options.seed).sample(found, min(options.sample, len(found)))
+    mutants = [(file.relative_to(ROOT), *mutant) for file in files for mutant in mutants_of(file)]
+    chosen = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
     start, survivors = time.time(), 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -175,8 +174,8 @@ def main():
                 survivors += 1
                 print(f"{path}:{line}: {old!r} -> {new!r}", flush=True)
     noticed = len(chosen) - survivors
-    print(f"{noticed} of {len(chosen)} noticed ({noticed / len(chosen):.1%}), of {len(found)} "
-          f"possible; seed {options.seed}, {time.time() - start:.0f} s")
+    print(f"{noticed} of {len(chosen)} detected ({noticed / len(chosen):.1%}), sampled from "
+          f"{len(mutants)} possible; seed {options.seed}, {time.time() - start:.0f} s")
 
 
 if __name__ == "__main__":

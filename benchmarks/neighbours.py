@@ -1,4 +1,4 @@
-"""The data of the benchmark and the calls that are timed on it, ours and our neighbours'."""
+"""The benchmark's data, and the calls that are timed on it: ours and those of other tools."""
 
 import os
 import warnings
@@ -21,7 +21,7 @@ WITH_QID = "skgraded, measure with qid"
 
 @dataclass(frozen=True)
 class Family:
-    """One thing to compute, in everybody's words; None: the neighbour has no such thing."""
+    """A measure under its name in each tool; None if the tool does not have it."""
 
     ours: sg.measures.Measure
     lightgbm: tuple[str, int]
@@ -43,7 +43,7 @@ FAMILIES = [
 
 @dataclass(frozen=True)
 class Data:
-    """Grades and scores query by query."""
+    """Grades and scores, sorted by query."""
 
     y: np.ndarray
     scores: np.ndarray
@@ -51,7 +51,7 @@ class Data:
 
     @property
     def qid(self):
-        """The number of the query of each row."""
+        """The query number of each row."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @property
@@ -60,7 +60,7 @@ class Data:
         return len(self.y)
 
     def head(self, n_queries):
-        """The first queries alone."""
+        """The first queries."""
         sizes = self.sizes[:n_queries]
         return Data(self.y[: sizes.sum()], self.scores[: sizes.sum()], sizes)
 
@@ -73,14 +73,14 @@ def make_data(n_queries, tied=False):
 
 
 def make_long_query(n=400_000):
-    """One query whose documents all have grades and scores of their own."""
+    """One query whose grades and scores are all distinct."""
     rng = np.random.default_rng(0)
     return Data(rng.random(n), rng.normal(size=n), np.array([n]))
 
 
 @dataclass(frozen=True)
 class Call:
-    """Something to time; it goes through `n` documents, so many times."""
+    """A call to time over `n` documents in `rounds` rounds."""
 
     name: str
     run: Callable
@@ -94,7 +94,7 @@ class FirstColumn(RegressorMixin, BaseEstimator):
     """A model that costs nothing: its predictions are the first column of X."""
 
     def predict(self, X):
-        """Predict by looking."""
+        """Return the first column."""
         return X[:, 0]
 
 
@@ -113,7 +113,7 @@ def our_calls(measure, data, valid_set, rounds):
 
 
 def on_one_thread(run):
-    """`run` as it is with OMP_NUM_THREADS=1, which skgraded reads at each call."""
+    """Make `run` use OMP_NUM_THREADS=1, which skgraded reads at each call."""
     def run_alone():
         before = os.environ["OMP_NUM_THREADS"]
         os.environ["OMP_NUM_THREADS"] = "1"
@@ -128,7 +128,7 @@ def on_one_thread(run):
 # LightGBM ----------------------------------------------------------------------------------------
 
 def lightgbm_sets(data):
-    """A small set to train on, and the data as a validation set with the scores as init_score."""
+    """A small training set, and the data as a validation set with the scores as init_score."""
     quiet = {"verbose": -1}
     few = np.arange(200.0)
     train = lgb.Dataset(few[:, None], few % 5, group=[100, 100], params=quiet)
@@ -140,7 +140,7 @@ def lightgbm_sets(data):
 
 
 def lightgbm_call(family, data, sets, threads, rounds):
-    """LightGBM's own metric, which eval_valid computes anew at each call; nothing is predicted."""
+    """LightGBM's own metric, which eval_valid recomputes at each call, without predictions."""
     name, k = family.lightgbm
     train, valid = sets
     params = {
@@ -154,9 +154,9 @@ def lightgbm_call(family, data, sets, threads, rounds):
 # XGBoost -----------------------------------------------------------------------------------------
 
 def xgboost_calls(metrics, data, threads, rounds):
-    """XGBoost's own metrics, for a model without trees that predicts the scores, its base_margin.
+    """XGBoost's own metrics for a model without trees, whose base_margin contains the scores.
 
-    Booster.eval predicts too: the metric rmse shows that this is a small part.
+    Booster.eval also predicts; the time of the metric rmse shows that this is a small part.
     """
     return [xgboost_call(metric, data, threads, rounds) for metric in metrics]
 
@@ -164,7 +164,7 @@ def xgboost_calls(metrics, data, threads, rounds):
 def xgboost_call(metric, data, threads, rounds):
     import xgboost as xgb
 
-    y = np.minimum(data.y, 1) if metric.startswith("map") else data.y  # its map wants 0 and 1
+    y = np.minimum(data.y, 1) if metric.startswith("map") else data.y  # its map needs 0 and 1
     matrix = xgb.DMatrix(
         np.zeros((data.n, 1)), y, base_margin=data.scores, group=data.sizes, nthread=threads
     )
@@ -176,10 +176,10 @@ def xgboost_call(metric, data, threads, rounds):
     )
 
 
-# Slow neighbours, on a part of the queries -------------------------------------------------------
+# Slow tools, on a part of the queries ------------------------------------------------------------
 
 def sklearn_calls(params, data, rounds):
-    """scikit-learn's ndcg_score, query by query; params None: it has no such measure."""
+    """scikit-learn's ndcg_score in a loop over queries; empty if `params` is None."""
     def run():
         ends = np.cumsum(data.sizes)
         return np.mean([
@@ -194,7 +194,7 @@ def sklearn_calls(params, data, rounds):
 
 
 def nested_dict(data, values):
-    """{query: {document: value}}, the form of the TREC tools."""
+    """{query: {document: value}}, the format of the TREC tools."""
     names = [f"d{i}" for i in range(data.sizes.max())]
     ends = np.cumsum(data.sizes).tolist()
     values = values.tolist()
@@ -205,8 +205,8 @@ def nested_dict(data, values):
 
 
 def ranx_calls(metric, data, threads, rounds):
-    """ranx, without and with the building of its Qrels and Run."""
-    warnings.filterwarnings("ignore", module="ranx")  # Numba's, on its types
+    """ranx, without and with the time to build its Qrels and Run."""
+    warnings.filterwarnings("ignore", module="ranx")  # Numba warns about types
     import ranx
 
     def build():
@@ -224,7 +224,7 @@ def ranx_calls(metric, data, threads, rounds):
 
 
 def pytrec_eval_calls(metric, data, rounds):
-    """pytrec_eval, without and with the building of its dicts."""
+    """pytrec_eval, without and with the time to build its dicts."""
     import pytrec_eval
 
     def build():

@@ -1,11 +1,11 @@
-"""What objectives made of measures cost, and what they bring.
+"""Time of objectives made from measures, and their effect on the quality of rankers.
 
 python benchmarks/objectives.py [--queries 3000] [--rounds 30] [--repeats 4] [--data FOLDER]
 python benchmarks/objectives.py --parts times
 
-Times are those of a round of boosting, one thread, processor time, less those of a round of
-least squares on the same rows. What they bring is the difference of two LightGBM rankers, by
-repeated cross-validation, paired over queries, with its interval of 95 % (t).
+Times are processor times of a boosting round on one thread, minus the time of a round of least
+squares on the same rows. The effect is the difference between two LightGBM rankers in repeated
+cross-validation, paired by query, with a 95 % interval (t).
 """
 
 import argparse
@@ -26,28 +26,28 @@ from skgraded.xgboost import objective as objective_of_xgboost
 
 # Times -------------------------------------------------------------------------------------------
 
-def lightgbm_round(own, X, y, sizes):
+def lightgbm_round(loss, X, y, sizes):
     """A function that trains one round of LightGBM."""
-    params = {"objective": own, "metric": "None", "num_threads": 1, "verbose": -1, "num_leaves": 7}
+    params = {"objective": loss, "metric": "None", "num_threads": 1, "verbose": -1, "num_leaves": 7}
     booster = lgb.Booster(
-        params | ({"objective": "none"} if callable(own) else {}),
+        params | ({"objective": "none"} if callable(loss) else {}),
         lgb.Dataset(X, y, group=sizes, params={"verbose": -1}),
     )
-    return lambda: booster.update(fobj=own if callable(own) else None)
+    return lambda: booster.update(fobj=loss if callable(loss) else None)
 
 
-def xgboost_round(own, X, y, sizes):
+def xgboost_round(loss, X, y, sizes):
     """A function that trains one round of XGBoost."""
     data = xgb.DMatrix(X, y, group=sizes)
     params = {"nthread": 1, "max_depth": 3, "disable_default_eval_metric": 1, "verbosity": 0,
               "lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 30}
-    booster = xgb.Booster(params | ({} if callable(own) else {"objective": own}), [data])
+    booster = xgb.Booster(params | ({} if callable(loss) else {"objective": loss}), [data])
     rounds = iter(range(10**9))
-    return lambda: booster.update(data, next(rounds), fobj=own if callable(own) else None)
+    return lambda: booster.update(data, next(rounds), fobj=loss if callable(loss) else None)
 
 
 def times_in_turn(calls, n, rounds):
-    """{name: processor time of each round in ns a document}, after three that do not count."""
+    """{name: processor time of each round in ns per document}, after three uncounted rounds."""
     times = {name: [] for name in calls}
     rng = np.random.default_rng(0)
     for i in range(rounds + 3):
@@ -64,14 +64,14 @@ def print_times(n_queries, rounds):
     X, y, qid = make_ranking(n_queries, n_documents=120, n_features=4, random_state=0)
     real = np.exp(y + np.random.default_rng(0).normal(size=len(y)))
     sizes = np.bincount(qid)
-    print(f"{len(y):,} documents in {n_queries:,} queries, ns a document, the median of {rounds} "
-          "rounds; in brackets the ratio to the library's own")
-    for library, make, door, own in (
+    print(f"{len(y):,} documents in {n_queries:,} queries, ns per document, median of {rounds} "
+          "rounds; in brackets the ratio to the library's own objective")
+    for library, make, door, theirs in (
         ("LightGBM", lightgbm_round, objective, "lambdarank"),
         ("XGBoost", xgboost_round, objective_of_xgboost, "rank:ndcg"),
     ):
         regression = "regression" if library == "LightGBM" else "reg:squarederror"
-        calls = {"least squares": make(regression, X, y, sizes), own: make(own, X, y, sizes)}
+        calls = {"least squares": make(regression, X, y, sizes), theirs: make(theirs, X, y, sizes)}
         for text in ("ndcg", "ndcg@10", "ndcng", "mu_map", "mu_map@10", "map"):
             calls[text] = make(door(text), X, y, sizes)
         for text in ("ndcng", "mu_map"):
@@ -81,18 +81,18 @@ def print_times(n_queries, rounds):
         base = times.pop("least squares")
         added = {name: np.subtract(values, base) for name, values in times.items()}
         for name, values in added.items():
-            ratio = np.median(values / np.median(added[own]))
+            ratio = np.median(values / np.median(added[theirs]))
             print(f"{name:<24}{np.median(values):>8.1f} ({ratio:.2f})")
 
 
-# Of an objective and what is measured: a cut-off of the objective is a choice of its own.
+# An objective, and the measure of its effect: the objective's cut-off is a separate choice.
 PAIRS = [("ndcg@10", "ndcg@10"), ("ndcg", "ndcg@10"), ("ndcng", "ndcng@10"), ("mu_map", "mu_map")]
 
 
-# What they bring ---------------------------------------------------------------------------------
+# Effects -----------------------------------------------------------------------------------------
 
 def conflict(n_queries=300, seed=0):
-    """Queries where one feature tells what is relevant and another what is excellent."""
+    """Queries in which one feature shows relevant documents and another shows excellent ones."""
     X, _, qid = make_ranking(n_queries, random_state=seed)
     noise = np.random.default_rng(seed).normal(size=(2, len(qid)))
     relevant = X[:, 0] + noise[0] > 0.3
@@ -101,31 +101,31 @@ def conflict(n_queries=300, seed=0):
 
 
 def prices(n_queries=300, seed=0):
-    """Grades that are real numbers, on a scale that differs by query."""
+    """Grades that are real numbers, on a different scale for each query."""
     X, y, qid = make_ranking(n_queries, random_state=seed)
     rng = np.random.default_rng(seed)
     scale = np.exp(rng.normal(size=n_queries))[qid]
     return X, scale * np.exp(0.6 * y + 0.4 * rng.normal(size=len(y))), qid
 
 
-def ranker(own=None):
-    """A small ranker of LightGBM; without an objective, lambdarank with grades as gains."""
-    cls = LGBMRegressor if own == "regression" else LGBMRanker
+def ranker(loss=None):
+    """A small LightGBM ranker; without an objective, lambdarank with grades as gains."""
+    cls = LGBMRegressor if loss == "regression" else LGBMRanker
     model = cls(
-        objective=own, n_estimators=100, learning_rate=0.05, num_leaves=15, n_jobs=1, verbose=-1,
+        objective=loss, n_estimators=100, learning_rate=0.05, num_leaves=15, n_jobs=1, verbose=-1,
         random_state=0,
     )
-    return sg.QueryRanker(model, grades="gain" if own is None else "level")
+    return sg.QueryRanker(model, grades="gain" if loss is None else "level")
 
 
 def values_of(model, data, measure, repeats):
-    """Values of the queries, the mean over repeated cross-validations, each of rows in new order.
+    """Per-query values, averaged over repeated cross-validations with shuffled rows.
 
-    LightGBM ranks documents of equal score by row, at the first round all, so that the order of
-    a file's rows is worth something to lambdarank, or costs it something.
+    LightGBM ranks documents with equal scores (in the first round, all documents) by row. The row
+    order in a file therefore helps or hurts lambdarank.
     """
     X, y, qid = data
-    found = []
+    all_values = []
     for seed in range(repeats):
         rows = np.random.default_rng(seed).permutation(len(y))
         evaluation = sg.cross_evaluate(
@@ -133,13 +133,13 @@ def values_of(model, data, measure, repeats):
             cv=GroupKFold(5, shuffle=True, random_state=seed),
         )
         values = evaluation.per_query[sg.measure(measure).name]
-        found.append(values[np.argsort(evaluation.query_ids)])
-    return np.mean(found, axis=0)
+        all_values.append(values[np.argsort(evaluation.query_ids)])
+    return np.mean(all_values, axis=0)
 
 
-def print_difference(name, data, measure, one, other, repeats):
-    """Print what one ranker has more than another."""
-    values = [values_of(model, data, measure, repeats) for model in (one, other)]
+def print_difference(name, data, measure, first, second, repeats):
+    """Print the difference between two rankers."""
+    values = [values_of(model, data, measure, repeats) for model in (first, second)]
     difference = values[0] - values[1]
     half = 1.97 * difference.std(ddof=1) / np.sqrt(len(difference))
     print(f"{name:<46}{sg.measure(measure).name:<10}{values[0].mean():.4f} {values[1].mean():.4f}"
@@ -158,26 +158,26 @@ def print_differences(repeats, folder):
     sets["generated"] = make_ranking(300, random_state=0)
     sets["relevant ≠ excellent"] = conflict()
     for name, data in sets.items():
-        for own, measure in PAIRS:
+        for text, measure in PAIRS:
             print_difference(
-                f"{name}: {own}, lambdarank", data, measure, ranker(objective(own)),
+                f"{name}: {text}, lambdarank", data, measure, ranker(objective(text)),
                 ranker("lambdarank"), repeats,
             )
-    for own, measure in PAIRS[2:]:
-        for other, words in (("regression", "least squares"), (None, "lambdarank of gains")):
+    for text, measure in PAIRS[2:]:
+        for loss, words in (("regression", "least squares"), (None, "lambdarank on gains")):
             print_difference(
-                f"real grades: {own}, {words}", prices(), measure, ranker(objective(own)),
-                ranker(other), repeats,
+                f"real grades: {text}, {words}", prices(), measure, ranker(objective(text)),
+                ranker(loss), repeats,
             )
 
 
 def main():
-    """Print the parts."""
+    """Print the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=3000, help="of 120 documents on average")
-    parser.add_argument("--rounds", type=int, default=30, help="of boosting, timed")
-    parser.add_argument("--repeats", type=int, default=4, help="of a cross-validation of 5 folds")
-    parser.add_argument("--data", help="a folder with ohsumed and lightgbm-lambdarank")
+    parser.add_argument("--rounds", type=int, default=30, help="timed boosting rounds")
+    parser.add_argument("--repeats", type=int, default=4, help="repeats of a 5-fold CV")
+    parser.add_argument("--data", help="folder that contains ohsumed and lightgbm-lambdarank")
     parser.add_argument("--parts", nargs="+", default=["times", "differences"])
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"

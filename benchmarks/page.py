@@ -1,10 +1,9 @@
-"""How long pages take to write, how large they are, and how long a browser takes to open them.
+"""Time to write report pages, their size, and the time until a browser has drawn them.
 
     python benchmarks/page.py
 
-Needs selenium, Jinja2, pandas, chromium and chromedriver. Prints a line a page: the seconds that
-`to_html` takes, the size, and the median of five loads until all rows were drawn after the
-navigation began.
+Needs selenium, Jinja2, pandas, chromium and chromedriver. Prints one line per page: the seconds of
+`to_html`, the size, and the median time of five loads from navigation until all rows are drawn.
 """
 
 import shutil
@@ -39,24 +38,24 @@ CASES = [  # systems, queries, measures, whether all pairs are compared
 
 
 def report(n_systems, n_queries, n_measures, all_pairs):
-    """An Evaluation of one system, or a comparison of more, of queries of ten documents."""
+    """An Evaluation of one system, or a Comparison of several; queries have ten documents."""
     rng = np.random.default_rng(0)
     qid = np.repeat(np.arange(n_queries), 10)
     y = rng.integers(0, 5, len(qid))
     truth = sg.Judgments(y, qid=qid)
-    found = {
+    systems = {
         f"system {i}": sg.evaluate(
             truth, y + rng.normal(scale=2 + i / 4, size=len(y)), measures=MEASURES[:n_measures]
         )
         for i in range(n_systems)
     }
     if n_systems == 1:
-        return found["system 0"]
-    return sg.compare(found, baseline=None if all_pairs else "system 0", test="t")
+        return systems["system 0"]
+    return sg.compare(systems, baseline=None if all_pairs else "system 0", test="t")
 
 
-def loads(driver, url):
-    """Milliseconds until all is drawn, of five loads."""
+def load_times(driver, url):
+    """Milliseconds until everything is drawn, for each of five loads."""
     times = []
     for _ in range(5):
         driver.get(url)
@@ -65,7 +64,7 @@ def loads(driver, url):
 
 
 def main():
-    """Write each page and open it again and again."""
+    """Write each page and open it repeatedly."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page.html"
         options = webdriver.ChromeOptions()
@@ -74,14 +73,14 @@ def main():
         driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
         driver.set_script_timeout(120)
         for case in CASES:
-            made = report(*case)
+            page = report(*case)
             start = time.perf_counter()
-            made.to_html(file)
+            page.to_html(file)
             seconds = time.perf_counter() - start
-            opened = statistics.median(loads(driver, file.as_uri()))
+            milliseconds = statistics.median(load_times(driver, file.as_uri()))
             print(
                 f"| {case[0]} | {case[1]:,} | {case[2]} | {'all pairs' if case[3] else ''} | "
-                f"{seconds:.2f} s | {file.stat().st_size / 1e6:.2f} MB | {opened:.0f} ms |"
+                f"{seconds:.2f} s | {file.stat().st_size / 1e6:.2f} MB | {milliseconds:.0f} ms |"
             )
         driver.quit()
 

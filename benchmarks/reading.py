@@ -1,10 +1,10 @@
-"""How fast a TREC run is read, beside the bare readers of pandas and polars.
+"""Speed of reading a TREC run, compared with the bare readers of pandas and polars.
 
     python benchmarks/reading.py                    # 10 million lines, some minutes
     python benchmarks/reading.py --lines 1000000
 
-Each reading has a process of its own, so that its peak of memory is its own; time is the median
-over the rounds, in which every reading has its turn.
+Each reader runs in a separate process, so that its peak memory can be measured. Times are medians
+over rounds that alternate between all readers.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import time
 
 import numpy as np
 
-DEPTH = 1000  # documents of a query
+DEPTH = 1000  # documents per query
 
 
 def _pandas(folder, **options):
@@ -66,7 +66,7 @@ READINGS = {
 
 
 def _write(folder, n_lines):
-    """A run of 1,000 documents a query, out of 8.8 million, and judgments of 20 of them."""
+    """Write a run with 1,000 of 8.8 million documents per query, and judgments of 20 of them."""
     rng = np.random.default_rng(0)
     with open(f"{folder}/run", "w") as run, open(f"{folder}/qrels", "w") as qrels:
         for query in range(100_000, 100_000 + n_lines // DEPTH):
@@ -85,9 +85,9 @@ def _write(folder, n_lines):
 
 
 def _measure(name, folder):
-    """Seconds and processor seconds of one reading, and the peak of its process, in megabytes.
+    """Print the seconds and processor seconds of a reader, and its peak memory in megabytes.
 
-    Run in a process of its own. The imports are part of the peak only.
+    Runs in a separate process. Imports count in the peak, but not in the times.
     """
     import pandas  # noqa: F401
 
@@ -109,17 +109,17 @@ def main():
     if args.measure:
         _measure(*args.measure)
         return
-    found = {name: [] for name in READINGS}
+    results = {name: [] for name in READINGS}
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, args.lines)
         megabytes = os.path.getsize(f"{folder}/run") / 1e6
         for _ in range(args.rounds):
             for name in READINGS:
-                done = subprocess.run(
+                process = subprocess.run(
                     [sys.executable, __file__, "--measure", name, folder],
                     capture_output=True, text=True, check=True,
                 )
-                found[name].append(json.loads(done.stdout))
+                results[name].append(json.loads(process.stdout))
     import pandas as pd
 
     print(f"- Python {platform.python_version()}, pandas {pd.__version__}, load "
@@ -127,8 +127,8 @@ def main():
     print(f"- {args.lines:,} lines, {megabytes:.0f} MB\n")
     print("| reading | seconds | processor seconds | million lines a second | peak memory, MB |")
     print("| --- | ---: | ---: | ---: | ---: |")
-    for name, rounds in found.items():
-        seconds, busy, peak = (statistics.median(one) for one in zip(*rounds, strict=True))
+    for name, rounds in results.items():
+        seconds, busy, peak = (statistics.median(column) for column in zip(*rounds, strict=True))
         name = name.replace("|", r"\|")
         rate = args.lines / seconds / 1e6
         print(f"| {name} | {seconds:.1f} | {busy:.1f} | {rate:.2f} | {peak:,.0f} |")

@@ -1,10 +1,10 @@
-"""The same Summary, ==, of every engine, however rows lie and on however many threads.
+"""Check that all engines return equal Summaries (==) for any row order and number of threads.
 
     python benchmarks/same_bits.py            # a few minutes; needs skgraded[dask,spark] and Java
 
-A million documents with ties, weights and ids of text; some queries have no relevant one, some no
-weight. Each engine and number of threads has a process of its own, with OMP_NUM_THREADS; Dask has
-so many threads a worker too, and Spark so many Python workers.
+A million documents with ties, weights and text ids; some queries have no relevant document, some
+have weight 0. Each engine and number of threads runs in a separate process, with OMP_NUM_THREADS.
+Dask uses this number of threads per worker, Spark this number of Python workers.
 """
 
 import argparse
@@ -21,29 +21,30 @@ from killed_workers import COLUMNS, MEASURES, N_FILES, in_memory, table, write
 
 import skgraded as sg
 
-PARTITIONING = {"clustered": "whole", "torn": "clustered", "mixed": "shuffle"}  # by how rows lie
+# the partitioning for each arrangement of the rows
+PARTITIONING = {"whole queries": "whole", "split queries": "clustered", "mixed": "shuffle"}
 
 
 def make(folder, n_queries):
-    """Write the rows in three ways, and return the Summary of all."""
+    """Write the rows in three arrangements, and return the Summary of all rows."""
     frame = table(n_queries)
     cuts = np.linspace(0, len(frame), N_FILES + 1).astype(int)
     heads = np.flatnonzero(frame["query"] != frame["query"].shift())
     between = np.append(heads[np.searchsorted(heads, cuts[:-1])], len(frame))
-    write(frame, folder / "clustered", between)
-    write(frame, folder / "torn", cuts)
+    write(frame, folder / "whole queries", between)
+    write(frame, folder / "split queries", cuts)
     write(frame.sample(frac=1, random_state=0), folder / "mixed", cuts)
-    torn = sum(frame["query"][cut] == frame["query"][cut - 1] for cut in cuts[1:-1])
+    n_split = sum(frame["query"][cut] == frame["query"][cut - 1] for cut in cuts[1:-1])
     expected = in_memory(frame)
     counts = ", ".join(f"{name} {n}" for name, n in expected.n_undefined.items())
     print(
-        f"{len(frame):,} rows, {expected.n_queries:,} queries; without a value: {counts}; "
-        f"{torn} of {N_FILES - 1} cuts are inside a query", flush=True,
+        f"{len(frame):,} rows, {expected.n_queries:,} queries; undefined: {counts}; "
+        f"{n_split} of {N_FILES - 1} cuts are inside a query", flush=True,
     )
     return expected
 
 
-# One engine on so many threads, in a process of its own ------------------------------------------
+# One engine with a number of threads, in a separate process ---------------------------------------
 
 def by_memory(threads, measured):
     def measure(folder, partitioning):
@@ -84,7 +85,7 @@ def by_spark(threads, measured):
     spark = (
         SparkSession.builder.master(f"local[{threads}]").config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.files.openCostInBytes", str(2**30))  # a file a partition
+        .config("spark.sql.files.openCostInBytes", str(2**30))  # one file per partition
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
@@ -101,11 +102,11 @@ ENGINES = {
 
 
 def run(engine, threads, folder):
-    """Measure the rows as they lie in each way, and leave the Summaries in files."""
+    """Measure the rows in each arrangement, and write the Summaries to files."""
     def measured(measure):
         for kind, partitioning in PARTITIONING.items():
-            found = measure(folder / kind, partitioning)
-            (folder / f"{kind}.pickle").write_bytes(pickle.dumps(found))
+            summary = measure(folder / kind, partitioning)
+            (folder / f"{kind}.pickle").write_bytes(pickle.dumps(summary))
 
     ENGINES[engine](threads, measured)
 
@@ -113,22 +114,22 @@ def run(engine, threads, folder):
 # All ---------------------------------------------------------------------------------------------
 
 def compared(engine, threads, folder, expected):
-    """How rows lie, and whether the Summary is the expected one."""
-    done = subprocess.run(
+    """{arrangement of the rows: whether the Summary equals the expected Summary}."""
+    result = subprocess.run(
         [sys.executable, __file__, "--run", engine, str(threads), str(folder)],
         env=os.environ | {
             "OMP_NUM_THREADS": str(threads),
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }, capture_output=True, text=True,
     )
-    if done.returncode:
-        raise RuntimeError(f"{engine} on {threads} threads failed:\n{done.stderr}")
-    found = {}
+    if result.returncode:
+        raise RuntimeError(f"{engine} on {threads} threads failed:\n{result.stderr}")
+    is_equal = {}
     for kind in PARTITIONING:
         file = folder / f"{kind}.pickle"
-        found[kind] = pickle.loads(file.read_bytes()) == expected
+        is_equal[kind] = pickle.loads(file.read_bytes()) == expected
         file.unlink()
-    return found
+    return is_equal
 
 
 def main():
@@ -150,10 +151,10 @@ def main():
         print("| --- | ---: | " + " | ".join("---" for _ in PARTITIONING) + " |")
         for engine in args.engines:
             for threads in args.threads:
-                found = compared(engine, threads, folder, expected)
-                is_good &= all(found.values())
-                shown = " | ".join("==" if equal else "DIFFERENT" for equal in found.values())
-                print(f"| {engine} | {threads} | {shown} |", flush=True)
+                is_equal = compared(engine, threads, folder, expected)
+                is_good &= all(is_equal.values())
+                cells = " | ".join("==" if equal else "DIFFERENT" for equal in is_equal.values())
+                print(f"| {engine} | {threads} | {cells} |", flush=True)
     sys.exit(not is_good)
 
 

@@ -1,12 +1,11 @@
-"""What measuring large tables costs: processor time and peak memory, by engine and size.
+"""Processor time and peak memory of measuring large tables, by engine and size.
 
     python benchmarks/scale.py --rows 20 40 --folder /some/disk     # millions; half an hour
 
-Each measurement has a process of its own, with all that it begins: what is counted is what they
-use between its start and its end. Left out is the start of Python, of a Dask cluster, which has
-measured four million rows before, and of a JVM, which has measured all of them twice before and
-has compiled most of what it runs. What is printed is the median of some rounds, in which each has
-its turn.
+Each measurement runs in a separate process with its child processes; their resources are counted
+from its start to its end. The start of Python, of a Dask cluster and of a JVM is left out. Before,
+the cluster measures four million rows, and the JVM measures all rows twice, so that most of its
+code is compiled. The script prints medians over rounds that alternate between all runs.
 """
 
 import argparse
@@ -23,8 +22,8 @@ from killed_workers import offspring
 
 COLUMNS = {"y_true": "grade", "y_score": "score", "qid": "query"}
 MEASURES = ["ndcng@10", "mu_map"]
-ROWS_A_QUERY = 20
-ROWS_A_FILE = 1_000_000
+ROWS_PER_QUERY = 20
+ROWS_PER_FILE = 1_000_000
 RUNS = {
     "in memory, clustered": ("memory", "clustered"),
     "in memory, mixed": ("memory", "mixed"),
@@ -44,14 +43,14 @@ def folder_of(args, millions, kind):
 
 
 def make(args, millions):
-    """Write the rows twice: query by query, and in random order."""
+    """Write the rows twice: sorted by query, and in random order."""
     import pandas as pd
 
     rng = np.random.default_rng(0)
     n = millions * 1_000_000
-    ids = rng.integers(0, 2**62, n // ROWS_A_QUERY)
+    ids = rng.integers(0, 2**62, n // ROWS_PER_QUERY)
     frame = pd.DataFrame({
-        "query": np.repeat(ids, ROWS_A_QUERY),
+        "query": np.repeat(ids, ROWS_PER_QUERY),
         "grade": rng.integers(0, 5, n) * (rng.random(n) < 0.3) * 1.0,
         "score": rng.normal(size=n),
     })
@@ -61,14 +60,14 @@ def make(args, millions):
             continue
         folder.mkdir(parents=True)
         order = np.arange(n) if kind == "clustered" else rng.permutation(n)
-        for i, rows in enumerate(np.array_split(order, n // ROWS_A_FILE)):
+        for i, rows in enumerate(np.array_split(order, n // ROWS_PER_FILE)):
             frame.iloc[rows].to_parquet(folder / f"{i:04}.parquet", index=False)
 
 
-# One measurement, in a process of its own --------------------------------------------------------
+# One measurement, in a separate process ----------------------------------------------------------
 
 def run(engine, kind, folder):
-    """Measure, and say when it begins and when it ends."""
+    """Measure, and print when the measurement begins and ends."""
     import skgraded as sg
 
     partitioning = "clustered" if kind == "clustered" else "shuffle"
@@ -82,9 +81,9 @@ def run(engine, kind, folder):
                 frame["grade"], frame["score"], qid=frame["query"], measures=MEASURES
             ).mean()
 
-        said(measure)
+        print_means(measure)
     elif engine == "batches":
-        said(lambda: sg.evaluate_batches(folder, **settings).mean())
+        print_means(lambda: sg.evaluate_batches(folder, **settings).mean())
     elif engine == "dask":
         import dask.dataframe as dd
         from distributed import Client, LocalCluster
@@ -97,7 +96,7 @@ def run(engine, kind, folder):
             warm_up = dd.read_parquet(first_files(folder))
             skgraded.dask.evaluate(warm_up, **settings)
             ddf = dd.read_parquet(folder)
-            said(lambda: skgraded.dask.evaluate(ddf, **settings).mean())
+            print_means(lambda: skgraded.dask.evaluate(ddf, **settings).mean())
     else:
         on_spark(folder, settings)
 
@@ -122,21 +121,21 @@ def on_spark(folder, settings):
     df = spark.read.parquet(folder)
     for _ in range(2):
         skgraded.spark.evaluate(df, n_partitions=40, **settings)
-    said(lambda: skgraded.spark.evaluate(df, n_partitions=40, **settings).mean())
+    print_means(lambda: skgraded.spark.evaluate(df, n_partitions=40, **settings).mean())
     spark.stop()
 
 
-def said(measure):
+def print_means(measure):
     print("begin", flush=True)
     print("end", json.dumps(measure()), flush=True)
-    time.sleep(0.5)  # so that what was used is seen
+    time.sleep(0.5)  # lets the parent process read the resource usage
 
 
 # All ---------------------------------------------------------------------------------------------
 
-def used(pids):
-    """Processor seconds of processes so far, by pid, and bytes that they hold together."""
-    seconds, held = {}, 0
+def resources(pids):
+    """Processor seconds of processes so far, by pid, and the bytes that they use together."""
+    seconds, memory = {}, 0
     for pid in pids:
         try:
             after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -144,8 +143,8 @@ def used(pids):
         except OSError:
             continue
         seconds[pid] = (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
-        held += pages * os.sysconf("SC_PAGE_SIZE")
-    return seconds, held
+        memory += pages * os.sysconf("SC_PAGE_SIZE")
+    return seconds, memory
 
 
 def measured(engine, kind, folder):
@@ -159,9 +158,9 @@ def measured(engine, kind, folder):
 
     def watch():
         while not over.wait(0.05):
-            now, held = used([child.pid, *offspring(child.pid)])
+            now, memory = resources([child.pid, *offspring(child.pid)])
             seconds.update(now)
-            peak[0] = max(peak[0], held)
+            peak[0] = max(peak[0], memory)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -185,7 +184,7 @@ def measured(engine, kind, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[20, 40], help="millions")
-    parser.add_argument("--folder", default="scale-data", help="for the data, which stay there")
+    parser.add_argument("--folder", default="scale-data", help="where the data are kept")
     parser.add_argument("--only", nargs="+", default=list(RUNS), choices=list(RUNS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
@@ -193,17 +192,17 @@ def main():
     if args.run:
         run(*args.run)
         return
-    print("| | million rows | processor ns a row | wall ns a row | peak MB | mean |")
+    print("| | million rows | processor ns per row | wall ns per row | peak MB | mean |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for millions in args.rows:
         make(args, millions)
-        found: dict = {name: [] for name in args.only}
+        results: dict = {name: [] for name in args.only}
         for _ in range(args.rounds):
             for name in args.only:
                 engine, kind = RUNS[name]
                 *costs, means = measured(engine, kind, folder_of(args, millions, kind))
-                found[name].append([*costs, next(iter(means.values()))])
-        for name, rounds in found.items():
+                results[name].append([*costs, next(iter(means.values()))])
+        for name, rounds in results.items():
             seconds, wall, peak, mean = np.median(rounds, axis=0)
             print(
                 f"| {name} | {millions} | {1000 * seconds / millions:.0f} | "

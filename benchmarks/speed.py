@@ -1,4 +1,4 @@
-"""Time and memory of the measures beside those of the neighbours, on the same generated data.
+"""Time and memory of the measures, compared with other tools on the same generated data.
 
 python benchmarks/speed.py [--queries 10000] [--rounds 11] [--threads 1 2]
 """
@@ -22,20 +22,20 @@ PACKAGES = (
     "skgraded", "numpy", "scikit-learn", "lightgbm", "xgboost", "xgboost-cpu", "ranx",
     "pytrec_eval", "pytrec_eval-terrier",
 )
-# At most so many times LightGBM's own metric on the same scores, both on one thread: with the sort
-# for AVX-512, and with any other
+# Largest ratios to the time of LightGBM's own metric on the same scores, both on one thread: with
+# the sort for AVX-512, and with any other sort.
 LIMITS = {
     "NDCNG@10": {"distinct": (0.18, 0.2), "tied": (0.2, 0.22)},
     "NDCNG": {"distinct": (0.25, 0.33), "tied": (0.38, 0.48)},
     "MuAP": {"distinct": (0.28, 0.36), "tied": (0.4, 0.48)},
 }
 LIMITS_WITH_QID = {"NDCNG@10": 0.5, "NDCNG": 0.6, "MuAP": 0.6}
-# ns a document on one thread
+# ns per document on one thread
 LIMITS_OF_LAYOUT = {
-    "group": 4, "qid, query by query": 6, "qid, rows mixed": 20, "qid, pandas str": 25,
+    "group": 4, "qid, rows sorted": 6, "qid, rows mixed": 20, "qid, pandas str": 25,
 }
-OF_ARGSORT = 5
-OF_ONE_THREAD = 0.55
+LIMIT_TO_ARGSORT = 5
+LIMIT_TO_ONE_THREAD = 0.55
 
 
 def main():
@@ -51,7 +51,7 @@ def main():
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=10_000, help="of 120 documents on average")
-    parser.add_argument("--rounds", type=int, default=11, help="every call is timed once a round")
+    parser.add_argument("--rounds", type=int, default=11, help="each call is timed once per round")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -60,20 +60,20 @@ def parse_arguments():
 # Reporting ---------------------------------------------------------------------------------------
 
 def run_worker(args, worker):
-    """Run this file for one number of threads, or for the memory, and read what it measured."""
+    """Run this file in a process for a number of threads, or for memory; return its results."""
     threads = str(max(args.threads)) if worker == "memory" else worker
     environment = os.environ | {"OMP_NUM_THREADS": threads, "NUMBA_NUM_THREADS": threads}
     if worker == "memory":
-        # glibc: what is freed goes back to the system, so that no call reuses it unseen
+        # glibc: freed memory goes back to the system, so that every allocation is counted
         environment["MALLOC_MMAP_THRESHOLD_"] = "65536"
     command = [sys.executable, __file__, "--worker", worker]
     command += ["--queries", str(args.queries), "--rounds", str(args.rounds)]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
+    return json.loads(result.stdout.splitlines()[-1])
 
 
 def report(args):
-    """Print all tables, in Markdown."""
+    """Print all tables in Markdown."""
     print_setting()
     results = {threads: run_worker(args, str(threads)) for threads in args.threads}
     missing = {}
@@ -101,9 +101,9 @@ def print_setting():
 
 
 def vectors():
-    """Whose sort is used, and the longest vectors that NumPy has found."""
-    found = np.show_config(mode="dicts")["SIMD Extensions"]
-    features = {*found.get("baseline", ()), *found.get("found", ())}
+    """Which sort is used, and the longest vectors that NumPy detects."""
+    extensions = np.show_config(mode="dicts")["SIMD Extensions"]
+    features = {*extensions.get("baseline", ()), *extensions.get("found", ())}
     longest = "neither AVX2 nor AVX-512"
     for name, known in (("AVX2", {"AVX2", "X86_V3"}), ("AVX-512", {"AVX512_SKX", "X86_V4"})):
         if features & known:
@@ -120,9 +120,9 @@ def processor():
 
 
 def ratio(times, name, other):
-    """Median over the rounds of how many times longer `name` takes than `other`."""
+    """Median over the rounds of the time of `name` divided by the time of `other`."""
     pairs = zip(times[name], times[other], strict=False)  # slow calls have fewer rounds
-    return float(np.median([one / two for one, two in pairs]))
+    return float(np.median([ours / theirs for ours, theirs in pairs]))
 
 
 def starting_with(times, start):
@@ -140,7 +140,7 @@ def print_head(cells):
 
 
 def print_times(measure, by_threads):
-    """Time a document in ns and, in brackets, its ratio to LightGBM's own metric."""
+    """Print the time per document in ns and, in brackets, its ratio to LightGBM's own metric."""
     columns = [(n, kind) for n, kinds in by_threads.items() for kind in kinds]
     print_head([measure] + [f"{kind}, {n} thread{'s' * (n > 1)}" for n, kind in columns])
     names = dict.fromkeys(name for n, kind in columns for name in by_threads[n][kind])
@@ -162,7 +162,7 @@ def significant(number):
 
 
 def print_ratios(results):
-    """Print the ratios that are promised."""
+    """Print the ratios that have limits."""
     print_head(["ratio", "", "at most"])
     if 1 in results:
         print_ratios_to_lightgbm(results[1]["tables"])
@@ -171,7 +171,7 @@ def print_ratios(results):
         for measure, kinds in result["alone"].items():
             for kind, times in kinds.items():
                 what = f"{measure}, {kind} scores: {threads} threads / 1 thread, {JUDGED}"
-                limit = f"{OF_ONE_THREAD}" if threads == 2 else ""
+                limit = f"{LIMIT_TO_ONE_THREAD}" if threads == 2 else ""
                 print_row([what, f"{ratio(times, 'all threads', 'one thread'):.2f}", limit])
 
 
@@ -190,11 +190,11 @@ def print_ratios_to_argsort(times):
     for ours in times:
         if ours != "np.argsort":
             what = f"{ours} / np.argsort of its scores, one query of 400,000 grades, 1 thread"
-            print_row([what, f"{ratio(times, ours, 'np.argsort'):.1f}", f"{OF_ARGSORT}"])
+            print_row([what, f"{ratio(times, ours, 'np.argsort'):.1f}", f"{LIMIT_TO_ARGSORT}"])
 
 
 def print_layout(results):
-    """Print what Judgments cost, ns a document."""
+    """Print the time to make Judgments, in ns per document."""
     print_head(["Judgments", *(f"{n} thread{'s' * (n > 1)}" for n in results), "1, at most"])
     for form in next(iter(results.values()))["layout"]:
         cells = [significant(np.median(result["layout"][form])) for result in results.values()]

@@ -1,8 +1,7 @@
-"""How often the tests of compare reject where there is no difference.
+"""How often the tests of compare reject if there is no difference.
 
-Both systems have independent values from Beta(2, 2) for each of 60 queries, so that a test at
-5 % should reject in 5 % of the sets of queries. The standard error of a rate over 5,000 sets is
-0.3 %.
+Both systems have independent values from Beta(2, 2) for each of 60 queries, so a test at 5 % should
+reject in 5 % of the sets of queries. The standard error of a rate over 5,000 sets is 0.3 %.
 """
 
 import argparse
@@ -14,7 +13,7 @@ from skgraded.stats.paired_tests import TESTS, p_values
 
 
 def rejection_rates(n_sets, n_queries, n_resamples, seed=0):
-    """{test: share of the sets in which p ≤ 0.05}, of the same sets for each test."""
+    """{test: proportion of the sets with p ≤ 0.05}, for the same sets."""
     rejected = dict.fromkeys(TESTS, 0)
     rng = np.random.default_rng(seed)
     for _ in range(n_sets):
@@ -34,10 +33,10 @@ def main():
     parser.add_argument("--resamples", type=int, default=9999)
     arguments = parser.parse_args()
     start = time.perf_counter()
-    found = rejection_rates(arguments.sets, arguments.queries, arguments.resamples)
+    rates = rejection_rates(arguments.sets, arguments.queries, arguments.resamples)
     print("| no difference: test at 5 % | rejects | at least | at most |")
     print("| --- | ---: | ---: | ---: |")
-    for test, rate in found.items():
+    for test, rate in rates.items():
         print(f"| {test} | {100 * rate:.2f} % | 4 % | 6 % |")
     print(f"\n{arguments.sets:,} sets of {arguments.queries} queries, "
           f"{time.perf_counter() - start:.0f} s")

@@ -1,4 +1,4 @@
-"""The times of all calls, in a process that has its number of threads."""
+"""Times of all calls, in a process with a fixed number of threads."""
 
 import gc
 import time
@@ -9,16 +9,16 @@ import numpy as np
 
 import skgraded as sg
 
-SLOW_QUERIES = 200  # for what takes microseconds a document
+SLOW_QUERIES = 200  # for calls that take microseconds per document
 SLOW_ROUNDS = 3
-KINDS = ("distinct", "tied")  # of scores; tied ones are rounded to one decimal
+KINDS = ("distinct", "tied")  # kinds of scores; tied scores are rounded to one decimal
 
 
 def measure_times(n_queries, rounds, threads):
-    """{"tables": {measure: {kind of scores: {name: ns a document in each round}}}, …}."""
+    """{"tables": {measure: {kind of scores: {name: ns per document in each round}}}, …}."""
     result = {"tables": {}, "missing": {}, "long": {}, "alone": {}}
     if threads > 1:
-        # at first, while no neighbour's threads wait in a loop for their next work
+        # first, before other tools start threads that wait in a busy loop
         for kind in KINDS:
             data = c.make_data(n_queries, tied=kind == "tied")
             for family in c.FAMILIES:
@@ -38,7 +38,7 @@ def measure_times(n_queries, rounds, threads):
 
 
 def family_calls(family, data, sets, threads, rounds, missing):
-    """All that compute a family's measure; names and errors of those that cannot to `missing`."""
+    """Calls that compute a family's measure; errors of tools that fail go to `missing`."""
     chosen = c.our_calls(family.ours, data, sets[1], rounds)
     chosen.append(c.lightgbm_call(family, data, sets, threads, rounds))
     few = data.head(SLOW_QUERIES)
@@ -54,17 +54,17 @@ def family_calls(family, data, sets, threads, rounds, missing):
     for name, make in neighbours.items():
         if name not in missing:
             try:
-                made = make()
-                for call in made:
+                calls = make()
+                for call in calls:
                     call.run()
-                chosen += made
-            except Exception as error:  # whatever a neighbour stumbles over, the others go on
+                chosen += calls
+            except Exception as error:  # an error in one tool must not stop the others
                 missing[name] = f"{type(error).__name__}: {error}".splitlines()[0]
     return chosen
 
 
 def calls_with_threads(measure, data, rounds):
-    """Ours with all the threads of this process and with one."""
+    """Our call with all threads of this process, and with one thread."""
     judgments = sg.Judgments(data.y, group=data.sizes)
 
     def run():
@@ -77,11 +77,11 @@ def calls_with_threads(measure, data, rounds):
 
 
 def layout_calls(n_queries, rounds):
-    """The truth laid out, of queries in each form; with pandas' texts where it is installed."""
+    """Calls that make Judgments from each form of queries; pandas strings if it is installed."""
     data = c.make_data(n_queries)
     mixed = np.random.default_rng(0).permutation(data.n)
     y, qid, grades = data.y, data.qid, data.y[mixed]
-    forms = {"group": (y, {"group": data.sizes}), "qid, query by query": (y, {"qid": qid}),
+    forms = {"group": (y, {"group": data.sizes}), "qid, rows sorted": (y, {"qid": qid}),
              "qid, rows mixed": (grades, {"qid": qid[mixed]})}
     if find_spec("pandas"):
         import pandas as pd
@@ -95,7 +95,7 @@ def layout_calls(n_queries, rounds):
 
 
 def long_query_calls(rounds):
-    """μAP of one query of 400,000 documents with a grade each, beside a sort of its scores."""
+    """μAP of one query with 400,000 documents and distinct grades, and a sort of its scores."""
     long = c.make_long_query()
     judgments = sg.Judgments(long.y)
     return [
@@ -106,10 +106,10 @@ def long_query_calls(rounds):
 
 
 def time_in_turn(calls):
-    """{name: ns a document in each round}, after a first call that does not count.
+    """{name: ns per document in each round}, after an uncounted first call.
 
-    In a round every call has its turn, in random order, so that what another leaves in the
-    processor's caches, and whatever else runs on the machine, meets all alike.
+    Each round makes all calls in random order, so that the state of the processor's caches and
+    other load on the machine affect all calls alike.
     """
     rng = np.random.default_rng(0)
     for call in calls:

@@ -63,7 +63,7 @@ def draw(name):
         values = [evaluations[system].mean()[name] for evaluations in (as_stars, shifted)]
         bars = ax.bar(positions + offset, values, width=0.38, color=color, label=system)
         ax.bar_label(bars, fmt="%.2f", padding=2)
-    ax.set(ylim=(0, 1.35), ylabel=name.replace("MuAP", "μAP"))
+    ax.set(ylim=(0, 1.3), yticks=[0, 0.25, 0.5, 0.75, 1], ylabel=name.replace("MuAP", "μAP"))
     ax.set_xticks(positions, ["1 to 5 stars", "stars - 1"])
     ax.legend(loc="upper right", ncols=2)
 

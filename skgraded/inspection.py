@@ -1,4 +1,4 @@
-"""Which features a fitted ranker orders the documents by."""
+"""Permutation importance: how much a fitted ranker relies on each feature."""
 
 from __future__ import annotations
 
@@ -33,59 +33,61 @@ def permutation_importance(
     random_state: Any = None,
     sample_weight: ArrayLike | None = None,
 ) -> Bunch | dict[str, Bunch]:
-    """Measure by how much a ranker gets worse when the values of a feature change places.
+    """Measure how much worse a ranker gets when the values of a feature are permuted.
 
-    The importance of a feature is the mean of the measure over the queries, less its mean after
-    the feature's column was permuted [1]_. The truth stays, and is laid out once for all scorings.
+    The importance of a feature is the mean of the measure over the queries, minus its mean after
+    the column of the feature is permuted [1]_. The grades are laid out only once.
 
     Parameters
     ----------
     estimator : estimator
         A fitted ranker, regressor or classifier: `QueryRanker`, a search over it, LGBMRanker, ….
-        Test rows tell what orders new queries; training rows tell what the ranker has learned.
     X : array-like, sparse matrix or frame of shape (n, n_columns)
-        The documents. Never changed.
+        The documents; X is not modified. Test rows show which features rank new queries, training
+        rows show which features the ranker has learned to use.
     y : array-like of shape (n,)
-        Their grades ≥ 0, 0 = irrelevant.
+        The grades of the documents, ≥ 0; 0 = irrelevant.
     qid : array-like of shape (n,), optional
-        The query of each row, unless the estimator is a `QueryRanker`, or a search over one, that
-        was told where in X it is.
+        The query of each row. It can be omitted if the estimator is a `QueryRanker`, or a search
+        over a `QueryRanker`, that reads the queries from a column of X.
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, in place of `qid`.
     measure : Measure, str, or a list of them, default="ndcng@10"
-        What is to get worse. A list costs no more predictions than one.
+        The measure to compute. A list needs no more predictions than a single measure.
     n_repeats : int, default=5
         How many times each column is permuted.
     within_queries : bool, default=False
-        False: a column is permuted over all rows, as scikit-learn does. It answers how much the
-        ranker relies on the feature in any way; but documents get values from other queries, such
-        as a BM25 that is high in a query of rare terms, which the ranker may never have seen.
-        True: a column is permuted among the documents of each query. It answers how much the
-        feature tells the documents of a query apart. A feature of the query, the same for all its
-        documents, then has the importance 0, even where the ranker needs it to weigh others.
+        False permutes a column over all rows, as in scikit-learn. The importance then shows how
+        much the ranker relies on the feature in any way. However, documents get values from other
+        queries, such as a BM25 score that is high only in queries with rare terms, and the ranker
+        may never have seen such combinations.
+        True permutes a column among the documents of each query. The importance then shows how
+        much the feature distinguishes the documents of a query. A feature of the query, with the
+        same value for all its documents, has the importance 0, even if the ranker needs it to
+        weight other features.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
-        What gives the scores of the documents, as for `make_ranking_scorer`.
+        The method that returns the scores of the documents, as for `make_ranking_scorer`.
     n_jobs : int, optional
-        How many columns are worked on at a time; as in scikit-learn.
+        Number of columns to process in parallel, as in scikit-learn.
     random_state : int, RandomState or None, default=None
-        For the permutations. All columns are permuted alike.
+        Controls the permutations. All columns get the same permutations.
     sample_weight : array-like of shape (n,), optional
-        A query's weight is the mean over its rows.
+        The weight of a query is the mean weight of its rows.
 
     Returns
     -------
     sklearn.utils.Bunch or dict of str to Bunch
-        By measure name if `measure` is a list, with the attributes:
+        A dict by measure name if `measure` is a list. A Bunch has the attributes:
 
         importances_mean : ndarray of shape (n_features,)
             Mean over the repeats.
         importances_std : ndarray of shape (n_features,)
             Standard deviation over the repeats.
         importances : ndarray of shape (n_features, n_repeats)
-            Of each repeat. Negative where the permuted column does better, by chance.
+            Importance in each repeat; negative if the permuted column scores better by chance.
         features : list of str or int
-            The columns of X that were permuted: their names, or else their positions. The column
-            of the queries of a `QueryRanker` is not among them.
+            The permuted columns of X: their names, or else their positions. The query column of a
+            `QueryRanker` is not permuted.
         measure : str
             Name of the measure.
 
@@ -102,7 +104,7 @@ def permutation_importance(
     See Also
     --------
     skgraded.FeatureImportanceDisplay : Draws the importances.
-    sklearn.inspection.permutation_importance : Takes no metadata, so that its scorer needs the
+    sklearn.inspection.permutation_importance : Accepts no metadata, so its scorer needs the
         queries as a column of X, which it permutes too.
 
     References
@@ -118,8 +120,8 @@ def permutation_importance(
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> y, qid = np.clip(np.round(X[:, 1] + 1), 0, 4), np.repeat(np.arange(20), 10)
     >>> ranker = sg.QueryRanker(Ridge()).fit(X[:100], y[:100], qid=qid[:100])
-    >>> found = permutation_importance(ranker, X[100:], y[100:], qid=qid[100:], random_state=0)
-    >>> found.features, found.importances_mean.round(1)
+    >>> result = permutation_importance(ranker, X[100:], y[100:], qid=qid[100:], random_state=0)
+    >>> result.features, result.importances_mean.round(1)
     ([0, 1], array([0. , 0.2]))
     """
     from sklearn.utils.parallel import Parallel, delayed
@@ -135,8 +137,8 @@ def permutation_importance(
     if group is None:
         warn_of_split_queries(estimator, X, judgments, ranker.qid if qid is None else None)
     column = getattr(ranker, "query_column_", None)
-    of_queries = None if column is None else column.position_in(X)
-    positions = [i for i in range(X.shape[1]) if i != of_queries]
+    query_position = None if column is None else column.position_in(X)
+    positions = [i for i in range(X.shape[1]) if i != query_position]
     draw = _orders_within if within_queries else _orders
     orders = draw(judgments, n_repeats, check_random_state(random_state))
 
@@ -163,7 +165,7 @@ def permutation_importance(
 
 
 def _orders(judgments, n_repeats, rng):
-    """Orders of all rows, one a repeat; those that scikit-learn draws."""
+    """One order of all rows per repeat, the same as in scikit-learn."""
     rng = np.random.RandomState(rng.randint(np.iinfo(np.int32).max + 1))
     order = shuffled = np.arange(judgments.n_rows)
     orders = []
@@ -175,7 +177,7 @@ def _orders(judgments, n_repeats, rng):
 
 
 def _orders_within(judgments, n_repeats, rng):
-    """Orders in which each row gets a row of its own query, (n_repeats, n)."""
+    """One order per repeat that moves rows only within their query, (n_repeats, n)."""
     n, query_of_row = judgments.n_rows, judgments.query_of_row
     by_query = slice(None) if judgments.order is None else judgments.order
     orders = np.empty((n_repeats, n), dtype=np.intp)
@@ -185,7 +187,7 @@ def _orders_within(judgments, n_repeats, rng):
 
 
 def _permuted(table, position, order):
-    """A copy of the table in which one column has its rows in another order."""
+    """A copy of the table with the values of one column in another order."""
     if is_polars_frame(table):
         return table.with_columns(table.to_series(position)[order])
     if sparse.issparse(table):

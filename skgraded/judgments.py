@@ -1,4 +1,4 @@
-"""The truth: grades by query, checked once and laid out for many scorings."""
+"""Judgments: grades by query, checked and laid out once for many evaluations."""
 
 from __future__ import annotations
 
@@ -13,43 +13,46 @@ from skgraded._input.queries import group_sizes, mean_weights, queries_of
 from skgraded._kernels.layout import lay_out
 from skgraded._kernels.threads import run_chunks
 
-MOST_REMEMBERED = 32  # what measures have laid out; a plan may hold a number a row
+MOST_REMEMBERED = 32  # cached plans of measures; a plan may contain one number per row
 
 
 class Judgments:
-    """Grades of documents by query, checked and laid out once, for many scorings.
+    """Grades of documents by query, checked and laid out once for many evaluations.
 
-    Use it where the same truth is scored again and again (boosting rounds, several systems,
-    resamples): every measure takes it in place of ``y_true``.
+    Use it to evaluate many sets of scores on the same grades, such as boosting rounds, systems or
+    resamples. Every measure accepts Judgments in place of ``y_true``.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Grades ≥ 0, 0 = irrelevant; any real numbers. NaN, a document of which nothing is known,
-        is kept here and refused by the measures that cannot use it.
+        Grades, any real numbers ≥ 0; 0 = irrelevant. NaN marks a document whose grade is unknown;
+        measures that cannot use it raise an error.
     qid : array-like of shape (n,), optional
-        The query of each row: any hashable, in any row order. Without `qid` and `group` all rows
-        are one query.
+        The query of each row: any hashable values, with rows in any order. Without `qid` and
+        `group`, all rows form one query.
     group : array-like of shape (n_queries,), optional
-        Sizes of consecutive queries, LightGBM's form, in place of `qid`.
+        Sizes of consecutive queries, as in LightGBM, in place of `qid`.
     sample_weight : array-like of shape (n,), optional
-        Weights ≥ 0 of the rows. A query's weight is the mean over its rows, LightGBM's rule.
+        Weights ≥ 0 of the rows. The weight of a query is the mean weight of its rows, as in
+        LightGBM.
 
     Attributes
     ----------
     query_ids : ndarray of shape (n_queries,)
-        In order of first appearance, as all values by query are; 0, 1, … for `group`.
+        Query ids in order of first appearance, the order of all per-query values; 0, 1, … for
+        `group`.
     sizes : ndarray of shape (n_queries,)
-        Rows of each query.
+        Number of rows of each query.
     weights : ndarray of shape (n_queries,) or None
-        Weights of the queries, None if no `sample_weight` was given.
+        Weights of the queries; None without `sample_weight`.
     n_rows, n_queries : int
+        Numbers of rows and queries.
 
     Raises
     ------
     ValueError, TypeError
-        If lengths differ, a grade is negative or infinite, a query id is missing, group sizes do
-        not add up, or weights are negative or all zero.
+        If lengths differ, a grade is negative or infinite, a query id is missing, the group sizes
+        do not add up to the number of rows, or weights are negative or all zero.
 
     Examples
     --------
@@ -89,7 +92,7 @@ class Judgments:
         self._memory: dict[Any, Any] = {}
 
     def _lay_out(self, grades):
-        """Codes of the documents and levels of the queries, as `_kernels.layout` has them."""
+        """Compute the codes of the documents and the levels of the queries; see `lay_out`."""
         self.codes = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
             lambda first, last: lay_out(
@@ -127,12 +130,12 @@ class Judgments:
 
     @property
     def grades(self) -> np.ndarray:
-        """The grades row by row as they were given, shape (n,)."""
+        """The grades in row order, as they were passed, shape (n,)."""
         levels = self.levels[np.repeat(self.level_starts[:-1], self.sizes) + self.codes]
         return self._by_row(np.where(self.codes < 0, np.nan, levels))
 
     def on_scale(self, number: float) -> float:
-        """A threshold or a top grade, rounded as the grades were, so that these still reach it."""
+        """Round a threshold or a top grade like the grades, so that equal numbers stay equal."""
         limits = np.finfo(self.grade_type)
         if limits.bits == 64 or not float(limits.tiny) <= number <= float(limits.max):
             return number
@@ -140,27 +143,27 @@ class Judgments:
 
     @property
     def max_size(self) -> int:
-        """Rows of the largest query."""
+        """Number of rows of the largest query."""
         return int(self.sizes.max())
 
     def by_level(self, per_query: np.ndarray) -> np.ndarray:
-        """Repeat a value of each query for each of its levels, shape (n_levels,)."""
+        """Repeat the value of each query for each of its levels, shape (n_levels,)."""
         return np.repeat(per_query, self.n_levels)
 
     def sum_levels(self, per_level: np.ndarray) -> np.ndarray:
-        """Sum of a number of each level over each query's levels, shape (n_queries,)."""
+        """Sum a value per level over the levels of each query, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """`compute()`, which the truth alone decides, or what it gave before for the same key."""
-        kept = self._memory.pop(key, None)
-        if kept is None:
-            kept = compute()
-        self._memory[key] = kept
-        # Each step is one that no other thread comes into, also where there is no GIL.
-        for old in list(self._memory)[:-MOST_REMEMBERED]:
-            self._memory.pop(old, None)
-        return kept
+        """Return the cached result for `key`, or the result of `compute` if there is none."""
+        result = self._memory.pop(key, None)
+        if result is None:
+            result = compute()
+        self._memory[key] = result
+        # Each of these steps is atomic, also without the GIL.
+        for oldest_key in list(self._memory)[:-MOST_REMEMBERED]:
+            self._memory.pop(oldest_key, None)
+        return result
 
 
 def _joined(arrays):
@@ -169,7 +172,7 @@ def _joined(arrays):
 
 def _queries(qid, group, n):
     if qid is not None and group is not None:
-        raise ValueError("Give the queries by qid or by group, not by both.")
+        raise ValueError("Pass the queries as qid or as group, not as both.")
     if qid is not None:
         return queries_of(qid, n)
     sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
@@ -177,10 +180,10 @@ def _queries(qid, group, n):
 
 
 def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:
-    """`y_true` itself if it is Judgments, else Judgments of it and the other arguments."""
+    """Return `y_true` itself if it is Judgments; otherwise make Judgments from the arguments."""
     if not isinstance(y_true, Judgments):
         return Judgments(y_true, **truth)
     for name, value in truth.items():
         if value is not None:
-            raise ValueError(f"{name} is part of the Judgments: do not give it again.")
+            raise ValueError(f"The Judgments already contain {name}: do not pass it again.")
     return y_true

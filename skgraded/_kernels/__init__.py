@@ -1,1 +1,1 @@
-"""Every loop over documents, compiled, and the threads that share them."""
+"""All loops over documents, compiled, and the threads that run them."""

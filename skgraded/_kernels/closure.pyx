@@ -2,11 +2,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
 # cython: initializedcheck=False
-"""Preferences that follow from others: graphs without cycles, closed for a block of items a time.
+"""Transitive closure of preferences: acyclic graphs, closed for one block of items at a time.
 
-How many items can be reached from each, all in all, is not known how to count in less than
-items × pairs; 64 items of a block go in one word, so that the pairs are gone through few times.
-Where both sides are whole orders, `count_in_orders` needs no closure.
+No known algorithm counts the reachable items of all items in less than items × pairs steps. Here,
+one word holds 64 items of a block, so that few passes over the pairs are enough. If both sides are
+total orders (with ties), `count_in_orders` needs no closure.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -25,12 +25,12 @@ cpdef enum:
 
 
 cdef struct Neighbours:
-    vector[int32_t] starts  # of those of each item, and their end
+    vector[int32_t] starts  # where the neighbours of each item start in `items`, and the end
     vector[int32_t] items
 
 
 cdef Neighbours neighbours_of(const int32_t[:, ::1] pairs, int side, Py_ssize_t n):
-    """Other ends of the pairs, by the end at `side`."""
+    """For each item at `side` of a pair, the items at the other side."""
     cdef Neighbours found
     cdef Py_ssize_t i
     cdef vector[int32_t] place
@@ -48,13 +48,13 @@ cdef Neighbours neighbours_of(const int32_t[:, ::1] pairs, int side, Py_ssize_t 
 
 
 cdef class Graph:
-    """Items 0 to n-1 and distinct pairs (preferred, other) of them.
+    """A graph of the items 0 to n-1 and distinct pairs (preferred, other).
 
-    `has_cycle`: whether the pairs contradict each other; nothing may be asked of it then.
+    `has_cycle` is whether the pairs contain a cycle; if so, no method may be called.
     """
 
     cdef Neighbours above, below
-    cdef vector[int32_t] order  # each item after all that are preferred to it
+    cdef vector[int32_t] order  # each item follows all items preferred to it
     cdef readonly Py_ssize_t n
     cdef readonly bint has_cycle
 
@@ -80,7 +80,7 @@ cdef class Graph:
         self.has_cycle = i < n
 
     def depths(self, const uint8_t[::1] counted):
-        """How many of the items `counted` are on the longest way down to each, with itself."""
+        """Largest number of `counted` items on a path that ends at each item, including itself."""
         cdef int32_t[::1] depth = np.zeros(self.n, dtype=np.int32)
         cdef Py_ssize_t i, j
         cdef int32_t v, deepest
@@ -92,10 +92,10 @@ cdef class Graph:
         return np.asarray(depth)
 
     def levels(self):
-        """Depth of each item if the pairs make a whole order of them, in which some may tie.
+        """Depth of each item if the pairs define a total order with ties; otherwise None.
 
-        They do if each item of a level is preferred to each of the next one, for which there is no
-        way but a pair. None if they do not.
+        They do if each item of a level is preferred to each item of the next level. Only a direct
+        pair can connect adjacent levels.
         """
         depth = self.depths(np.ones(self.n, dtype=np.uint8))
         cdef const int32_t[::1] level = depth
@@ -110,10 +110,10 @@ cdef class Graph:
         self, int side, const int32_t[::1] number, Py_ssize_t first, Py_ssize_t size,
         uint64_t[:, ::1] bits, uint8_t[::1] reached,
     ):
-        """Which items of a block are on one side of each item, itself among them.
+        """Find the items of a block that are on one side of each item, including itself.
 
-        The block are those numbered from `first`, at most `size` of them, bit 0 being the first's.
-        A row of `bits` is written only if an item is `reached`.
+        The block contains at most `size` items with numbers from `first`; bit 0 is for the first.
+        A row of `bits` is written only if the item is `reached`.
         """
         cdef Neighbours* near = &self.above if side == ABOVE else &self.below
         cdef Py_ssize_t i, j, k, bit, n_words = bits.shape[1]
@@ -141,9 +141,9 @@ cdef class Graph:
 def count_block(
     const int32_t[::1] rows, above, below, said_above, said_below, int64_t[:, ::1] counts
 ):
-    """Add to `counts` of each row how many of a block are below, agreed and disagreed upon.
+    """Add the items of a block below each row to `counts`, then agreements and disagreements.
 
-    Each side is a table of bits and, for each item, its row in it, -1 where there is none.
+    Each side is a table of bits with the row of each item in it, or -1 for items without a row.
     """
     cdef const uint64_t[:, ::1] a = above[0], b = below[0], sa = said_above[0], sb = said_below[0]
     cdef const int32_t[::1] in_a = above[1], in_b = below[1]
@@ -167,10 +167,10 @@ def count_in_orders(
     const int32_t[::1] level, const int32_t[::1] place, const int64_t[::1] by_place,
     int64_t[::1] found,
 ):
-    """To how many of lower level and lower place each item is lower in both.
+    """Count for each item how many items have both a lower level and a lower place.
 
-    `by_place` are the items that have a place, by their places. A binary indexed tree counts those
-    of the places before, by level.
+    `by_place` contains the items that have a place, sorted by place. A binary indexed tree counts
+    the items with lower places by level.
     """
     cdef Py_ssize_t i, start = 0, end, code, n = by_place.shape[0], top = 0
     for i in range(n):

@@ -2,19 +2,19 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
 # cython: initializedcheck=False
-"""Sums of floats and of their products without any rounding, as whole numbers.
+"""Exact sums of floats and of their products, as whole numbers.
 
-A float is a whole multiple of 2^-1074, and a product of two one of 2^-2148. Sums stand in places of
-64 bits, each for 2^32 times the place before (Neal 2015, "Fast exact summation using small and
-large superaccumulators"), so that hardly ever something is carried.
+A float is a whole multiple of 2^-1074, and a product of two floats is a multiple of 2^-2148. A sum
+is stored in 64-bit places, each of which is worth 2^32 times the previous place (Neal 2015, "Fast
+exact summation using small and large superaccumulators"), so carries are rarely needed.
 """
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef enum:
-    PLACES = 136  # 32 bits each: 2 · (2046 + 53) of the largest product, and what sums carry
-    AT_ONCE = 1 << 24  # of numbers, whose sum fits each place
+    PLACES = 136  # of 32 bits: 2 · (2046 + 53) bits for the largest product, plus carries of sums
+    AT_ONCE = 1 << 24  # numbers that can be added without overflow of a place
 
 
 cdef inline void add_whole(
@@ -31,18 +31,18 @@ cdef inline void add_whole(
 
 
 cdef inline uint64_t whole_of(uint64_t bits) noexcept nogil:
-    """The whole number that a float's bits hold beside sign and exponent."""
+    """The mantissa of a float as a whole number, without sign and exponent."""
     return (bits & 0xFFFFFFFFFFFFFu) | (<uint64_t>((bits << 1) >> 53 > 0) << 52)
 
 
 cdef inline int position_of(uint64_t bits) noexcept nogil:
-    """By which power of 2 it is multiplied, in units of 2^-1074; 2046 of what is not finite."""
+    """The exponent of 2 that multiplies the mantissa, in units of 2^-1074; 2046 if not finite."""
     cdef int exponent = <int>((bits << 1) >> 53)
     return exponent - 1 if exponent else 0
 
 
 cdef sum_of(const int64_t* places):
-    """What all places hold together."""
+    """The sum of all places, as a Python integer."""
     cdef int i
     found = 0
     for i in range(PLACES - 1, -1, -1):
@@ -51,7 +51,7 @@ cdef sum_of(const int64_t* places):
 
 
 def whole_sum(const double[::1] values):
-    """Σ v / 2^-1074 of finite numbers; an OverflowError about one that is not finite."""
+    """Σ v / 2^-1074 of finite numbers; an OverflowError if a number is not finite."""
     cdef int64_t[PLACES] places
     cdef uint64_t bits
     cdef Py_ssize_t i, first, n = values.shape[0]
@@ -70,7 +70,7 @@ def whole_sum(const double[::1] values):
 
 
 def whole_dot(const double[::1] x, const double[::1] y):
-    """Σ x y / 2^-2148 of finite numbers; an OverflowError about one that is not finite."""
+    """Σ x y / 2^-2148 of finite numbers; an OverflowError if a number is not finite."""
     cdef int64_t[PLACES] places
     cdef uint64_t a, b, a_upper, a_lower, b_upper, b_lower
     cdef int64_t sign

@@ -2,13 +2,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
 # cython: initializedcheck=False
-"""Gradients of the LINEAR and PAIR sums: what swapping two documents changes, for objectives.
+"""Gradients of the LINEAR and PAIR sums for objectives, from the deltas of swapping two documents.
 
-Of each pair with one document in the first ranks, the swap's change of the sum says how hard the
-two are pushed apart (LambdaRank, Burges 2010).
+For each pair with a document among the first ranks, the change of the sum after a swap determines
+how hard the two documents are pushed apart (LambdaRank, Burges 2010).
 """
 
-from libc.math cimport INFINITY, exp, log1p
+from libc.math cimport INFINITY, exp, log, log1p
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -47,6 +47,8 @@ cdef enum:
 cdef double FAR = 300.0  # sigmoid · range of scores, up to which no power or product overflows
 cdef double NEAR = 0.01  # added to differences of scores, as in LightGBM and XGBoost
 cdef double LN2 = 0.6931471805599453
+cdef double LARGEST = 1.7976931348623157e308  # double
+cdef double MOST = 1.7014117331926443e38  # half of the largest 32-bit float: XGBoost doubles it
 
 
 cdef struct Sum:
@@ -64,7 +66,7 @@ cdef struct Push:
 
 
 cdef class Room:
-    """The arrays of `Ranked` and keys, for the largest query."""
+    """Work space for the largest query: the arrays of `Ranked`, keys, codes and a tree."""
 
     cdef Ranked ranked
     cdef vector[double] numbers
@@ -96,7 +98,7 @@ cdef bint rank(
     const double* all_scores, const Py_ssize_t* rows, Py_ssize_t n, double* scores,
     uint64_t* keys, uint64_t mask,
 ) noexcept nogil:
-    """Take a query's scores and sort their keys, best first, ties by position.
+    """Gather the scores of a query and sort their keys, best first; ties are in order of position.
 
     Returns whether all scores are finite.
     """
@@ -123,12 +125,12 @@ cdef void fill(
     const double* scores, const int32_t* codes, int32_t* ranked_codes, const uint64_t* keys,
     uint64_t mask,
 ) noexcept nogil:
-    """Scores, weights and discounts in ranked order."""
+    """Fill the arrays of `ranked` with scores, weights and discounts in ranked order."""
     cdef Py_ssize_t i, at, n = ranked.n
     ranked.k = min(sum.k, n)
     for i in range(n):
         at = keys[i] & mask
-        ranked.scores[i] = scores[at]
+        ranked.scores[i] = 0.5 * scores[at]  # the difference of two halves is finite
         ranked_codes[i] = codes[at]
         ranked.weights[i] = values[codes[at]]
         ranked.gradients[i] = ranked.hessians[i] = 0.0
@@ -149,17 +151,19 @@ cdef void fill_powers(
 ) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(first, ranked.n):
-        ranked.powers[i] = exp(sigmoid * (ranked.scores[i] - middle))
+        # The factor 2 is last: sigmoid · difference may be infinite, but never 0 · infinity.
+        ranked.powers[i] = exp(2.0 * (sigmoid * (ranked.scores[i] - middle)))
 
 
 # Sums above each document -----------------------------------------------------------------------
-# A binary indexed tree over the codes holds of the documents so far, side by side, how many, their
-# Σ w, Σ discount and Σ w · discount. A code is its place; code 0 has the weight 0 and is left out.
+# For the documents so far, a binary indexed tree over the codes stores four adjacent numbers: the
+# count, Σ w, Σ discount and Σ w · discount. A code is its own index in the tree; code 0 has the
+# weight 0 and is left out.
 
 cdef void fill_above(
     Ranked* ranked, const int32_t* codes, Py_ssize_t n_levels, double* tree
 ) noexcept nogil:
-    """Σ_j min(w_j, w) and Σ_j min(w_j, w) · discount_j over the documents j above each one."""
+    """Σ_j min(w_j, w) and Σ_j min(w_j, w) · discount_j over the documents j above each document."""
     cdef Py_ssize_t i, at
     cdef double w, d, n, count, sum, discounts, products, n_added = 0.0, added = 0.0
     for i in range(4 * n_levels):
@@ -201,11 +205,19 @@ cdef inline void find_swaps(
         linear_swaps(ranked, a, scale)
 
 
+cdef double norm_of(double pushes, double sigmoid) noexcept nogil:
+    """log2(1 + x) / x for x = pushes · sigmoid, as in LightGBM; 1 if x is 0."""
+    cdef double x = pushes * sigmoid
+    if x == INFINITY:
+        return (log(pushes) + log(sigmoid)) / LN2 / pushes / sigmoid
+    return log1p(x) / LN2 / x if x > 0.0 else 1.0
+
+
 cdef double push_apart(Ranked* ranked, bint is_pair, const Push* push) noexcept nogil:
     """Gradients and hessians of one query; returns what both have to be multiplied by."""
     cdef Py_ssize_t a
     cdef double first = ranked.scores[0], last = ranked.scores[ranked.n - 1], pushes = 0.0
-    cdef bint is_far = push.sigmoid * (first - last) > FAR
+    cdef bint is_far = 2.0 * (push.sigmoid * (first - last)) > FAR  # scores are halved
     cdef bint by_difference = push.norm and first != last
     if not is_far:
         fill_powers(ranked, 0, push.sigmoid, 0.5 * first + 0.5 * last)
@@ -214,22 +226,26 @@ cdef double push_apart(Ranked* ranked, bint is_pair, const Push* push) noexcept 
             fill_powers(ranked, a, push.sigmoid, ranked.scores[a])
         find_swaps(ranked, is_pair, a, 1.0)
         pushes += add_pairs(
-            ranked, a, NEAR if by_difference else 1.0, 1.0 if by_difference else 0.0
+            ranked, a, NEAR if by_difference else 1.0, 2.0 if by_difference else 0.0
         )
-    pushes *= 2.0 * push.sigmoid
-    return log1p(pushes) / LN2 / pushes if push.norm and pushes > 0.0 else 1.0
+    return norm_of(2.0 * pushes, push.sigmoid) if push.norm else 1.0
+
+
+cdef inline float to_float(double number) noexcept nogil:
+    """A 32-bit float, at most MOST in magnitude."""
+    return <float>max(-MOST, min(number, MOST))
 
 
 cdef void give_back(
     const Ranked* ranked, const Py_ssize_t* rows, const uint64_t* keys, uint64_t mask,
     double of_gradients, double of_hessians, float* gradients, float* hessians,
 ) noexcept nogil:
-    """Write what was computed in ranked order to the rows, multiplied by these factors."""
+    """Write the results from ranked order to the rows, multiplied by the two factors."""
     cdef Py_ssize_t i, row
     for i in range(ranked.n):
         row = rows[keys[i] & mask]
-        gradients[row] = <float>(of_gradients * ranked.gradients[i])
-        hessians[row] = <float>(of_hessians * ranked.hessians[i])
+        gradients[row] = to_float(of_gradients * ranked.gradients[i])
+        hessians[row] = to_float(of_hessians * ranked.hessians[i])
 
 
 cdef Sum sum_of(
@@ -251,10 +267,10 @@ def push_queries(
     Py_ssize_t truncation, double sigmoid, bint norm,
     float[::1] gradients, float[::1] hessians, Py_ssize_t first_query, Py_ssize_t last_query,
 ):
-    """Write the gradients and hessians of queries first..last-1; returns if all scores were finite.
+    """Write the gradients and hessians of queries first..last-1; return if all scores are finite.
 
-    `order` are the rows query by query, and in a query in the order in which tied scores are
-    ranked; `codes` are in this order. `weights` are of queries, or None.
+    `order` contains row positions sorted by query and, within a query, in the order in which tied
+    scores are ranked; `codes` are in the same order. `weights` are those of the queries, or None.
     """
     cdef Sum sum = sum_of(plan.kind, plan.k, plan.values, plan.discount, plan.by_row)
     cdef Push push
@@ -289,17 +305,18 @@ def push_queries(
             factor = sigmoid * push_apart(ranked, sum.is_pair, &push)
             if weights_ is not None:
                 factor *= weights_[q]
+            factor = min(factor, LARGEST)  # 0 · infinity would be NaN
             give_back(
-                ranked, &order[row], keys, mask, factor, factor * sigmoid,
+                ranked, &order[row], keys, mask, factor, min(factor * sigmoid, LARGEST),
                 &gradients[0], &hessians[0],
             )
     return all_finite
 
 
 def swaps_of_ranking(const int32_t[::1] codes, plan, double scale=1.0):
-    """What swapping any two documents of a ranked list changes, above the diagonal of (n, n).
+    """Deltas of swapping any two documents of a ranked list, above the diagonal of (n, n).
 
-    For tests: `push_queries` has no more than a row of it at a time.
+    For tests only: `push_queries` computes one row of this matrix at a time.
     """
     cdef Sum sum = sum_of(plan.kind, plan.k, plan.values, plan.discount, plan.by_row)
     cdef Py_ssize_t i, a, b, n = codes.shape[0]

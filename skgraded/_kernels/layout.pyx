@@ -2,10 +2,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
 # cython: initializedcheck=False
-"""The truth laid out: queries numbered, grades coded by level, and tables of one number a level.
+"""Layout of judgments: numbered queries, grades coded by level, tables of one number per level.
 
-A query's documents carry a *code*: 0 for grade 0, else 1, 2, … for the grades > 0 that the query
-uses, ascending. Each code of a query is one of its *levels*.
+Each document of a query has a *code*: 0 for grade 0, and 1, 2, … in ascending order for the grades
+> 0 that the query uses. Each code of a query is one of its *levels*.
 """
 
 cimport numpy as cnp
@@ -23,8 +23,8 @@ from skgraded._kernels.sort cimport ascending_bits, exact_run, position_mask, so
 cnp.import_array()
 
 cdef enum:
-    MANY = 1000  # rows that tell whether ids come in runs
-    AHEAD = 16  # rows that a place in a large table takes to come near
+    MANY = 1000  # rows after which ids without runs are recognised
+    AHEAD = 16  # rows between the prefetch of a place in a large table and its use
 
 cdef extern from "loops.h" nogil:
     void have_near(const void* place)
@@ -40,18 +40,18 @@ cdef extern from "loops.h" nogil:
 
 # Numbering the queries --------------------------------------------------------------------------
 
-# A whole value and its number, -1 where there is none.
+# A whole value and its number; -1 marks an empty place.
 ctypedef pair[size_t, Py_ssize_t] numbered
 
 
 cdef inline size_t home_of(const vector[numbered]& table, size_t value) noexcept nogil:
-    """Where the value stands in a table of 2^i places, unless another stands there."""
+    """The place of the value in a table of 2^i places, unless another value occupies it."""
     cdef size_t place = value * <size_t>0x9E3779B97F4A7C15
     return (place ^ (place >> 32)) & (table.size() - 1)
 
 
 cdef inline size_t place_of(const vector[numbered]& table, size_t value) noexcept nogil:
-    """Where the value stands in a table that is not all taken, or is to stand."""
+    """The place of the value in a table that is not full, or else its first free place."""
     cdef size_t place = home_of(table, value)
     while table[place].second >= 0 and table[place].first != value:
         place = (place + 1) & (table.size() - 1)
@@ -59,7 +59,7 @@ cdef inline size_t place_of(const vector[numbered]& table, size_t value) noexcep
 
 
 cdef int widen(vector[numbered]& table) except -1 nogil:
-    """Give a table twice as many places."""
+    """Double the number of places in a table."""
     cdef vector[numbered] wider
     cdef size_t i
     wider.resize(max(<size_t>1024, 2 * table.size()), numbered(0, -1))
@@ -71,15 +71,15 @@ cdef int widen(vector[numbered]& table) except -1 nogil:
 
 
 def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_t span):
-    """Number whole values low ≤ v < low + span in the order in which they first appear.
+    """Number whole values low ≤ v < low + span in order of first appearance.
 
-    By a table, or if the span is 0 by a hash, whatever the values are. Returns the number of each
-    value, the row where each number first appears, how many values have each number, and whether
-    the numbers never fall.
+    Uses a table, or, if the span is 0, a hash table for any values. Returns the number of each
+    value, the row where each number first appears, the count of each number, and whether the
+    numbers never decrease.
     """
     cdef Py_ssize_t row, number, last = 0, n = values.shape[0]
     cdef bint in_order = True
-    cdef size_t at  # unsigned: ids of 64 bits without a sign wrap around on both sides
+    cdef size_t at  # unsigned, so that unsigned 64-bit ids wrap around on both sides
     cdef vector[Py_ssize_t] number_of = vector[Py_ssize_t](span, -1)
     cdef vector[numbered] table
     cdef size_t place
@@ -120,7 +120,7 @@ def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_
 
 
 def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
-    """Rows code by code, each code's in their order; `starts` is where each code begins."""
+    """Row positions sorted by code, in row order within a code; code i begins at `starts[i]`."""
     cdef Py_ssize_t row
     cdef vector[Py_ssize_t] at
     order_array = np.empty(codes.shape[0], dtype=np.intp)
@@ -143,7 +143,7 @@ cdef inline uint64_t mixed_bits(uint64_t bits) noexcept nogil:
 
 
 def order_by_hash(const uint64_t[::1] values, Py_ssize_t n):
-    """Rows piece by piece, and how many each of n pieces has; of equal values all are in one."""
+    """Row positions sorted into n pieces, and piece sizes; equal values are in the same piece."""
     cdef Py_ssize_t row
     pieces_array = np.empty(values.shape[0], dtype=np.intp)
     sizes_array = np.zeros(n, dtype=np.intp)
@@ -156,9 +156,9 @@ def order_by_hash(const uint64_t[::1] values, Py_ssize_t n):
 
 
 def heads_of_runs(values):
-    """Rows whose 8 bytes are others than those of the row before, and the first row.
+    """Positions of the first row and of all rows whose 8 bytes differ from the previous row.
 
-    None if there are hardly any runs: if about every second row is such a row.
+    None if there are hardly any runs, that is, if about every second row differs.
     """
     cdef cnp.ndarray array = np.ascontiguousarray(values)
     cdef const uint64_t* words = <const uint64_t*>cnp.PyArray_DATA(array)
@@ -177,7 +177,7 @@ def heads_of_runs(values):
 
 
 cdef array_of(const void* numbers, size_t n, dtype):
-    """A copy of n numbers, which are of the type."""
+    """Copy n numbers of the type into an array."""
     cdef cnp.ndarray array = np.empty(n, dtype=dtype)
     if n:
         memcpy(cnp.PyArray_DATA(array), numbers, array.nbytes)
@@ -189,7 +189,7 @@ cdef array_of(const void* numbers, size_t n, dtype):
 cdef int32_t code_any_grades(
     const double* grades, int32_t* codes, Py_ssize_t n, uint64_t* keys, vector[double]* levels
 ) noexcept nogil:
-    """Codes and levels of any grades by sorting them; -1 if one is negative or infinite."""
+    """Codes and levels of any grades, from sorting; -1 if a grade is negative or infinite."""
     cdef uint64_t mask = position_mask(n)
     cdef Py_ssize_t i, end, m = 0, start = 0
     cdef int32_t code = 0
@@ -246,9 +246,9 @@ cdef int32_t code_grades(
     const double* grades, int32_t* codes, Py_ssize_t n, uint64_t* room, vector[double]* levels,
     vector[int32_t]* counts,
 ) noexcept nogil:
-    """Codes of one query's grades, NaN having -1, and behind `levels` and `counts` its own.
+    """Write the codes of one query's grades, -1 for NaN; append its levels and their counts.
 
-    Returns the largest code; -1 if a grade is negative or infinite.
+    Returns the largest code, or -1 if a grade is negative or infinite.
     """
     cdef uint64_t bits = bits_of_grades(grades, n)
     cdef int32_t top
@@ -269,10 +269,11 @@ def lay_out(
 ):
     """Lay out the grades of queries first..last-1: write `codes`, and find the levels.
 
-    `order` are the rows query by query, None if they are so already, and `starts` where the queries
-    begin in it. Codes are in query order, -1 where the grade is NaN. Returns grade and number of
-    documents of each level, 0 included, of each query; how many levels each has; how many grades are
-    NaN, and whether all others are finite and ≥ 0. If not, the rest is worth nothing.
+    `order` contains row positions sorted by query, or is None if the rows are already sorted;
+    `starts` is where the queries begin in it. Codes are in this order; -1 marks NaN grades. Returns
+    the grade and the number of documents of each level (including grade 0) of each query, the
+    number of levels of each query, the number of NaN grades, and whether all other grades are
+    finite and ≥ 0. If they are not, the other results are invalid.
     """
     cdef Py_ssize_t q, i, n, n_unknown = 0
     cdef int32_t top
@@ -288,9 +289,9 @@ def lay_out(
     n = 0
     for q in range(first_query, last_query):
         n = max(n, starts[q + 1] - starts[q])
-    cdef cnp.ndarray room_array = np.empty(2 * n, dtype=np.uint64)  # not touched unless needed
+    cdef cnp.ndarray room_array = np.empty(2 * n, dtype=np.uint64)  # unused for whole grades
     cdef uint64_t* room = <uint64_t*>cnp.PyArray_DATA(room_array)
-    # Some levels a query: what is not used is not touched, and less is moved where there are more.
+    # Reserve some levels per query: unused memory is never touched, and growth moves less data.
     levels.reserve(min(8 * (last_query - first_query), starts[last_query] - starts[first_query]))
     counts.reserve(levels.capacity())
     with nogil:
@@ -320,15 +321,15 @@ def lay_out(
     )
 
 
-# Tables of one number a level ------------------------------------------------------------------
+# Tables of one number per level ----------------------------------------------------------------
 
 def level_weights(
     const double[::1] levels, const int32_t[::1] counts, const Py_ssize_t[::1] level_starts,
     Py_ssize_t k,
 ):
-    """W(v) = Σ_{t_i ≤ v} d_i / min(R_{t_i}, k) / Σ d_i of each level of each query.
+    """W(v) = Σ_{t_i ≤ v} d_i / min(R_{t_i}, k) / Σ d_i for each level of each query.
 
-    Grades are taken relative to the query's top grade, where the d_i sum to 1.
+    Grades are divided by the top grade of the query, so that the d_i add up to 1.
     """
     cdef Py_ssize_t q, i, relevant, n_queries = level_starts.shape[0] - 1
     cdef double top
@@ -338,7 +339,7 @@ def level_weights(
         for q in range(n_queries):
             top = levels[level_starts[q + 1] - 1]
             relevant = 0
-            # R_t from the top down, then the running sum from the bottom up
+            # Compute R_t from the top level down, then the running sum from the bottom level up.
             for i in range(level_starts[q + 1] - 1, level_starts[q], -1):
                 relevant += counts[i]
                 weights[i] = (levels[i] / top - levels[i - 1] / top) / min(relevant, k)
@@ -351,7 +352,7 @@ def ideal_sums(
     const double[::1] values, const int32_t[::1] counts, const Py_ssize_t[::1] level_starts,
     const double[::1] discount,
 ):
-    """Σ_p discount(p) · value of each query's ideal order, as deep as `discount` goes."""
+    """Σ_p discount(p) · value over the ideal order of each query, to the depth of `discount`."""
     cdef Py_ssize_t q, i, p, end, depth = discount.shape[0]
     cdef Py_ssize_t n_queries = level_starts.shape[0] - 1
     cdef double total, discounts
@@ -376,7 +377,7 @@ def ideal_by_rank(
     const double[::1] values, const int32_t[::1] counts, const Py_ssize_t[::1] level_starts,
     const Py_ssize_t[::1] starts, const double[::1] discount,
 ):
-    """Σ_{p≤n} discount(p) · value of each query's ideal order for n = 1..N, a number a row."""
+    """Σ_{p≤n} discount(p) · value over the ideal order of each query; n = 1..N, one per row."""
     cdef Py_ssize_t q, i, j, p, n_queries = starts.shape[0] - 1
     cdef double total
     sums_array = np.zeros(starts[n_queries])
@@ -398,9 +399,9 @@ def mean_discounts(
 ):
     """Discounts that make a LINEAR sum the mean of DCG@n / ideal DCG@n over n = 1..N.
 
-    The gain at position p counts in every n ≥ p:
-    discount(p) · (1/N) Σ_{n≥p} 1 / ideal DCG@n. One row of N numbers a query; zeros where the
-    ideal DCG, which is `ideal_by_rank`, is 0.
+    The gain at position p counts for every n ≥ p, so its discount is
+    discount(p) · (1/N) Σ_{n≥p} 1 / ideal DCG@n. Each query has N numbers; the number is 0 where the
+    ideal DCG, from `ideal_by_rank`, is 0.
     """
     cdef Py_ssize_t q, p, n_queries = starts.shape[0] - 1
     cdef double tail

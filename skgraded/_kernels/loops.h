@@ -1,5 +1,5 @@
-// Loops over documents without a branch, which the compiler makes vectors of: for several
-// processors where it can, of which the newest that fits is chosen when the module is loaded.
+// Loops over documents without branches, which the compiler vectorizes, if possible for several
+// processor generations. The newest version that the processor supports is chosen at load time.
 #ifndef SKGRADED_LOOPS_H
 #define SKGRADED_LOOPS_H
 
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Clang has other words for both, and MSVC none.
+// Clang has different syntax for the attribute and the pragmas, MSVC has neither.
 #if defined(__GNUC__) && !defined(__clang__)
 #define IS_GCC 1
 #else
@@ -22,12 +22,12 @@
 #endif
 
 #if IS_GCC
-#define VECTORS _Pragma("GCC ivdep") _Pragma("GCC unroll 1")  // not sixteen lines in place of one
+#define VECTORS _Pragma("GCC ivdep") _Pragma("GCC unroll 1")  // vectorize instead of unrolling
 #else
 #define VECTORS
 #endif
 
-// Have what will be read soon brought into the processor's caches.
+// Prefetch memory that will be read soon into the processor's caches.
 [[maybe_unused]] static inline void have_near(const void* place) {
 #ifdef __GNUC__
     __builtin_prefetch(place);
@@ -36,7 +36,7 @@
 #endif
 }
 
-// The first n of numbers in another order; those that come later, n_all together, are brought near.
+// Gather the first n numbers in the given order; later numbers, up to n_all, are prefetched.
 [[maybe_unused]] static void gather(
     const double* numbers, const ptrdiff_t* order, ptrdiff_t n, ptrdiff_t n_all, double* gathered
 ) {
@@ -48,7 +48,7 @@
     }
 }
 
-// Bits whose order as integers is the order of the numbers; 0.0 and -0.0 are the same.
+// Bits whose order as integers is the order of the numbers; 0.0 and -0.0 have equal bits.
 static inline uint64_t ordered_bits(double x) {
     uint64_t bits;
     x += 0.0;
@@ -56,8 +56,8 @@ static inline uint64_t ordered_bits(double x) {
     return bits ^ ((0 - (bits >> 63)) | (uint64_t(1) << 63));
 }
 
-// Keys of scores, the highest first: upper bits of a score, and its position below. Whether a
-// score is NaN is returned.
+// Keys whose ascending order is the descending order of the scores: the upper bits of a score, and
+// its position in the lower bits. Returns whether a score is NaN.
 FOR_PROCESSORS [[maybe_unused]] static bool make_keys(
     const double* scores, uint64_t* keys, ptrdiff_t n, uint64_t mask
 ) {
@@ -71,8 +71,8 @@ FOR_PROCESSORS [[maybe_unused]] static bool make_keys(
 
 enum Ties { NO_TIES, TIES_BY_KEYS, TIES_BY_SCORES };
 
-// Whether neighbours of sorted keys have the same upper bits, and if so, whether they also have
-// the same scores or these have to be looked at.
+// Whether adjacent sorted keys share upper bits, and if so, whether their scores are always equal
+// (TIES_BY_KEYS) or have to be compared (TIES_BY_SCORES).
 FOR_PROCESSORS [[maybe_unused]] static int kind_of_ties(
     const uint64_t* keys, ptrdiff_t n, uint64_t mask, const double* scores
 ) {
@@ -87,23 +87,23 @@ FOR_PROCESSORS [[maybe_unused]] static int kind_of_ties(
     return differing ? TIES_BY_SCORES : TIES_BY_KEYS;
 }
 
-// Where the block of each of n sorted keys with the same upper bits ends.
+// For each of n sorted keys, where its block of keys with the same upper bits ends.
 [[maybe_unused]] static void mark_blocks(const uint64_t* keys, ptrdiff_t n, uint64_t mask, int32_t* ends) {
     int32_t end = int32_t(n);
     for (ptrdiff_t i = n - 1; i > 0; i--) {
         ends[i] = end;
-        // without a branch, which no processor could guess
+        // no branch, because the processor could not predict it
         end += (int32_t(i) - end) & -int32_t((keys[i] ^ keys[i - 1]) > mask);
     }
     if (n > 0)
         ends[0] = end;
 }
 
-// The bits that whole grades have, all together: if below 64, the grades are whole numbers below it.
+// Bitwise or of whole grades, or 64 if a grade is not whole. Below 64, no grade exceeds the result.
 FOR_PROCESSORS [[maybe_unused]] static uint64_t bits_of_grades(const double* grades, ptrdiff_t n) {
     uint64_t found = 0, others = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        // 2^52 puts a whole number into the lowest bits, and takes off what is after the point
+        // adding 2^52 moves a whole number into the lowest bits, and rounds fractions
         double shifted = grades[i] + 4503599627370496.0;
         double whole = shifted - 4503599627370496.0;
         double given = grades[i] + 0.0;
@@ -131,7 +131,7 @@ FOR_PROCESSORS [[maybe_unused]] static void recode(
         codes[i] = code_of[codes[i]];
 }
 
-// How many documents have each code 0 to top; those of code -1 are not counted.
+// The number of documents with each code from 0 to top; code -1 is not counted.
 FOR_PROCESSORS [[maybe_unused]] static void count_codes(
     const int32_t* codes, ptrdiff_t n, int32_t top, int32_t* counts
 ) {
@@ -149,7 +149,7 @@ FOR_PROCESSORS [[maybe_unused]] static void count_codes(
             counts[codes[i]] += 1;
 }
 
-// How many bits are set in two rows of words and not in a third.
+// The number of bits that are set in two rows of words but not in a third row.
 FOR_PROCESSORS [[maybe_unused]] static int64_t count_common_bits(
     const uint64_t* one, const uint64_t* but_not, const uint64_t* other, ptrdiff_t n_words
 ) {
@@ -159,7 +159,7 @@ FOR_PROCESSORS [[maybe_unused]] static int64_t count_common_bits(
     return count;
 }
 
-// The codes of documents in the order of their keys.
+// The codes of the documents in the order of their keys.
 FOR_PROCESSORS [[maybe_unused]] static void take_codes(
     const int32_t* codes, const uint64_t* keys, int32_t* ranked, ptrdiff_t n, uint64_t mask
 ) {
@@ -167,19 +167,20 @@ FOR_PROCESSORS [[maybe_unused]] static void take_codes(
         ranked[i] = codes[keys[i] & mask];
 }
 
-// The documents so far by code, where codes are too many for the processor's caches. At the bottom
-// stands the number of each code; above, beside each of up to 16 groups, how many documents all
-// groups before it hold together, and the sum of their weights. A group is of 16 codes, or of 16
-// groups below. All of a step is in two or three places, which vectors go through at once.
+// The documents so far by code, for more codes than fit into the processor's caches. The bottom
+// level contains the count of each code. A group consists of 16 codes, or of 16 groups of the level
+// below. The levels above store for each group the number of documents in the earlier groups among
+// its 16 siblings, and the sum of their weights. A step reads two or three places with vector
+// instructions.
 struct WideTree {
-    const double* weights;  // of each code
+    const double* weights;  // one per code
     int32_t* counts;
     double* numbers;
     double* sums;
     ptrdiff_t n_codes, n_added;
 };
 
-// How many groups stand above n codes, in whole sixteens.
+// The number of groups above n codes; each level is rounded up to a multiple of 16.
 [[maybe_unused]] static ptrdiff_t wide_tree_groups(ptrdiff_t n_codes) {
     ptrdiff_t found = 0;
     for (ptrdiff_t n = (n_codes + 15) / 16; n > 1; n = (n + 15) / 16)
@@ -187,7 +188,7 @@ struct WideTree {
     return found;
 }
 
-// Have what `wide_tree_above` will read at the bottom brought near.
+// Prefetch what `wide_tree_above` will read at the bottom level.
 [[maybe_unused]] static inline void wide_tree_expect(const WideTree* tree, int32_t code) {
     ptrdiff_t first = code / 16 * 16;
     have_near(tree->counts + first);
@@ -195,7 +196,7 @@ struct WideTree {
     have_near(tree->weights + first + 8);
 }
 
-// Of 16 groups those after the i-th.
+// For each i, 1.0 for the groups after the i-th of 16 groups, otherwise 0.0.
 struct After {
     double one[16][16];
     constexpr After() : one() {
@@ -208,7 +209,7 @@ static constexpr After AFTER;
 
 FOR_PROCESSORS [[maybe_unused]] static void wide_tree_add(WideTree* tree, int32_t code) {
     if (code <= 0)
-        return;  // is higher than none
+        return;  // code 0 is higher than no other code
     double weight = tree->weights[code];
     double* numbers = tree->numbers;
     double* sums = tree->sums;
@@ -229,7 +230,7 @@ FOR_PROCESSORS [[maybe_unused]] static void wide_tree_add(WideTree* tree, int32_
     }
 }
 
-// The sum over all documents of the smaller of both weights.
+// Σ_j min(w_j, w) over all documents j so far, for the weight w of the code.
 FOR_PROCESSORS [[maybe_unused]] static double wide_tree_above(
     const WideTree* tree, int32_t code
 ) {
@@ -240,7 +241,7 @@ FOR_PROCESSORS [[maybe_unused]] static double wide_tree_above(
     const double* sums = tree->sums;
     double upto = 0.0, sum = 0.0;
     if (first + 16 <= tree->n_codes) {
-        double parts[8] = {};  // in an order that all processors can take
+        double parts[8] = {};  // a summation order that is the same on all processors
         for (int i = 0; i < 8; i++)
             parts[i] += i <= own ? counts[i] * weights[i] : 0.0;
         for (int i = 0; i < 8; i++)

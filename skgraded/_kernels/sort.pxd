@@ -1,11 +1,11 @@
-"""What the other kernels use of `sort`; what stands here whole is inlined there."""
+"""The part of `sort` that other kernels use; functions defined here are inlined there."""
 
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 
 cdef inline uint64_t ascending_bits(double x) noexcept nogil:
-    """Bits whose order as integers is the order of the numbers; 0.0 and -0.0 are the same."""
+    """Bits whose order as integers is the order of the numbers; 0.0 and -0.0 have equal bits."""
     cdef uint64_t bits
     x += 0.0
     memcpy(&bits, &x, 8)
@@ -35,7 +35,7 @@ cdef void sort_exactly(
 cdef inline Py_ssize_t exact_run(
     uint64_t* keys, Py_ssize_t start, Py_ssize_t n, uint64_t mask, const double* x, double sign
 ) noexcept nogil:
-    """End of the keys whose upper bits are those at `start`, put in the numbers' exact order."""
+    """Sort the keys that share upper bits with the key at `start` exactly; return their end."""
     cdef uint64_t high = keys[start] & ~mask
     cdef double number = x[keys[start] & mask]
     cdef Py_ssize_t end = start + 1

@@ -1,11 +1,11 @@
 # distutils: language = c++
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
-"""Sorting of keys, of the top k of them, and of the numbers that the keys cannot tell apart.
+"""Sorting of keys, of the top k keys, and of numbers that share the same key bits.
 
-A key holds a number's upper bits and, below them, its position in the query, so that integers
-are sorted and nothing is carried along. Merges take their smaller head without a branch, since
-mispredicted branches are what a sort of some hundred scores spends its time on.
+A key contains the upper bits of a number and, below them, its position in the query. Integers are
+therefore sorted without moving other data. Merges select the smaller head without a branch, because
+a sort of a few hundred scores spends most of its time on mispredicted branches.
 """
 
 from libc.math cimport sqrt
@@ -37,15 +37,15 @@ cdef extern from *:
     int load_numpy() except -1
 
 load_numpy()
-cdef numpy_sort by_numpy = NULL  # or NumPy's sort, where that is the faster
+cdef numpy_sort by_numpy = NULL  # NumPy's sort if it is faster
 
 OWN, VECTORS = "own", "numpy"
 
 
 def use(name):
-    """Sort by OWN code or, for VECTORS, by NumPy's; returns what it was.
+    """Sort with our code (OWN) or with NumPy's vectorized code (VECTORS); return the old setting.
 
-    Keys are distinct, so that nothing but time depends on it.
+    Keys are distinct, so the setting affects only the time.
     """
     global by_numpy
     before = OWN if by_numpy == NULL else VECTORS
@@ -54,11 +54,11 @@ def use(name):
 
 
 def fastest():
-    """The fastest sort for this processor, by the vectors that NumPy says it has found."""
+    """The fastest sort for this processor, from the vector extensions that NumPy reports."""
     found = np.show_config(mode="dicts")["SIMD Extensions"]
     features = {*found.get("baseline", ()), *found.get("found", ())}
     known = {"AVX512_SKX", "X86_V4"}
-    if int(np.__version__.partition(".")[0]) >= 2:  # before, it sorts by no shorter vectors
+    if int(np.__version__.partition(".")[0]) >= 2:  # NumPy 1 sorts with AVX512 only
         known |= {"AVX2", "X86_V3", "ASIMD"}
     return VECTORS if features & known else OWN
 
@@ -66,13 +66,13 @@ def fastest():
 use(fastest())
 
 cdef enum:
-    SMALL = 16  # runs that are sorted by counting ranks
+    SMALL = 16  # keys; runs up to this length are sorted by counting ranks
 
-cdef double MOST_OF_ALL = 0.4  # a larger sample finds the top k no sooner than a sort of all
+cdef double MOST_OF_ALL = 0.4  # with a larger sample, sorting all keys is as fast
 
 
 cdef void rank_sort(const uint64_t* source, uint64_t* out, Py_ssize_t n) noexcept nogil:
-    """Sort up to SMALL distinct keys by counting for each how many are smaller."""
+    """Sort up to SMALL distinct keys by counting the smaller keys of each key."""
     cdef Py_ssize_t i, j
     cdef uint64_t key
     cdef int smaller
@@ -91,7 +91,7 @@ cdef void rank_sort(const uint64_t* source, uint64_t* out, Py_ssize_t n) noexcep
 
 
 cdef inline void merge(const uint64_t* source, Py_ssize_t n, uint64_t* out) noexcept nogil:
-    """Merge the sorted halves n/2 and n - n/2 from both ends, so that neither can run out."""
+    """Merge sorted halves of n/2 and n - n/2 keys from both ends, so that neither is exhausted."""
     cdef Py_ssize_t i, half = n // 2
     cdef const uint64_t* left = source
     cdef const uint64_t* right = source + half
@@ -115,7 +115,7 @@ cdef inline void merge(const uint64_t* source, Py_ssize_t n, uint64_t* out) noex
 
 
 cdef void sort_to(uint64_t* source, uint64_t* out, Py_ssize_t n) noexcept nogil:
-    """Sort distinct keys from `source` to `out`; `source` is lost."""
+    """Sort distinct keys from `source` to `out`; `source` is overwritten."""
     cdef Py_ssize_t half = n // 2
     if n <= SMALL:
         rank_sort(source, out, n)
@@ -146,12 +146,12 @@ cdef void merge_sort(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nog
 cdef Py_ssize_t sort_top(
     uint64_t* keys, uint64_t* spare, Py_ssize_t n, Py_ssize_t k, uint64_t mask
 ) noexcept nogil:
-    """Sort the k smallest of n keys, and all that tie with the k-th, to the front.
+    """Sort the k smallest of n keys, and all keys that tie with the k-th, to the front.
 
-    To tie means here to have the same upper bits. Returns how many are sorted.
+    Keys tie if they have the same upper bits. Returns how many keys are sorted.
 
-    The k-th of a sample is no smaller than the k-th of all: what is larger is dropped. Of a sample
-    of √(nk) keys about as many are left.
+    The k-th key of a sample is no smaller than the k-th of all keys, so larger keys are dropped.
+    With a sample of √(nk) keys, about as many keys are left.
     """
     cdef Py_ssize_t i, m = 0, size = <Py_ssize_t>sqrt(<double>n * k)
     cdef uint64_t key, limit
@@ -173,7 +173,7 @@ cdef Py_ssize_t sort_top(
 cdef void sort_exactly(
     uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* x, double sign
 ) noexcept nogil:
-    """Order a run of keys with the same upper bits by the numbers themselves, then position."""
+    """Sort a run of keys with the same upper bits by the numbers themselves, then by position."""
     cdef vector[pair[uint64_t, uint64_t]] run
     cdef Py_ssize_t i
     run.resize(n)

@@ -2,26 +2,26 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
 # cython: initializedcheck=False
-"""The sums that the measures are made of: `Plan`, the ranking of a query, and a function a sum.
+"""The sums that define the measures: `Plan`, the ranking of a query, and one function per sum.
 
-A measure is a table of one number a level, `value`, and one of seven sums over the ranked list
+A measure is a table with one number per level, `value`, and one of seven sums over the ranked list
 r_1, r_2, … of codes, to depth k:
 
 - LINEAR: Σ_p discount(p) · value(r_p)                        DCG, precision, recall
-- PAIR:   Σ_p (1/p) · Σ_{j≤p} min(value(r_j), value(r_p))     AP and μAP, `value` never falling
-- FIRST:  1/p of the first document with value > 0            reciprocal rank
+- PAIR:   Σ_p (1/p) · Σ_{j≤p} min(value(r_j), value(r_p))     AP and μAP, `value` never decreasing
+- FIRST:  1/p for the first document with value > 0           reciprocal rank
 - ABOVE:  Σ_p value(r_p) · (#{j < p: r_j > r_p}, tied documents counting `prior`)        EDRC
 - TAU:    Σ_{p≥2} (1/(p-1)) · #{j < p: r_j > r_p}, equal codes counting 1/2            τ_ap
 - CASCADE: Σ_p (1/p) · value(r_p) · Π_{j<p} (1 - value(r_j)), values from 0 to below 1      ERR
 - CUMULATED: Σ_p discount(p) · [r_p > 0] · Σ_{j≤p} value(r_j), value(0) = 0          Q-measure
 
-ABOVE and TAU are of the whole list, with the documents that were not retrieved as one tie at its
-end; the others leave these out.
+ABOVE and TAU cover the whole list, with the documents that were not retrieved as one tie at its
+end. The other sums leave these documents out.
 
-Under ties="average" each is the exact expectation over all orders of the tied documents, which
-holds position by position, so that a cut-off inside a tie needs nothing more.
+With ties="average", each sum is the exact expectation over all orders of the tied documents. The
+expectation holds for each position, so a cut-off inside a tie needs no further formula.
 
-A new sum is a name in the list of kinds, a function, and its call in `sum_kind`.
+A new sum needs a name in the list of kinds, a function, and its call in `sum_kind`.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
@@ -58,20 +58,20 @@ cdef extern from "loops.h" nogil:
     void wide_tree_add(WideTree* tree, int32_t code)
     double wide_tree_above(const WideTree* tree, int32_t code)
 
-# Python imports these as whole numbers.
+# Python code imports these names as integers.
 cpdef enum:
     LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE, CUMULATED
 cpdef enum:
     AVERAGE, ORDINAL, BEST, WORST
 
 cdef enum:
-    FEW_LEVELS = 16  # up to here a counter a level beats the tree
-    MANY_LEVELS = 120_000  # from here on the wide tree beats the other
-    AHEAD = 8  # documents for whose part of the tree there is time to be brought near
-    MOST_TERMS = 128  # of the sums over the low values of a tie in ERR
+    FEW_LEVELS = 16  # up to this number, one counter per level is faster than the tree
+    MANY_LEVELS = 120_000  # above this number, the wide tree is faster
+    AHEAD = 8  # documents between the prefetch of their part of the tree and its use
+    MOST_TERMS = 128  # in the sums over low values of a tie in ERR
 
 cdef double LOW = 0.25
-cdef double HALF_A_BIT = 2.0**-54  # of a sum; less changes nothing
+cdef double HALF_A_BIT = 2.0**-54  # terms below this do not change a sum near 1
 
 
 cdef struct Sum:
@@ -87,25 +87,26 @@ cdef struct Sum:
 
 
 cdef class Plan:
-    """What the kernel needs to know of one measure: a sum, a tie rule, a depth and two tables.
+    """What the kernel computes for one measure: a sum, a tie rule, a depth and two tables.
 
     Parameters
     ----------
     kind : LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE or CUMULATED
     values : (n_levels,) array
-        One number a level of each query.
+        One number for each level of each query.
     ties : AVERAGE, ORDINAL, BEST or WORST
     k : int
         Depth of the sum.
     discount : array or None
-        Of rank 1, 2, … for all queries, or, if `by_row`, a row a query. None: 1 everywhere.
+        Discounts of ranks 1, 2, …, the same for all queries, or one per row if `by_row`. None: 1
+        at every rank.
     by_row : bool
     per_retrieved : bool
-        Divide the sum by the number of retrieved documents; `k` must be no cut-off then.
+        Divide the sum by the number of retrieved documents; `k` must not be a cut-off then.
     prior : float
-        What a tied document counts in ABOVE.
+        The count of a tied document in ABOVE.
     scale, shift : (n_queries,) arrays or None
-        Each query's value is scale · sum + shift, for `score_queries` to compute.
+        The value of each query is scale · sum + shift, which `score_queries` computes.
     """
 
     cdef Sum sum
@@ -127,7 +128,7 @@ cdef class Plan:
 
     @property
     def kind(self):
-        """Which sum it is."""
+        """The kind of sum."""
         return self.sum.kind
 
     @property
@@ -139,16 +140,16 @@ cdef class Plan:
 # Ranking ---------------------------------------------------------------------------------------
 
 cdef struct Ranking:
-    # codes of the n retrieved documents, best score first, to the depth that is needed, and then
-    # of those that were not retrieved, n_all together
+    # Codes of the n retrieved documents, best score first, to the required depth; then codes of
+    # the documents that were not retrieved. The total is n_all.
     int32_t* codes
-    # where the block of tied documents that begins at a position ends; those that were not
-    # retrieved are one
+    # Where the block of tied documents that starts at a position ends. Documents that were not
+    # retrieved form one block.
     int32_t* ends
     Py_ssize_t n
     Py_ssize_t n_all
-    bint has_ties  # among the retrieved
-    # room: for keys, for codes, for counts of codes, for numbers
+    bint has_ties  # among retrieved documents
+    # work space for keys, codes, counts of codes, and numbers
     uint64_t* keys
     uint64_t* spare
     int32_t* spare_codes
@@ -159,7 +160,7 @@ cdef struct Ranking:
 cdef inline Py_ssize_t mark_ties(
     uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* scores, int32_t* ends
 ) noexcept nogil:
-    """Write where each block of ties among n sorted keys ends; returns how many blocks."""
+    """Write where each block of ties among n sorted keys ends; return the number of blocks."""
     cdef Py_ssize_t i, end, start = 0, n_blocks = 0
     while start < n:
         end = start + 1
@@ -180,7 +181,7 @@ cdef inline Py_ssize_t mark_ties(
 cdef bint rank_query(
     const double* scores, const int32_t* codes, Py_ssize_t n, Py_ssize_t depth, Ranking* ranking
 ) noexcept nogil:
-    """Rank one query's retrieved documents to `depth` or to the end of the tie there.
+    """Rank the retrieved documents of a query to `depth`, or to the end of a tie at `depth`.
 
     Returns whether a score is NaN.
     """
@@ -209,7 +210,7 @@ cdef bint rank_query(
 
 
 cdef const int32_t* order_ties(const Ranking* ranking, Py_ssize_t n, int ties) noexcept nogil:
-    """Codes of the first n documents with each block of ties in its best or worst order."""
+    """Codes of the first n documents, with each block of ties in its best or worst order."""
     cdef Py_ssize_t start = 0, end
     cdef int32_t* codes = ranking.spare_codes
     memcpy(codes, ranking.codes, n * sizeof(int32_t))
@@ -224,15 +225,15 @@ cdef const int32_t* order_ties(const Ranking* ranking, Py_ssize_t n, int ties) n
 
 
 # The sums ---------------------------------------------------------------------------------------
-# Each sum goes through the list block by block, to the block that reaches `depth`. It is compiled
-# once for each type of list: without ties its loops have no blocks, whatever the compiler inlines.
-# `benchmarks/kernels.py` shows whether a sum became slower.
+# Each sum processes the list block by block, up to the block that contains `depth`. It is compiled
+# for each type of list, so that lists without ties have no loops over blocks, whatever the compiler
+# inlines. `benchmarks/kernels.py` shows whether a sum became slower.
 
 cdef struct TiedList:
     const int32_t* codes  # best first
     const int32_t* ends  # where the block of ties that starts at a position ends
 
-cdef struct UntiedList:  # nothing is tied, or the tie rule has put the codes in order
+cdef struct UntiedList:  # without ties, or with codes already ordered by the tie rule
     const int32_t* codes
 
 ctypedef fused AnyList:
@@ -251,7 +252,7 @@ cdef inline double sum_of_tied(
     const int32_t* codes, Py_ssize_t start, Py_ssize_t end, const double* values,
     Py_ssize_t n_levels,
 ) noexcept nogil:
-    """Σ value over a block, the same bits in any order of rows: of few levels by their counts."""
+    """Σ value over a block, with the same bits in any row order; few levels are counted first."""
     cdef Py_ssize_t p
     cdef int32_t i
     cdef double total = 0.0
@@ -269,7 +270,7 @@ cdef inline double sum_of_tied(
             counts[codes[p]] += 1.0
         for i in range(n_levels):
             total += counts[i] * values[i]
-    else:  # two are the same in either order, and of many levels the codes are in order
+    else:  # a sum of two does not depend on the order; codes of many levels are already sorted
         for p in range(start, end):
             total += values[codes[p]]
     return total
@@ -279,7 +280,7 @@ cdef double linear_sum(
     AnyList ranked, Py_ssize_t depth, const double* values, const double* discount,
     Py_ssize_t n_levels,
 ) noexcept nogil:
-    """Every position of a block gets the block's mean value."""
+    """The LINEAR sum; each position of a block gets the mean value of the block."""
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, gains, discounts
     while start < depth:
@@ -300,7 +301,7 @@ cdef double linear_sum(
 cdef double first_sum(
     AnyList ranked, Py_ssize_t depth, const double* values
 ) noexcept nogil:
-    """Of n tied with r relevant, the i-th is the first with probability C(n-i, r-1) / C(n, r)."""
+    """The FIRST sum; P(i-th of n tied, r relevant, is the first) = C(n-i, r-1) / C(n, r)."""
     cdef Py_ssize_t p, i, n, relevant, start = 0, end
     cdef double total = 0.0, probability
     while start < depth:
@@ -322,10 +323,10 @@ cdef double first_sum(
 cdef inline double block_sum(
     Py_ssize_t a, Py_ssize_t end, Py_ssize_t depth, double above, double own, double pairs
 ) noexcept nogil:
-    """Σ_i (ā + w̄ + (i-1)·m̄) / (a+i) over a block's positions a+1..end, to `depth`.
+    """Σ_i (ā + w̄ + (i-1)·m̄) / (a+i) over the positions a+1..end of a block, to `depth`.
 
-    `above` is Σ_x Σ_{j before the block} min(w_j, w_x), `own` Σ_x w_x, `pairs` the sum of
-    min(w_x, w_y) over the ordered pairs x ≠ y of the block; ā, w̄, m̄ are their means.
+    `above` is Σ_x Σ_{j before the block} min(w_j, w_x), `own` is Σ_x w_x, and `pairs` is the sum of
+    min(w_x, w_y) over the ordered pairs x ≠ y of the block; ā, w̄ and m̄ are their means.
     """
     cdef Py_ssize_t p
     cdef double n = <double>(end - a), total = 0.0
@@ -340,7 +341,7 @@ cdef inline double pair_block(
     const int32_t* codes, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth,
     const double* step, double* hits, int32_t top,
 ) noexcept nogil:
-    """What a block of ties adds to `pair_sum`, and to its `hits`."""
+    """The contribution of a block of ties to `pair_sum`; updates its `hits`."""
     cdef Py_ssize_t p
     cdef int32_t i
     cdef double above = 0.0, own = 0.0, pairs = 0.0, c = 0.0
@@ -363,7 +364,10 @@ cdef inline double pair_block(
 cdef double pair_sum(
     AnyList ranked, Py_ssize_t depth, const double* values, Py_ssize_t n_levels
 ) noexcept nogil:
-    """Σ_{j≤p} min(w_j, w_p) = Σ_i (w_i - w_{i-1}) · #{j ≤ p: code ≥ i}, over codes i up to p's."""
+    """The PAIR sum over few levels.
+
+    Σ_{j≤p} min(w_j, w_p) = Σ_i (w_i - w_{i-1}) · #{j ≤ p: code ≥ i}, with i up to the code of p.
+    """
     cdef Py_ssize_t start = 0, end
     cdef int32_t i, code, top = <int32_t>n_levels - 1
     cdef double total = 0.0, above
@@ -387,8 +391,8 @@ cdef double pair_sum(
     return total
 
 
-# With many levels, a binary indexed tree holds the documents above: their number and, in a SumTree
-# or a WideTree, their Σ w. A code is its own place in the tree. Code 0 has none: none is below it.
+# With many levels, a binary indexed tree contains the documents above: their number and, in a
+# SumTree or a WideTree, their Σ w. A code is its own index in the tree; code 0 is not needed there.
 
 cdef struct CountTree:
     int32_t* counts
@@ -451,10 +455,10 @@ cdef inline void tree_add(BinaryTree* tree, Py_ssize_t code, double w) noexcept 
 
 
 cdef inline double tree_above(BinaryTree* tree, Py_ssize_t code, double w) noexcept nogil:
-    """Σ_j min(w_j, w), w being the weight of the code; in a CountTree w · #{j of a higher code}."""
+    """Σ_j min(w_j, w) for the weight w of the code; in a CountTree, w · #{j with a higher code}."""
     cdef double total = 0.0
     cdef Py_ssize_t upto = 0
-    while True:  # code 0 reads a 0, since whether a code is 0 is what a processor cannot guess
+    while True:  # code 0 reads a 0, because a test for code 0 would be mispredicted
         if BinaryTree is SumTree:
             total += tree.sums[code]
         upto += tree.counts[code]
@@ -467,13 +471,13 @@ cdef inline double tree_above(BinaryTree* tree, Py_ssize_t code, double w) noexc
 cdef double pair_tree_sum(
     AnyList ranked, PairTree tree, const Ranking* ranking, Py_ssize_t depth, const double* values
 ) noexcept nogil:
-    """The pair sum over many levels."""
+    """The PAIR sum over many levels."""
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, above, own, pairs, w
     cdef int32_t* room = ranking.spare_codes
     cdef const int32_t* block = ranked.codes
     if AnyList is TiedList:
-        block = room  # each block's codes, ascending
+        block = room  # the codes of each block in ascending order
     while start < depth:
         end = block_end(ranked, start)
         if AnyList is TiedList:
@@ -490,7 +494,7 @@ cdef double pair_tree_sum(
                 else:
                     above += tree_above(&tree, block[p], w)
                 own += w
-                pairs += 2.0 * w * (end - 1 - p)  # the later ones of the block are at least w
+                pairs += 2.0 * w * (end - 1 - p)  # later weights in the block are at least w
         if own > 0.0:
             for p in range(start, end):
                 if PairTree is WideTree:
@@ -506,7 +510,7 @@ cdef double above_sum(
     AnyList ranked, const Ranking* ranking, Py_ssize_t depth, const double* values,
     Py_ssize_t n_levels, double prior,
 ) noexcept nogil:
-    """A document of code -1, whose grade is unknown, is above none and below none."""
+    """The ABOVE sum; documents with code -1 (grade unknown) are neither above nor below others."""
     cdef Py_ssize_t p, start = 0, end
     cdef int32_t code
     cdef double total = 0.0
@@ -519,7 +523,7 @@ cdef double above_sum(
                 total += values[code] * (1.0 - prior) * tree_above(&tree, code, 1.0)
         for p in range(start, end):
             tree_add(&tree, ranked.codes[p], 0.0)
-        # with the block added, its own documents count for their prior, the others for the rest
+        # After the block is added, its documents count `prior`, documents above it count the rest.
         for p in range(start, end):
             code = ranked.codes[p]
             if code >= 0:
@@ -531,10 +535,11 @@ cdef double above_sum(
 cdef double tau_sum(
     AnyList ranked, const Ranking* ranking, Py_ssize_t depth, Py_ssize_t n_levels
 ) noexcept nogil:
-    """Position a+i of a block of n after a documents: (ā + (i-1)/2) / (a+i-1).
+    """The TAU sum; position a+i of a block after a documents adds (ā + (i-1)/2) / (a+i-1).
 
-    ā is the mean over the block of the documents before it that belong above, equal ones
-    counting 1/2; of two documents of the block, each is the upper one half of the time.
+    ā is the mean over the block of the number of documents before it with a higher code, where
+    equal codes count 1/2. Each of two documents of the block is above the other with probability
+    1/2.
     """
     cdef Py_ssize_t p, start = 0, end
     cdef int32_t code
@@ -560,11 +565,11 @@ cdef double tau_sum(
 cdef double cascade_sum(
     AnyList ranked, const Ranking* ranking, Py_ssize_t depth, const double* values
 ) noexcept nogil:
-    """In a block, the i-th is where the user stops with the probability `stop_in_block` gives."""
+    """The CASCADE sum; `stop_in_block` computes the probabilities to stop within a block."""
     cdef Py_ssize_t p, i, start = 0, end, reach
     cdef double total = 0.0, going_on = 1.0, here
     cdef const double* stops
-    # All that is still to come is together at most going_on: soon it changes no bit of the sum.
+    # The remaining terms add up to at most going_on, and soon no longer change the sum.
     while start < depth and going_on > HALF_A_BIT * total:
         end = block_end(ranked, start)
         if end - start == 1:
@@ -573,7 +578,7 @@ cdef double cascade_sum(
             reach = stop_in_block(ranking, ranked.codes, start, end, depth - start, values)
             stops = ranking.numbers.data()
             here = 0.0
-            for i in range(reach, 0, -1):  # the small ones first: less is rounded off
+            for i in range(reach, 0, -1):  # small terms first, to reduce rounding
                 here += stops[i] / (start + i)
             total += going_on * here
         for p in range(start, end):
@@ -586,20 +591,20 @@ cdef Py_ssize_t stop_in_block(
     const Ranking* ranking, const int32_t* codes, Py_ssize_t start, Py_ssize_t end,
     Py_ssize_t depth, const double* values,
 ) noexcept nogil:
-    """Write to ranking.numbers the probability S_i to stop at the i-th document of a block.
+    """Write the probability S_i to stop at the i-th document of a block to ranking.numbers.
 
     S_i = E[value(x_i) · Π_{j<i} (1 - value(x_j))] over all orders of the block. Let G_i be the
-    expected Π over i of its documents. One more document of value v beside m others is among i
-    of them with probability i/(m+1), and the i-th with 1/(m+1):
+    expected product Π over the first i documents. When a document of value v joins m others, it is
+    among the first i with probability i/(m+1), and is the i-th with probability 1/(m+1):
 
     G_i ← ((m+1-i) G_i + i (1-v) G_{i-1}) / (m+1)
     S_i ← ((m+1-i) S_i + (i-1) (1-v) S_{i-1} + v G_{i-1}) / (m+1)
 
-    Many documents of low values are not added one by one: `stop_at_low_values` begins with them.
-    As the n values sum up to mean · n, at most 41 n / LOW steps are left for the others.
+    Many documents of low value are not added one by one: `stop_at_low_values` handles them first.
+    Because the n values add up to mean · n, at most 41 n / LOW steps remain for the others.
 
-    Returns how far S reaches, at most to `depth`: by Maclaurin's inequality G_i ≤ (1 - mean
-    value)^i, so that all beyond are together less than the rounding of the sum.
+    Returns the length of S, at most `depth`. By Maclaurin's inequality, G_i ≤ (1 - mean value)^i,
+    so all later terms together are below the rounding error of the sum.
     """
     cdef Py_ssize_t p, m = 0, n = end - start, n_low = 0, reach, i
     cdef double mean = 0.0, added = 0.0, v
@@ -621,7 +626,7 @@ cdef Py_ssize_t stop_in_block(
         m, added = n_low, LOW
     else:
         for i in range(reach + 1):
-            going_on[i] = 1.0  # of the m documents of value 0
+            going_on[i] = 1.0  # for the m documents of value 0
     for p in range(start, end):
         v = values[codes[p]]
         if v > added:
@@ -633,7 +638,7 @@ cdef Py_ssize_t stop_in_block(
 cdef inline void add_one(
     double v, Py_ssize_t m, Py_ssize_t reach, double* stops, double* going_on
 ) noexcept nogil:
-    """Add a document of value v to m others."""
+    """Update S and G when a document of value v joins m others."""
     cdef Py_ssize_t i
     cdef double share = 1.0 / (m + 1), on = 1.0 - v
     for i in range(min(m + 1, reach), 0, -1):
@@ -650,14 +655,14 @@ cdef struct LowValues:
     Py_ssize_t n_zero
     Py_ssize_t n
     double mean
-    Py_ssize_t n_terms  # of the sums of `stop_at_low_values`; of few values as many as they are
+    Py_ssize_t n_terms  # in the sums of `stop_at_low_values`; n if there are few values
 
 
 cdef LowValues low_values(
     const int32_t* codes, Py_ssize_t n_codes, const double* values, Py_ssize_t n_zero,
     Py_ssize_t n, Py_ssize_t reach,
 ) noexcept nogil:
-    """The n values up to LOW among those of some codes, n_zero of them 0."""
+    """Describe the n values up to LOW among the values of these codes; n_zero of them are 0."""
     cdef Py_ssize_t p, i
     cdef double v, more, total = 0.0, lost = 0.0, square
     cdef LowValues low
@@ -665,7 +670,7 @@ cdef LowValues low_values(
     low.n_zero, low.n, low.n_terms = n_zero, n, n
     if n <= MOST_TERMS or n - n_zero <= FEW_LEVELS:
         return low
-    for p in range(n_codes):  # with what each addition rounds off, so that Σ d_j is 0
+    for p in range(n_codes):  # a compensated sum, so that Σ d_j is 0
         if values[codes[p]] <= LOW:
             v = values[codes[p]] - lost
             more = total + v
@@ -687,17 +692,19 @@ cdef LowValues low_values(
 cdef void stop_at_low_values(
     const LowValues* low, Py_ssize_t reach, double* stops, double* going_on
 ) noexcept nogil:
-    """Write S_i and G_i of n documents with values v_j up to LOW.
+    """Write S_i and G_i for n documents with values v_j up to LOW.
 
-    With v̄ their mean, 1 - v_j = (1 - v̄) (1 + d_j), e_s the elementary symmetric sums of the d_j
-    and w_s(i) = C(i, s) / C(n, s) the probability that s documents are all among the first i,
+    Let v̄ be the mean value, 1 - v_j = (1 - v̄) (1 + d_j), e_s the elementary symmetric sums of the
+    d_j, and w_s(i) = C(i, s) / C(n, s) the probability that s documents are all among the first i.
+    Then
 
     G_i = (1 - v̄)^i Σ_s w_s(i) e_s,    S_{i+1} = G_i - G_{i+1} = (1 - v̄)^i Σ_s w_s(i) b_s,
     b_s = v̄ e_s - (1 - v̄) (s+1) e_{s+1} / (n-s).
 
-    Few terms count: as Σ d_j = 0, |e_s| ≤ (e p_2 / s)^(s/2), p_2 = Σ d_j², and w_s(i) ≤ (i/n)^s.
-    With values up to 1/4 none is large, as p_2 ≤ 4/9 n v̄ and so (1 - v̄)^i exp(p_2 (i/n)²) ≤ 1;
-    nor is one of those that Newton's identities make e_s of, out of p_k = Σ d_j^k.
+    Few terms are needed: with p_2 = Σ d_j² and Σ d_j = 0, |e_s| ≤ (e p_2 / s)^(s/2), and
+    w_s(i) ≤ (i/n)^s. No term is large for values up to 1/4, because p_2 ≤ 4/9 n v̄ and therefore
+    (1 - v̄)^i exp(p_2 (i/n)²) ≤ 1. The same holds for the terms of Newton's identities, which
+    compute e_s from p_k = Σ d_j^k.
     """
     cdef Py_ssize_t i, s, n = low.n
     cdef double mean = low.mean, w, g, stop, on
@@ -727,7 +734,7 @@ cdef void stop_at_low_values(
 
 
 cdef inline void sum_powers(const LowValues* low, double* power) noexcept nogil:
-    """Σ_j d_j^k, k = 1, 2, …, which for k = 1 is 0."""
+    """p_k = Σ_j d_j^k for k = 1, 2, …; p_1 is 0."""
     cdef Py_ssize_t p, k
     cdef double v, d = low.mean / (1.0 - low.mean), w = low.n_zero * d
     power[1] = 0.0
@@ -747,10 +754,11 @@ cdef inline void sum_powers(const LowValues* low, double* power) noexcept nogil:
 cdef double cumulated_sum(
     AnyList ranked, Py_ssize_t depth, const double* values, const double* discount
 ) noexcept nogil:
-    """Position a+i of a block of n expects r̄ · U + r̄u + (i-1) · m̄.
+    """The CUMULATED sum; position a+i of a block has the expectation r̄ · U + r̄u + (i-1) · m̄.
 
-    With u the values, r 1 where u is of a code > 0, and U the sum of the u before the block: r̄ and
-    r̄u are means over the block, m̄ is that of r_x · u_y over its ordered pairs x ≠ y.
+    Here, u are the values, r is 1 for codes > 0 and otherwise 0, and U is the sum of u before the
+    block; r̄ and r̄u are means over the block, and m̄ is the mean of r_x · u_y over its ordered
+    pairs x ≠ y.
     """
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, before = 0.0, own, relevant, n, base, slope
@@ -811,7 +819,7 @@ cdef double sum_query(
     cdef TiedList in_blocks
     cdef UntiedList in_order
     cdef double total
-    # Tied codes are added up in one order, whatever the order of the rows: so the bits are the same.
+    # Tied codes are added in a fixed order, so that the bits do not depend on the row order.
     if tied and plan.ties != ORDINAL and (plan.ties != AVERAGE or (
         n_levels > (FEW_LEVELS + 1 if plan.kind == LINEAR else 2)
         and plan.kind != PAIR and plan.kind != FIRST and plan.kind != TAU
@@ -829,9 +837,9 @@ cdef double sum_query(
 
 
 def total(const double[::1] numbers):
-    """Sum of numbers, one after the other with what each addition rounds off (Neumaier 1974).
+    """Compensated sum of numbers in their order (Neumaier 1974).
 
-    The same bits on any platform: there is no product that a processor might fuse.
+    The bits are the same on any platform, because there is no product that a processor might fuse.
     """
     cdef double sum = 0.0, lost = 0.0, more
     cdef Py_ssize_t i
@@ -863,8 +871,8 @@ def sum_queries(
 ):
     """Rank queries first..last-1 once and write each plan's sum to its row of `outs`.
 
-    order, starts, codes and level_starts are as `lay_out` takes and gives them, `outs` is of shape
-    (n_plans, n_queries). Returns whether a score was NaN; the sums are then worth nothing.
+    `order`, `starts`, `codes` and `level_starts` are those of `lay_out`; `outs` has the shape
+    (n_plans, n_queries). Returns whether a score is NaN; if so, the sums are invalid.
     """
     cdef vector[Sum] sums = sums_of(plans, outs)
     cdef Py_ssize_t q, i, row, n, size = 0, depth = 1
@@ -873,9 +881,9 @@ def sum_queries(
         depth = max(depth, sums[i].k)
     for q in range(first_query, last_query):
         size = max(size, starts[q + 1] - starts[q])
-    # The spare keys are done with when the keys are sorted, and the keys when the codes are
-    # ranked: their room serves again, so that a call adds little memory also to a long query.
-    size += 1  # the trees need a number a code, code 0 included
+    # The spare keys are no longer needed after sorting, nor the keys after ranking. Their memory is
+    # reused, so that a call needs little memory even for a long query.
+    size += 1  # the trees need one number per code, including code 0
     cdef bytearray room = PyByteArray_FromStringAndSize(NULL, 2 * size * sizeof(uint64_t))
     cdef uint64_t* keys = <uint64_t*>PyByteArray_AS_STRING(room)
     cdef vector[double] numbers

@@ -1,6 +1,6 @@
-// Loops over the pairs of one document with all below it, which the compiler makes vectors of, as
-// those of loops.h. Arrays have room for LANES numbers more than documents; there swaps are 0, so
-// that they add nothing. Sums are of LANES parts, in an order that all processors can take.
+// Loops over the pairs of a document with all documents below it, which the compiler vectorizes as
+// in loops.h. Arrays have LANES more elements than documents, where swaps are 0 and add nothing.
+// Sums consist of LANES parts, in an order that is the same on all processors.
 #ifndef SKGRADED_SWAPS_H
 #define SKGRADED_SWAPS_H
 
@@ -15,30 +15,31 @@ static inline double sum_of_lanes(const double* parts) {
         + ((parts[2] + parts[6]) + (parts[3] + parts[7]));
 }
 
-// One query's documents in ranked order.
+// The documents of a query in ranked order.
 struct Ranked {
-    ptrdiff_t n, k;  // k: how many ranks count
-    double* scores;
-    double* powers;  // exp(sigmoid · score), but for a common factor
+    ptrdiff_t n, k;  // k: number of ranks that count
+    double* scores;  // halved
+    double* powers;  // exp(sigmoid · score), up to a common factor
     double* gradients;
     double* hessians;
-    double* swaps;  // of one document with each below it
+    double* swaps;  // deltas of swapping one document with each document below it
     double* weights;
-    double* discount;  // 0 beyond k; of PAIR 1 / rank
-    // of PAIR, beside each document's weight w: Σ min(w_j, w) over the documents above it, and the
-    // same sum of min(w_j, w) · discount
+    double* discount;  // 0 beyond k; for PAIR, 1 / rank
+    // PAIR: for each document with weight w, Σ min(w_j, w) over the documents j above it, and the
+    // same sum of min(w_j, w) · discount.
     double* above;
     double* above_discounted;
-    // the same of the documents above the one whose swaps are computed, that one included in the
-    // second
+    // The same sums over the documents above the document at a, whose swaps are computed. The
+    // second sum includes the document at a.
     double* upto;
     double* upto_discounted;
-    // the same of the documents above each other, beside that one's weight
+    // For each document below a, the same sums over the documents above it, with the weight at a as
+    // w. The second sum includes only documents below a.
     double* own;
     double* own_discounted;
 };
 
-// What swapping the documents at a and below it changes in Σ discount · weight.
+// Deltas of Σ discount · weight for swapping the document at a with each document below it.
 FOR_PROCESSORS [[maybe_unused]] static void linear_swaps(
     const Ranked* ranked, ptrdiff_t a, double scale
 ) {
@@ -51,14 +52,14 @@ FOR_PROCESSORS [[maybe_unused]] static void linear_swaps(
         swaps[b] = (weight - weights[b]) * (discount[b] - at_a) * scale;
 }
 
-// The sums beside the weight x of the document at a, over the documents between it and each other.
+// `own` and `own_discounted` for the weight x of the document at a.
 static inline void sums_of_own(const Ranked* ranked, ptrdiff_t a) {
     const double* weights = ranked->weights;
     const double* discount = ranked->discount;
     double* own = ranked->own;
     double* discounted = ranked->own_discounted;
     double x = weights[a], sum = ranked->upto[a] + x, sum_discounted = 0.0;
-    for (ptrdiff_t b = a + 1; b < ranked->n; b += 4) {  // beyond n weights are 0
+    for (ptrdiff_t b = a + 1; b < ranked->n; b += 4) {  // weights beyond n are 0
         double s[4], d[4];
         for (int i = 0; i < 4; i++) {
             s[i] = weights[b + i] < x ? weights[b + i] : x;
@@ -77,9 +78,9 @@ static inline void sums_of_own(const Ranked* ranked, ptrdiff_t a) {
     }
 }
 
-// What swapping the documents at a < k, of weight x, and at b below it, of weight y, changes in
-// Σ_p (1/p) Σ_{j≤p} min(w_j, w_p). With P_q(v) = Σ_{j≤q} min(w_j, v) and H_q(v) the same sum of
-// min(w_j, v) / j, ranks from 1, and nothing beyond rank k:
+// Deltas of Σ_p (1/p) Σ_{j≤p} min(w_j, w_p) for swapping the document at a < k, with weight x, and
+// each document at b below it, with weight y. Let P_q(v) = Σ_{j≤q} min(w_j, v) and
+// H_q(v) = Σ_{j≤q} min(w_j, v) / j, with ranks from 1 and without terms beyond rank k. The delta is
 //     (P_{a-1}(y) + y - P_{a-1}(x) - x) / a + (H_{b-1} - H_a)(y) - (H_{b-1} - H_a)(x)
 //     + (P_{b-1}(x) + min(x, y) - P_{b-1}(y) - y) / b
 FOR_PROCESSORS [[maybe_unused]] static void pair_swaps(
@@ -108,9 +109,9 @@ FOR_PROCESSORS [[maybe_unused]] static void pair_swaps(
     }
 }
 
-// Add to gradients and hessians what the swaps of the document at a with those below it ask for,
-// but for factors of the whole query. Two documents are pushed apart by |swap| · p, p being the
-// logistic probability of their wrong order, divided by `base + slope · (difference of scores)`.
+// Add the gradients and hessians of the pairs of the document at a with each document below it, up
+// to a factor of the whole query. Two documents are pushed apart by |swap| · p, divided by
+// `base + slope · (score difference)`, where p is the logistic probability of their wrong order.
 // Returns the sum of these pushes.
 FOR_PROCESSORS [[maybe_unused]] static double add_pairs(
     const Ranked* ranked, ptrdiff_t a, double base, double slope

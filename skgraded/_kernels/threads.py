@@ -1,4 +1,4 @@
-"""Queries are independent: chunks of them go to a few threads when there is work enough."""
+"""Run chunks of queries, which are independent, on a few threads if there is enough work."""
 
 import _thread
 import multiprocessing
@@ -9,15 +9,15 @@ from contextlib import suppress
 
 import numpy as np
 
-ROWS_A_THREAD = 50_000  # some tenths of a millisecond of work; a thread costs less than one
-ROWS_A_CHUNK = 20_000  # at least, where there are several threads
+ROWS_PER_THREAD = 50_000  # a few tenths of a millisecond of work; a thread costs less than 0.1 ms
+ROWS_PER_CHUNK = 20_000  # at least, with several threads
 
 
 def n_threads():
-    """How many threads to use here.
+    """Number of threads to use in this process.
 
-    As many as OMP_NUM_THREADS says, else as the process may use; one inside a worker of joblib
-    or of another process pool, where the other processors are somebody else's.
+    It is OMP_NUM_THREADS, or else the number of processors that the process may use. In a worker of
+    joblib or of another pool it is 1, because other workers use the other processors.
     """
     in_worker = multiprocessing.parent_process() is not None or isinstance(
         threading.current_thread(), multiprocessing.dummy.DummyProcess
@@ -32,52 +32,51 @@ def n_threads():
 
 
 def run_chunks(work, starts):
-    """Call `work(first, last)`, which releases the GIL, on ranges of queries that together are all.
+    """Call `work(first, last)`, which releases the GIL, on ranges that cover all queries.
 
-    `starts` is the first row of each query and then the number of rows. Returns what the calls do,
-    in the order of the queries.
+    `starts` contains the first row of each query, then the number of rows. Returns the results of
+    the calls in the order of the queries.
     """
     n_queries, n_rows = len(starts) - 1, int(starts[-1])
-    threads = min(n_rows // ROWS_A_THREAD, n_queries)
-    if threads > 1:  # n_threads takes 10 µs, as much as the work of a small call
+    threads = min(n_rows // ROWS_PER_THREAD, n_queries)
+    if threads > 1:  # n_threads takes 10 µs, as long as the work of a small call
         threads = min(threads, n_threads())
     if threads <= 1:
         return [work(0, n_queries)]
-    chunks = [None] * threads + _chunks(starts, threads)[::-1]  # None: there is no more
+    chunks = [None] * threads + _chunks(starts, threads)[::-1]  # None ends each thread
     results, errors = {}, []
 
-    def work_off(done):
+    def process_chunks(lock):
         try:
-            for first, last in iter(chunks.pop, None):  # gives a chunk to one thread only
+            for first, last in iter(chunks.pop, None):  # pop is atomic
                 results[first] = work(first, last)
         except BaseException as error:
             errors.append(error)
         finally:
-            done.release()
+            lock.release()
 
-    # Each call starts its threads and does a share of the work itself. A lasting pool would keep
-    # the process multi-threaded, about which Python warns at every later fork. Starting a thread
-    # with `_thread` costs least, because nobody waits until it runs: NDCNG@10 of 20,000 queries of
-    # 20 documents takes 1.9 ms, with threading.Thread 2.4 ms, with a ThreadPoolExecutor 2.6 ms.
+    # Each call starts its own threads: with a permanent pool, Python would warn at every fork.
+    # `_thread` does not wait until a thread runs: NDCNG@10 of 20,000 queries takes 1.9 ms.
+    # With threading.Thread it takes 2.4 ms, with a ThreadPoolExecutor 2.6 ms.
     locks = [threading.Lock() for _ in range(threads)]
-    for done in locks:
-        done.acquire()
-    for done in locks[1:]:
-        _thread.start_new_thread(work_off, (done,))
-    work_off(locks[0])
-    for done in locks:
-        done.acquire()
+    for lock in locks:
+        lock.acquire()
+    for lock in locks[1:]:
+        _thread.start_new_thread(process_chunks, (lock,))
+    process_chunks(locks[0])
+    for lock in locks:
+        lock.acquire()
     if errors:
         raise errors[0]
     return [results[first] for first in sorted(results)]
 
 
 def _chunks(starts, threads):
-    """Ranges of queries, large ones first, so that all threads end at about the same time."""
+    """Ranges of queries, large ranges first, so that all threads end at about the same time."""
     n_rows = int(starts[-1])
     row, rows = 0, [0]
     while row < n_rows:
-        row = min(n_rows, row + max(ROWS_A_CHUNK, (n_rows - row) // (2 * threads)))
+        row = min(n_rows, row + max(ROWS_PER_CHUNK, (n_rows - row) // (2 * threads)))
         rows.append(row)
     cuts = np.unique(np.searchsorted(starts, rows)).tolist()
     return list(zip(cuts[:-1], cuts[1:], strict=True))

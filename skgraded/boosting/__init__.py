@@ -1,1 +1,1 @@
-"""Rankers of the boosting libraries: their rows, metrics and early stopping, a file a library."""
+"""Rows, metrics, objectives and early stopping for boosting libraries, one file per library."""

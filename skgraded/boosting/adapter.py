@@ -1,4 +1,4 @@
-"""What QueryRanker has to know of an estimator: here of any, and of a library's in its own file."""
+"""Adapters tell QueryRanker how to fit an estimator; each library's file contains its adapters."""
 
 import inspect
 import pkgutil
@@ -16,12 +16,12 @@ from skgraded._input.tables import is_polars_frame
 from skgraded.boosting.rows import WEIGHT
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
-# The other files here have the name of a library's package.
+# Every other file in this folder is named after the package of a library.
 COMMON = {"adapter", "docs", "frames", "metric", "objective", "rows"}
 
 
 def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
-    """What is known of the estimator: by the file of its library, or else as of any."""
+    """Make the adapter of an estimator: that of its library, or else the general `Adapter`."""
     for cls in type(estimator).__mro__:
         package = cls.__module__.partition(".")[0]
         if package in libraries():
@@ -33,39 +33,39 @@ def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
 
 @cache
 def libraries() -> list[str]:
-    """Names of the packages whose boosters are known, sorted."""
+    """Sorted names of the packages that have a file of adapters."""
     here = sys.modules[__package__].__path__
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
 
 
 def _takes_any(parameters):
-    """Whether there is a ``**kwargs`` among the parameters."""
+    """Whether the parameters include ``**kwargs``."""
     return any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 class Adapter:
-    """How an estimator is given its rows; as it stands, any regressor or ranker.
+    """How to fit any regressor or ranker; subclasses override what differs in a library.
 
-    The estimator stays as it is: what is fitted are copies.
+    The estimator itself never changes: only copies are fitted.
     """
 
-    # Arguments of fit that are first scores of the rows, and those that name rows by position or
-    # weigh them otherwise; an unknown ranker may have been made after any of the known.
+    # Initial scores, and arguments of fit that refer to rows by position or weight them otherwise.
+    # Both contain the names of all libraries, because an unknown ranker may use any of them.
     first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
     by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")
 
     def __init__(self, estimator, grades_are_gains):
         self.estimator = estimator
-        self.grades_are_gains = grades_are_gains  # of NDCG, where the estimator optimises it
+        self.grades_are_gains = grades_are_gains  # whether NDCG objectives use grades as gains
 
     def check(self):
-        """Refuse settings of the estimator by which it would learn nothing, or something else."""
+        """Refuse settings with which the estimator would learn nothing, or the wrong thing."""
 
     # Arguments of fit ----------------------------------------------------------------------------
 
     @cached_property
     def fit_parameters(self):
-        """The parameters of the estimator's fit, by name."""
+        """The parameters of the estimator's fit method, by name."""
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise TypeError(
                 f"estimator must be an instance with a fit method; got {self.estimator!r}."
@@ -74,29 +74,29 @@ class Adapter:
 
     @cached_property
     def query_argument(self):
-        """How fit takes the queries, one of QUERY_ARGUMENTS; None: a regressor."""
+        """The argument of fit for the queries, one of QUERY_ARGUMENTS; None for a regressor."""
         for name in QUERY_ARGUMENTS:
             if name in self.fit_parameters:
                 return name
         if not is_regressor(self.estimator):
             raise TypeError(
-                "QueryRanker wraps a ranker, whose fit takes group or qid, or a regressor; got "
-                f"{self.estimator!r}. In a search put QueryRanker around the ranker itself; a "
-                "classifier can be scored as it is by make_ranking_scorer."
+                "QueryRanker wraps a regressor, or a ranker whose fit method accepts group or qid; "
+                f"got {self.estimator!r}. In a search, wrap the ranker, not the search. To score a "
+                "classifier, use make_ranking_scorer without QueryRanker."
             )
         return None
 
     @property
     def wants_whole_grades(self):
-        """Whether the estimator's objective takes whole grades only."""
+        """Whether the estimator's objective accepts only whole grades."""
         return False
 
     def first_scores_in(self, fit_params):
-        """Names of the first scores among the arguments of fit."""
+        """Names of the arguments of fit that contain initial scores."""
         return [name for name in self.first_scores if fit_params.get(name) is not None]
 
     def check_by_row(self, sample_weight, fit_params, n, expected):
-        """Collect the arguments of fit that follow the rows, checked, by name."""
+        """Check the arguments of fit that have one value per row; return them by name."""
         by_row = {
             name: column(fit_params[name], name, n, expected)
             for name in self.first_scores_in(fit_params)
@@ -104,28 +104,27 @@ class Adapter:
         if sample_weight is not None:
             if WEIGHT not in self.fit_parameters and not _takes_any(self.fit_parameters):
                 raise ValueError(
-                    f"The fit of {type(self.estimator).__name__} takes no sample_weight: leave it "
-                    "out, or wrap an estimator that does."
+                    f"{type(self.estimator).__name__}.fit accepts no sample_weight: leave it out, "
+                    "or wrap an estimator that accepts weights."
                 )
             by_row[WEIGHT] = check_weights(sample_weight, n, expected)
         return by_row
 
     def refuse_positions(self, fit_params):
-        """Refuse arguments that name rows by position, which is about to change."""
+        """Refuse arguments that refer to rows by position, because rows are about to move."""
         for name in self.by_position:
             if fit_params.get(name) is not None:
                 raise ValueError(
-                    f"{name} goes by the position of rows, and QueryRanker has to move them: bring "
-                    "the rows of each query together first, and hold out none "
-                    "(early_stopping=False)."
+                    f"{name} refers to rows by position, but QueryRanker has to move rows: bring "
+                    "the rows of each query together first, and set early_stopping=False."
                 )
 
     def with_memory(self, fit_params, memory):
-        """The arguments of fit, with one that keeps prepared data, if the library has a way."""
+        """Return the arguments of fit, with a cache for prepared data if the library allows it."""
         return fit_params
 
     def fit_arguments(self, rows):
-        """The arguments of fit, beside X and y, that `rows` stand for, in the estimator's form."""
+        """The arguments of fit besides X and y, in the form that the estimator expects."""
         arguments = dict(rows.by_row)
         if self.query_argument is not None:
             by_size = self.query_argument == "group"
@@ -135,7 +134,7 @@ class Adapter:
     # Tables, copies, fits ------------------------------------------------------------------------
 
     def readable(self, X):
-        """`X` in a form that the estimator reads."""
+        """Convert `X` to a form that the estimator can read."""
         return X
 
     def copy(self):
@@ -143,21 +142,21 @@ class Adapter:
         return clone(self.estimator, safe=False)
 
     def input_tags(self):
-        """What scikit-learn is told of the X that the estimator takes."""
+        """scikit-learn's tags for the X that the estimator accepts."""
         if hasattr(self.estimator, "__sklearn_tags__"):
             return get_tags(self.estimator).input_tags
-        return InputTags(sparse=True, allow_nan=True)  # of a time before tags
+        return InputTags(sparse=True, allow_nan=True)  # written before scikit-learn had tags
 
     @property
-    def for_fractions(self):
-        """What to do about fractional grades where whole ones are wanted."""
+    def fractional_grades_advice(self):
+        """What users can do if their grades are fractional but the objective needs whole grades."""
         return (
             "wrap a regressor: QueryRanker(LGBMRegressor()) or "
             "QueryRanker(HistGradientBoostingRegressor())"
         )
 
     def labelled(self, grades):
-        """An unfitted copy of the estimator, and the labels that stand for the grades there."""
+        """Make an unfitted copy of the estimator, and the labels that represent the grades."""
         return self.copy(), grades
 
     def fit(self, rows, fit_params):
@@ -166,54 +165,54 @@ class Adapter:
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     def check_stopping(self, fit_params):
-        """Refuse an estimator that cannot be stopped early, and what would stop it too."""
+        """Refuse estimators that cannot be stopped early, and conflicting settings."""
         *most, last = libraries()
         raise TypeError(
-            "early_stopping=True is for the boosters that skgraded.boosting knows, of the packages "
-            f"{', '.join(most)} and {last}; got {self.estimator!r}. Set early_stopping=False and "
-            "use what the estimator has of its own."
+            f"early_stopping=True supports boosters from the packages {', '.join(most)} and {last} "
+            f"only; got {self.estimator!r}. Set early_stopping=False, and use the early stopping "
+            "of the estimator if it has one."
         )
 
 
 class BoosterAdapter(Adapter):
-    """What is known of the boosters of one library; its file lists such classes as `ADAPTERS`.
+    """How to fit the boosters of one library; the library's file lists subclasses as `ADAPTERS`.
 
-    Its ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator on
-    the training rows. It gives `progress` the scores of the validation rows at each round, and
-    `progress` says when to stop. The copy predicts with the best number of rounds.
+    ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator on the
+    training rows. At each round it passes the scores of the validation rows to `progress`, which
+    decides when to stop. The copy predicts with the best number of rounds.
     """
 
-    package: str  # that is imported
-    model: str  # the name of the class in it that all its boosters are of
-    library: str  # its name in words
-    polars_since: tuple[int, ...] = ()  # its first version that reads polars frames
+    package: str  # the name under which it is imported
+    model: str  # the name of the base class of its boosters
+    library: str  # its name in messages
+    polars_since: tuple[int, ...] = ()  # the first version that reads polars frames
     by_position: tuple[str, ...] = ()
-    # Parameters that name a kind of booster, and the kinds whose first rounds change in later ones.
+    # Parameters that select a type of booster, and types whose early rounds change later.
     kind_parameters: tuple[str, ...] = ()
     changing: frozenset[str] = frozenset()
-    # The names of the number of rounds, and what switches off a stopping of its own.
-    names_of_rounds: frozenset[str] = frozenset({"n_estimators"})
-    unstopped: dict[str, Any] = {}
-    # Arguments of fit that the stopping itself needs, or does not go with; and other models.
-    taken: frozenset[str] = frozenset()
+    # Aliases of the number of rounds, and settings that disable the library's early stopping.
+    round_parameters: frozenset[str] = frozenset({"n_estimators"})
+    without_stopping: dict[str, Any] = {}
+    # Arguments of fit that conflict with early stopping; the argument for an initial model.
+    conflicting: frozenset[str] = frozenset()
     init_model_argument: str = ""
 
     def fit_rounds(self, rows, n_rounds, fit_params):
-        """Fit a copy of the estimator for so many rounds, stopped by nothing."""
+        """Fit a copy of the estimator for `n_rounds` rounds, without early stopping."""
         model, labels = self.labelled(rows.grades)
-        names = self.names_of_rounds & model.get_params().keys()
-        model.set_params(**dict.fromkeys(names, n_rounds), **self.unstopped)
+        names = self.round_parameters & model.get_params().keys()
+        model.set_params(**dict.fromkeys(names, n_rounds), **self.without_stopping)
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     @property
     def version(self):
-        """The library's version, as numbers."""
+        """The library's version as a tuple of numbers."""
         parts = sys.modules[self.package].__version__.split(".")
         return tuple(int(part) for part in parts[:3] if part.isdecimal())
 
     @cached_property
     def fit_parameters(self):
-        """The parameters of fit, and of the library's own where that of a subclass hides them."""
+        """The parameters of fit, including those that a subclass hides behind ``**kwargs``."""
         parameters = super().fit_parameters
         if _takes_any(parameters):
             cls: Any = next(
@@ -224,37 +223,38 @@ class BoosterAdapter(Adapter):
         return parameters
 
     def readable(self, X):
-        """`X` in a form that the library reads: sparse matrices, but not SciPy's newer arrays."""
+        """Convert `X` to a form that the library can read, such as sparse arrays to matrices."""
         if sparse.issparse(X):
             return sparse.csr_matrix(X)
         too_old = is_polars_frame(X) and self.version < self.polars_since
         return X.to_numpy() if too_old else X
 
     def check_stopping(self, fit_params):
-        """Refuse a booster that cannot be stopped early, and what would stop it too."""
+        """Refuse boosters that cannot be stopped early, and conflicting settings."""
         parameters = self.estimator.get_params()
         kinds = {parameters.get(name) for name in self.kind_parameters}
         for kind in kinds & self.changing:
             raise ValueError(
-                "early_stopping=True needs a model whose first rounds can be used alone, and those "
-                f"of {kind!r} change in later ones. Choose another booster."
+                "early_stopping=True needs a booster whose early rounds stay fixed, but "
+                f"{kind!r} changes them in later rounds. Choose another booster."
             )
-        named = {name for name, value in fit_params.items() if value is not None}
-        for name in sorted(named & self.taken):
+        names = {name for name, value in fit_params.items() if value is not None}
+        for name in sorted(names & self.conflicting):
             raise ValueError(
-                f"QueryRanker(early_stopping=True) gives {self.library} its validation set and "
-                f"stops it: leave out {name}. Give a validation set of your own by eval_X, eval_y "
-                "and eval_qid."
+                f"QueryRanker(early_stopping=True) passes {self.library} a validation set and "
+                f"stops the training: leave out {name}. To choose the validation set yourself, "
+                "pass eval_X, eval_y and eval_qid."
             )
-        if self.init_model_argument in named:
+        if self.init_model_argument in names:
             raise ValueError(
-                "early_stopping=True cannot go on from another model: leave out "
+                "early_stopping=True cannot continue from another model: leave out "
                 f"{self.init_model_argument}."
             )
         callbacks = [*(parameters.get("callbacks") or ()), *(fit_params.get("callbacks") or ())]
         for callback in callbacks:
             if "earlystopping" in type(callback).__name__.lower():
                 raise ValueError(
-                    f"early_stopping=True stops by itself: leave {type(callback).__name__} out of "
-                    "the callbacks, and say how by measure and n_iter_no_change."
+                    "early_stopping=True already stops the training: leave "
+                    f"{type(callback).__name__} out of the callbacks, and set measure and "
+                    "n_iter_no_change instead."
                 )

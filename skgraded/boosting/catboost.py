@@ -1,7 +1,7 @@
-"""CatBoost: its rankers and regressors in QueryRanker, and measures as its eval_metric.
+"""CatBoost: rankers and regressors in QueryRanker, and measures as its eval_metric.
 
-Its rankers take the query of each row, those of a query together, and the weight of the query a
-row.
+CatBoost's rankers require the rows of each query to be contiguous. They take the query of each row,
+and the weight of the query for each row.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ with needs("skgraded.catboost", "catboost"):
 
 __all__ = ["eval_metric"]
 
-# What CatBoost's own stopping, and its hold-out of rows, go by.
+# Parameters of CatBoost's own early stopping and hold-out.
 STOPPING = {
     "od_type", "od_wait", "od_pval", "early_stopping_rounds", "eval_metric", "eval_fraction",
     "use_best_model", "best_model_min_trees", "metric_period",
 }
-NAMES_OF_ROUNDS = {"iterations", "n_estimators", "num_boost_round", "num_trees"}
+ROUND_PARAMETERS = {"iterations", "n_estimators", "num_boost_round", "num_trees"}
 
 
 # CatBoost in QueryRanker -------------------------------------------------------------------------
 
 class _Library(BoosterAdapter):
-    """CatBoostRanker, CatBoostRegressor, CatBoost and what is made after them."""
+    """CatBoostRanker, CatBoostRegressor, CatBoost and their subclasses."""
 
     package = "catboost"
     model = "CatBoost"
@@ -47,7 +47,7 @@ class _Library(BoosterAdapter):
     polars_since = (1, 2, 10)
     first_scores = ("baseline",)
     by_position = ("pairs", "graph", "subgroup_id")
-    taken = frozenset({
+    conflicting = frozenset({
         "eval_set", "early_stopping_rounds", "use_best_model", "metric_period",
     })
     init_model_argument = "init_model"
@@ -55,23 +55,23 @@ class _Library(BoosterAdapter):
     def check_by_row(self, sample_weight, fit_params, n, expected):
         if fit_params.get("group_weight") is not None:
             raise ValueError(
-                "Give the weights by sample_weight, not by group_weight: CatBoost is told the "
-                "weight of each query, the mean over its rows."
+                "Pass weights as sample_weight, not as group_weight: QueryRanker passes CatBoost "
+                "the weight of each query, the mean weight of its rows."
             )
         return super().check_by_row(sample_weight, fit_params, n, expected)
 
     def fit_arguments(self, rows):
         arguments = super().fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
-            del arguments[WEIGHT]  # YetiRank, the default, leaves weights of rows out
+            del arguments[WEIGHT]  # YetiRank, the default objective, ignores row weights
             arguments["group_weight"] = np.repeat(rows.query_weights, np.asarray(rows.sizes))
         return arguments
 
     def readable(self, X):
-        """`X` in a form that CatBoost reads: sparse matrices of 32-bit indices."""
+        """Convert `X` to a form that CatBoost can read; sparse matrices need 32-bit indices."""
         X = super().readable(X)
         if sparse.issparse(X):
-            # put together anew, it has indices no wider than they must be
+            # A rebuilt matrix has the narrowest indices that suffice.
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
         return X
 
@@ -79,37 +79,37 @@ class _Library(BoosterAdapter):
         return self._with()
 
     def _with(self, left_out=(), **changes):
-        """An unfitted copy of the estimator, without some of its parameters and with others."""
+        """Make an unfitted copy of the estimator, with parameters left out or changed."""
         settings = self.estimator.get_params().items()
         parameters = {name: value for name, value in settings if name not in left_out} | changes
-        # CatBoost hands out copies of its parameters, which clone() takes for a broken constructor
-        # as soon as one is a list or an object (catboost#3078). The base class takes a dict.
+        # clone() fails because get_params copies lists and objects (catboost#3078).
+        # The base class takes its parameters as a dict.
         cls = type(self.estimator)
         is_base = cls is sys.modules["catboost"].CatBoost
         return cls(parameters) if is_base else cls(**parameters)
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator, whose eval_metric is also the callback that stops it."""
+        """Fit a copy of the estimator; its eval_metric is also the callback that stops it."""
         arguments = self.fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
-        metric = _Show(progress, 4 * float(weights.max()))
+        metric = _ScoreObserver(progress, 4 * float(weights.max()))
         of_fit = {name: value for name, value in fit_params.items() if value is not None}
         model = self._with(STOPPING, eval_metric=metric)
         arguments = fit_params | arguments | {
             "callbacks": [*(fit_params.get("callbacks") or ()), metric],
-            "eval_set": self._to_stop_on(validation, metric.mark, of_fit),
+            "eval_set": self._validation_pool(validation, metric.mark, of_fit),
             "use_best_model": True, "metric_period": 1,
         }
         model.fit(training.X, training.grades, **arguments)
-        metric.progress = None  # the model keeps the metric, but need not keep the rows
+        metric.progress = None  # the model keeps the metric, which need not keep the rows
         return model
 
     def fit_rounds(self, rows, n_rounds, fit_params):
-        model = self._with(STOPPING | NAMES_OF_ROUNDS, iterations=n_rounds)
+        model = self._with(STOPPING | ROUND_PARAMETERS, iterations=n_rounds)
         return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
 
-    def _to_stop_on(self, validation, mark, of_fit):
-        """The validation set, all its rows of the weight `mark`."""
+    def _validation_pool(self, validation, mark, of_fit):
+        """The validation set as a Pool in which every row has the weight `mark`."""
         parameters = self.estimator.get_params() | of_fit
         marks = np.full(len(validation.grades), mark)
         if self.query_argument:
@@ -124,42 +124,43 @@ class _Library(BoosterAdapter):
 
 
 class _Metric:
-    """What CatBoost calls besides `evaluate`, which gives a mean and its weight 1."""
+    """The methods that CatBoost calls besides `evaluate`, which returns a mean and the weight 1."""
 
-    no_jit = True  # or CatBoost tries numba on it, and warns where there is none
+    no_jit = True  # otherwise CatBoost compiles it with numba, and warns if numba is missing
 
     def is_max_optimal(self):
-        """Say that higher is better."""
+        """Return True: higher is better."""
         return True
 
     def get_final_error(self, error, weight):
-        """Mean of what `evaluate` gave."""
+        """Mean of the values that `evaluate` returned."""
         return error / weight
 
 
-class _Show(_Metric):
-    """Shows the scores of the validation rows to `progress`; CatBoost never tells which they are.
+class _ScoreObserver(_Metric):
+    """Passes the scores of the validation rows to `progress`.
 
-    So they have a weight of their own, `mark`, which no training row comes near, and which counts
-    for nothing else: CatBoost uses it only in values that nobody looks at.
+    CatBoost does not tell a metric which rows it evaluates. The validation rows therefore have the
+    weight `mark`, far above the weight of any training row. CatBoost uses this weight only in
+    values that nobody reads.
     """
 
     def __init__(self, progress, mark):
         self.progress = progress
         self.mark = mark
 
-    def __deepcopy__(self, memo):  # CatBoost copies its parameters
+    def __deepcopy__(self, memo):  # CatBoost makes deep copies of its parameters
         return self
 
     def evaluate(self, approxes, target, weight):
-        """Value and weight of some rows: 0 of training rows, else the first measure."""
+        """Return the first measure and the weight 1; for training rows, the value is 0."""
         if self.progress is None or weight is None or weight[0] < self.mark / 2:
             return 0.0, 1.0
         self.progress.see(approxes[0])
         return self.progress.last, 1.0
 
     def after_iteration(self, info):
-        """Say whether to go on, as a callback."""
+        """Return whether to continue the training, as CatBoost expects from a callback."""
         return not self.progress.is_over
 
 
@@ -170,33 +171,33 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 @documented(ON_METRICS)
 def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike) -> Any:
-    """Make a metric that CatBoost shows at each round and can stop early on.
+    """Make a metric that CatBoost reports at each round and can use for early stopping.
 
-    Give it to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``. CatBoost hands
-    a metric neither the queries nor the name of the set, only targets and scores, so it is told
-    the queries of both sets beforehand. One metric serves one pair of sets.
+    Pass it to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``. CatBoost passes
+    a metric only targets and scores, not the queries or the name of the data set. The metric
+    therefore needs the queries of both data sets in advance, and works with these two sets only.
 
     Parameters
     ----------
     measure : Measure or str
-        What to compute.
+        The measure to compute.
     group_id : array-like of shape (n,)
-        The query of each training row, the rows in the order in which CatBoost gets them, those
-        of a query together.
+        The query of each training row, in the row order that CatBoost receives. The rows of a
+        query must be contiguous.
     eval_group_id : array-like of shape (n_eval,)
-        The same of the evaluation set.
+        The query of each evaluation row, in the same form.
 
     Returns
     -------
     object
-        With ``is_max_optimal``, ``evaluate`` and ``get_final_error``, as CatBoost calls them. Its
-        class has the name of the measure, which is what CatBoost shows. ``evaluate`` raises a
-        ValueError in a training of other rows or queries than it was told of.
+        CatBoost calls its methods ``is_max_optimal``, ``evaluate`` and ``get_final_error``, and
+        shows the name of its class, which is the name of the measure. ``evaluate`` raises a
+        ValueError if the rows or queries of a training do not match the two arguments.
 
-        **On training rows that CatBoost shuffles the value is 0.** It shuffles them when there are
-        categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``, and a metric
-        does not learn how. Early stopping and the best model look at the evaluation set alone,
-        whose rows are never shuffled. (nan, which would say it better, makes CatBoost fail.)
+        **The value is 0 for training rows that CatBoost shuffles.** CatBoost shuffles them if there
+        are categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``, and does
+        not tell a metric the order. Early stopping and the best model depend on the evaluation set
+        only, whose rows are never shuffled. (CatBoost fails on nan, which would be clearer.)
 
     Examples
     --------
@@ -218,8 +219,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     True
     """
     checked = as_measure(measure)
-    named = type(checked.name, (_EvalMetric,), {"__module__": __name__})
-    return named(checked, group_id, eval_group_id)
+    cls = type(checked.name, (_EvalMetric,), {"__module__": __name__})
+    return cls(checked, group_id, eval_group_id)
 
 
 class _EvalMetric(_Metric, BoostingMetric):
@@ -227,15 +228,15 @@ class _EvalMetric(_Metric, BoostingMetric):
 
     def __init__(self, measure, group_id, eval_group_id):
         super().__init__(measure)
-        self._told = group_id, eval_group_id
+        self._group_ids = group_id, eval_group_id
         self._learn = _Rows(group_id, "group_id")
         self._eval = _Rows(eval_group_id, "eval_group_id")
 
-    def __reduce__(self):  # pickle does not find a class made on the fly
-        return eval_metric, (self.measures[0], *self._told)
+    def __reduce__(self):  # pickle cannot find a class that was created at run time
+        return eval_metric, (self.measures[0], *self._group_ids)
 
     def evaluate(self, approxes, target, weight):
-        """Mean over the queries, and its weight 1."""
+        """Return the mean over the queries, and the weight 1."""
         target = np.asarray(target)
         rows = self._rows_of(target)
         if rows is None:
@@ -245,8 +246,8 @@ class _EvalMetric(_Metric, BoostingMetric):
         return self.means(truth.judgments, scores)[0], 1.0
 
     def _rows_of(self, target):
-        """Which set's rows have these labels; None for training rows that CatBoost shuffled."""
-        # CatBoost calls from inside `_train`, whose arguments are the pools; by hand nobody tells.
+        """The set whose labels are `target`, or None for training rows that CatBoost shuffled."""
+        # When CatBoost calls this method, the pools are arguments of its function `_train`.
         pools = library_locals("train_pool", Pool)
         if not pools:
             return self._rows_of_length(len(target))
@@ -259,8 +260,9 @@ class _EvalMetric(_Metric, BoostingMetric):
         )
         if is_eval and is_learn and not np.array_equal(self._learn.sizes, self._eval.sizes):
             raise ValueError(
-                f"Both sets have the same {len(target)} labels in the same order but other "
-                "queries, so that nothing tells them apart: reverse the queries of one."
+                f"Both data sets have the same {len(target)} labels in the same order but "
+                "different queries, so the metric cannot distinguish them: reverse the order of "
+                "the queries in one of the two."
             )
         if is_eval:
             return self._eval
@@ -270,39 +272,39 @@ class _EvalMetric(_Metric, BoostingMetric):
         is_learn, is_eval = n == self._learn.n, n == self._eval.n
         if is_learn == is_eval:
             raise ValueError(
-                f"{self!r} is called with {n} rows, by something else than the fit of a model, and "
-                f"cannot tell whose they are: it was told of {self._learn.n} training rows and "
-                f"{self._eval.n} evaluation rows."
+                f"{self!r} was called with {n} rows outside of a training and cannot determine "
+                f"their data set: group_id has {self._learn.n} rows, eval_group_id {self._eval.n}."
             )
         return self._eval if is_eval else None
 
 
 class _Rows:
-    """The rows of a set that were told of: how many in each of the consecutive queries."""
+    """The consecutive queries of one data set, and the labels of its Pools."""
 
     def __init__(self, group_id, name):
         codes, _ = query_codes(group_id, name=name)
-        torn = np.flatnonzero(np.diff(codes) < 0)  # numbered by first appearance
-        if len(torn):
+        # Codes follow the order of first appearance, so a decrease returns to an earlier query.
+        returns = np.flatnonzero(np.diff(codes) < 0)
+        if len(returns):
             raise ValueError(
-                f"The rows of a query must be together, as CatBoost asks; {name} comes back to an "
-                f"earlier query in row {torn[0] + 1}."
+                f"CatBoost requires the rows of each query to be contiguous, but {name} returns to "
+                f"an earlier query in row {returns[0] + 1}."
             )
         self.name, self.n, self.sizes = name, len(codes), np.bincount(codes)
         self._starts = np.cumsum(self.sizes)[:-1]  # of all queries but the first
         self._labels: dict[int, np.ndarray] = {}  # by id of the pool
 
     def labels_of(self, pool):
-        """Labels of a pool in its order, once it is seen that its rows are those told of."""
+        """Labels of a Pool in its row order, after checking that its queries match."""
         labels = self._labels.get(id(pool))
         if labels is None:
-            hashes = pool.get_group_id_hash()  # None: no ranking loss, and no group_id given
+            hashes = pool.get_group_id_hash()  # None if the pool has no queries
             starts = self._starts if hashes is None else np.flatnonzero(np.diff(hashes)) + 1
             if pool.num_row() != self.n or not np.array_equal(starts, self._starts):
                 raise ValueError(
-                    f"The metric was told by {self.name} of {self.n} rows of {len(self.sizes)} "
-                    "queries, and is called in a training of others. Make a metric for each "
-                    "training, from its own two sets."
+                    f"{self.name} describes {self.n} rows in {len(self.sizes)} queries, but this "
+                    "training has other rows or queries. Make a metric for each training, from the "
+                    "queries of its two data sets."
                 )
             labels = np.asarray(pool.get_label(), dtype=np.float32)
             keep_while_alive(self._labels, pool, labels)

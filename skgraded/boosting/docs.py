@@ -8,64 +8,68 @@ from skgraded._input.docs import with_parameters
 
 PARAMETERS = """
 measure : Measure or str
-    NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
+    NDCG, NDCNG, AP, MuAP, GAP or RBP, with or without a cut-off.
 measures : Measure, str, or list of these
-    What to compute; a list is computed from one sort of the predictions.
+    The measures to compute. The predictions are sorted once for all measures of a list.
 every : int, default=1
-    Compute at rounds 1, every + 1, 2 · every + 1, … and repeat the last values between. Each
-    training counts anew.
+    Compute at rounds 1, every + 1, 2 · every + 1, …, and repeat the last values in the rounds
+    between. The count restarts with each training.
 truncation : int, default=30
-    One document of each pair must be among this many first ranks, as with LightGBM's
-    ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``; a few more
-    than the cut-off.
+    A pair counts only if one of its documents is among the first `truncation` ranks, as with
+    LightGBM's ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``.
+    Choose a value slightly above the cut-off.
 sigmoid : float, default=1.0
-    How steep the probability of a wrong order is: 1 / (1 + exp(sigmoid · difference)).
+    Steepness of the probability of a wrong order, 1 / (1 + exp(sigmoid · score difference)).
 norm : bool, default=True
-    Whether a pair counts less the further its scores are apart, and a query with large
-    gradients less, as with LightGBM's ``lambdarank_norm``.
+    Whether to reduce the weight of pairs whose scores are far apart, and of queries with large
+    gradients, as with LightGBM's ``lambdarank_norm``.
 """
 RAISES = """
 
 Raises
 ------
 ValueError, TypeError
-    If a measure cannot be read, is given twice or cannot be used here, or if another argument is
+    If a measure cannot be parsed, is repeated or cannot be used here, or if another argument is
     out of range."""
 ON_METRICS = """
 
 Notes
 -----
-The values are those of the measures themselves, ties and all. The weight of a query is the mean
-over its rows.
+The values equal those of the measures themselves, including the treatment of ties. The weight of a
+query is the mean weight of its rows.
 
-A call raises a ValueError where a number would mislead: for predictions that are NaN or of several
-classes; for a set without queries, or one in which a measure is undefined for every query that has
-weight, whatever the measure's `undefined`.
+A call raises a ValueError if a value would be misleading: if predictions are NaN or multiclass, if
+the data set has no queries, or if a measure is undefined for every query with positive weight,
+whatever its `undefined`.
 
-The grades of a set are laid out when it is first met and released with it. If its labels, queries
-or weights change, also in place, they are laid out anew.
+The grades of a data set are laid out at its first evaluation, and released with the data set. They
+are laid out again if its labels, queries or weights change, even in place.
 
-The libraries keep labels as 32-bit floats, and 0.7 as one of these is below 0.7. So each label is
-read as the shortest decimal that it may have come from: a grade written with up to six digits is
-itself again. The `threshold` and `max_grade` of a measure are rounded the same way, so that a grade
-that reached a threshold still does."""
+The libraries store labels as 32-bit floats, in which 0.7 becomes a number below 0.7. Each label is
+therefore read as the shortest decimal that rounds to it, so grades with up to six digits are
+recovered exactly. The `threshold` and `max_grade` of a measure are rounded in the same way, so a
+grade that reached a threshold still reaches it."""
 ON_OBJECTIVES = """
 
 Notes
 -----
-Swapping two documents changes the measure by Δ. The document with the higher grade is pushed up by
-σ abs(Δ) / (1 + exp(σ d)) and the other down, where d is how much the higher grade's score is above
-the other's. With ``norm`` abs(Δ) is divided by 0.01 + abs(d), and the gradients of a query, λ the
-sum of all pushes, are multiplied by log2(1 + λ) / λ. The weight of a query, the mean over its rows,
-multiplies its gradients. Tied documents, at the first round all, are ranked by chance (the same in
-each training), not in the order of rows.
+Swapping two documents changes the measure by Δ. Let d be the score of the document with the higher
+grade minus the score of the other document. The document with the higher grade is pushed up by
+σ abs(Δ) / (1 + exp(σ d)), and the other is pushed down by the same amount. With ``norm``, abs(Δ) is
+divided by 0.01 + abs(d), and the gradients of a query are multiplied by log2(1 + λ) / λ, where λ is
+the sum of all pushes in the query. The gradients are also multiplied by the weight of the query,
+the mean weight of its rows. Tied documents (in the first round, all documents) are ranked in a
+random order that is the same in each training.
+
+Both derivatives are finite 32-bit floats. If `sigmoid` or a weight is so large that a derivative
+exceeds 1.7e38 in magnitude, half of the largest such float, it is set to this limit.
 
 A call raises a ValueError for a set without queries and for predictions that are not finite."""
 F = TypeVar("F", bound=Callable)
 
 
 def documented(notes: str = "") -> Callable[[F], F]:
-    """Make a decorator that adds shared paragraphs: omitted parameters, the notes, and errors."""
+    """Make a decorator that adds shared paragraphs: undescribed parameters, notes and errors."""
     def decorate(function):
         if function.__doc__ is not None:  # python -OO
             names = inspect.signature(function).parameters

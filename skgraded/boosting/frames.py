@@ -1,4 +1,4 @@
-"""The one place that looks into the frames of a boosting library while it calls us."""
+"""The only code that reads the stack frames of a boosting library while the library calls us."""
 
 import sys
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from typing import Any
 def library_locals(name: str, kind: type) -> Mapping[str, Any]:
     """Find the local variables of the innermost library function whose variable `name` is a `kind`.
 
-    The libraries call metrics and callbacks without their training or their data set, which the
-    calling functions have as local variables: docs/relied_on.md lists them. `kind` is a class of
-    the library, such as its Booster. The result is empty for a call by hand.
+    Metrics and callbacks receive neither the training nor the data set, but the library functions
+    that call them have both in local variables, which docs/relied_on.md lists. `kind` is a class
+    of the library, such as its Booster. If no library is calling, the result is empty.
     """
     library = kind.__module__.partition(".")[0]
     frame: FrameType | None = sys._getframe(1)

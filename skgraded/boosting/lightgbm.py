@@ -1,6 +1,6 @@
-"""LightGBM: its rankers and regressors in QueryRanker, and measures as metrics of its trainings.
+"""LightGBM: rankers and regressors in QueryRanker, and measures as metrics and objectives.
 
-Its rankers take the sizes of the queries and a weight a row.
+LightGBM's rankers take the sizes of the queries and one weight per row.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
 
-OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")  # the last yields
-OF_WHOLE_GRADES = (  # no set, since a callable may have no hash
+# Aliases of the objective; the last has the lowest priority.
+OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")
+WHOLE_GRADE_OBJECTIVES = (  # not a set: a callable objective may be unhashable
     "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart",
 )
-# Parameters of the binning beside those that Dataset.get_params knows, by all their names.
-OF_LEAVES = {
+# Binning parameters that Dataset.get_params omits, with all their aliases.
+LEAF_PARAMETERS = {
     "min_data_in_leaf", "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
 }
-OF_BINNING = OF_LEAVES | {
+BINNING_PARAMETERS = LEAF_PARAMETERS | {
     "seed", "random_seed", "random_state", "verbosity", "verbose",
     "num_threads", "num_thread", "nthread", "nthreads", "n_jobs",
 }
-# With these bins are found together with other machines, laid out otherwise, or read of a file.
-NOT_KEPT_WITH = {
+# With these, bins are computed on several machines, laid out differently or read from a file.
+UNCACHED_PARAMETERS = {
     "machines", "workers", "nodes", "machine_list_filename", "machine_list_file", "machine_list",
     "mlist", "num_machines", "num_machine", "device_type", "device", "forcedbins_filename",
 }
-# What a Dataset knows of its data and writes to no file.
-KNOWN_BESIDES = ("pandas_categorical", "_has_non_default_feature_names")  # the latter since 4.7
+# Attributes of a Dataset that its binary file does not contain; the second exists since 4.7.
+UNSAVED_ATTRIBUTES = ("pandas_categorical", "_has_non_default_feature_names")
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
 class _Library(BoosterAdapter):
-    """LGBMRanker, LGBMRegressor and what is made after them."""
+    """LGBMRanker, LGBMRegressor and their subclasses."""
 
     package = "lightgbm"
     model = "LGBMModel"
@@ -55,12 +56,12 @@ class _Library(BoosterAdapter):
     first_scores = ("init_score",)
     kind_parameters = ("boosting_type", "boosting", "boost")
     changing = frozenset({"dart"})
-    names_of_rounds = frozenset({
+    round_parameters = frozenset({
         "n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees",
         "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter",
     })
-    unstopped = {"early_stopping_round": 0}
-    taken = frozenset({
+    without_stopping = {"early_stopping_round": 0}
+    conflicting = frozenset({
         "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight",
         "eval_metric", "early_stopping_rounds",
     })
@@ -69,7 +70,7 @@ class _Library(BoosterAdapter):
     @property
     def wants_whole_grades(self):
         is_ranker = self.query_argument is not None
-        return is_ranker and self._objective in OF_WHOLE_GRADES and not self._takes_gains
+        return is_ranker and self._objective in WHOLE_GRADE_OBJECTIVES and not self._takes_gains
 
     @cached_property
     def _parameters(self):
@@ -77,13 +78,13 @@ class _Library(BoosterAdapter):
 
     @cached_property
     def _objective(self):
-        """The objective of a ranker, by any of its names."""
-        named = filter(None, map(self._parameters.get, OBJECTIVE_NAMES))
-        return next(named, "lambdarank")
+        """The objective of a ranker, set under any of its aliases."""
+        objectives = filter(None, map(self._parameters.get, OBJECTIVE_NAMES))
+        return next(objectives, "lambdarank")
 
     @property
     def _takes_gains(self):
-        """Whether the grades are to be gains of lambdarank."""
+        """Whether lambdarank uses the grades as gains."""
         is_ranker = self.query_argument is not None
         return self.grades_are_gains and is_ranker and self._objective == "lambdarank"
 
@@ -92,19 +93,19 @@ class _Library(BoosterAdapter):
             _refuse_bagging(self._parameters)
         if self._takes_gains and self._parameters.get("label_gain") is not None:
             raise ValueError(
-                "label_gain says what levels gain, but with grades='gain' the grades are gains: "
-                "leave out one of them."
+                "label_gain sets the gain of each grade, but with grades='gain' the grades "
+                "themselves are the gains: leave out one of the two."
             )
 
     @property
-    def for_fractions(self):
+    def fractional_grades_advice(self):
         gains = "set grades='gain', or " if self._objective == "lambdarank" else ""
-        return gains + super().for_fractions
+        return gains + super().fractional_grades_advice
 
     def labelled(self, grades):
-        """An unfitted copy of the estimator, and grades as codes, if it is told what these gain."""
-        # LightGBM takes any number of levels, whose gains may be any numbers. Its own ndcg, which
-        # it would compute for a ranker, refuses fractional labels, and takes gains only once.
+        """Make an unfitted copy of the estimator, and labels: codes if the grades are gains."""
+        # LightGBM accepts any number of levels with any gains. Its default metric ndcg does not:
+        # it refuses fractional labels, and accepts gains only once.
         model = self.copy()
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
@@ -116,20 +117,20 @@ class _Library(BoosterAdapter):
         return model, grades
 
     def with_memory(self, fit_params, memory):
-        """The arguments of fit, with a callback by which each data set is binned only once."""
-        # the first scores of a model need raw data
-        goes_on = fit_params.get(self.init_model_argument) is not None
-        if goes_on or "callbacks" not in self.fit_parameters:
+        """Return the arguments of fit, with a callback that caches the bins of each data set."""
+        # An initial model needs raw data, which cached bins do not contain.
+        has_init_model = fit_params.get(self.init_model_argument) is not None
+        if has_init_model or "callbacks" not in self.fit_parameters:
             return fit_params
 
         def callback(env):
-            """Nothing, after a round."""
+            """Do nothing after a round."""
 
-        callback.before_iteration = _KeptBins(memory)  # type: ignore[attr-defined]
+        callback.before_iteration = _BinCache(memory)  # type: ignore[attr-defined]
         return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator, stopped by LightGBM on the first measure."""
+        """Fit a copy of the estimator; LightGBM stops it on the first measure."""
         from lightgbm import early_stopping
 
         def measure(y_true, y_pred):
@@ -137,21 +138,23 @@ class _Library(BoosterAdapter):
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
-        patience = int(progress.over_at)  # before the first round
+        patience = int(progress.over_at)  # not yet counted from a best round
         stop = early_stopping(patience, first_metric_only=True, verbose=False)
         model, labels = self.labelled(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
-        arguments = fit_params | self.fit_arguments(training) | self._to_stop_on(validation)
+        arguments = fit_params | self.fit_arguments(training)
+        arguments |= self._validation_arguments(validation)
         arguments["callbacks"] = [*(fit_params.get("callbacks") or ()), stop]
         model.fit(training.X, labels, eval_metric=measure, **arguments)
-        # a callback of the user may have ended it
+        # a callback of the user may have ended the training
         model.booster_.best_iteration = progress.best_round
         return model
 
-    def _to_stop_on(self, validation):
+    def _validation_arguments(self, validation):
         """Arguments of fit for the validation set."""
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
-        grades = validation.grades.copy()  # X and y themselves would be those to train on
+        # If X and y were the training objects, LightGBM would use the training set for validation.
+        grades = validation.grades.copy()
         if self.version >= (4, 7):
             arguments |= {"eval_X": (validation.X,), "eval_y": (grades,)}
         else:
@@ -166,14 +169,14 @@ class _Library(BoosterAdapter):
 ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 
-# Binned data, kept -------------------------------------------------------------------------------
+# Cached bins -------------------------------------------------------------------------------------
 
-class _KeptBins:
-    """The `before_iteration` of a callback: false, once it has looked up the binned data.
+class _BinCache:
+    """The `before_iteration` of a callback: its truth test loads cached bins and returns false.
 
-    LightGBM's estimators make their Dataset themselves and accept none. But a training tests
-    whether `before_iteration` of each callback is true before it bins the Dataset. This test can
-    tell the Dataset to read its bins from a file, which joblib's Memory keeps.
+    LightGBM's estimators create their Dataset themselves and accept none. But before a training
+    bins the Dataset, it tests whether `before_iteration` of each callback is true. Here, the test
+    makes the Dataset read its bins from a file, whose content joblib's Memory caches.
     """
 
     def __init__(self, memory):
@@ -184,7 +187,7 @@ class _KeptBins:
 
         dataset = library_locals("train_set", Dataset).get("train_set")
         if dataset is not None and all(
-            dataset.params.get(name) in (None, 1, "", "cpu") for name in NOT_KEPT_WITH
+            dataset.params.get(name) in (None, 1, "", "cpu") for name in UNCACHED_PARAMETERS
         ):
             self._construct(dataset)
         return False
@@ -192,28 +195,29 @@ class _KeptBins:
     def _construct(self, dataset):
         from lightgbm import __version__
 
-        names = OF_BINNING
+        names = BINNING_PARAMETERS
         if dataset.params.get("feature_pre_filter") is False:
-            names = names - OF_LEAVES  # which else leave out the features that no leaf could split
+            names = names - LEAF_PARAMETERS  # used only to filter features that no leaf can split
         settings = {name: value for name, value in dataset.params.items() if name in names}
         categories = dataset.categorical_feature
-        content, params, known = self._bin(
+        content, params, attributes = self._bin(
             dataset.data, dataset.feature_name, categories, dataset.get_params() | settings,
             __version__,
         )
         with TemporaryDirectory() as folder:
             dataset.data = Path(folder, "bins")
             dataset.data.write_bytes(content)
-            dataset.categorical_feature = "auto"  # the file knows, and has no names to look for
+            # The file contains the categorical features, but no names by which to look them up.
+            dataset.categorical_feature = "auto"
             dataset.construct()
-        dataset.categorical_feature = categories  # which validation sets are read with
+        dataset.categorical_feature = categories  # validation sets use it
         dataset.params.update(params)
-        vars(dataset).update(known)
+        vars(dataset).update(attributes)
 
 
 def _bin(data, feature_name, categorical_feature, params, version):
-    """Bin data: what LightGBM writes to a file, and what its Dataset knows besides."""
-    # The Memory finds it by the content of all arguments, so by nothing that may change in place.
+    """Bin data; return the binary file, the parameters, and attributes that the file lacks."""
+    # The Memory looks results up by the content of all arguments, so it notices changes in place.
     from lightgbm import Dataset
 
     dataset = Dataset(
@@ -224,30 +228,33 @@ def _bin(data, feature_name, categorical_feature, params, version):
         path = Path(folder, "bins")
         dataset.save_binary(path)
         content = path.read_bytes()
-    known = {name: getattr(dataset, name) for name in KNOWN_BESIDES if hasattr(dataset, name)}
-    return content, dataset.get_params(), known
+    attributes = {
+        name: getattr(dataset, name) for name in UNSAVED_ATTRIBUTES if hasattr(dataset, name)
+    }
+    return content, dataset.get_params(), attributes
 
 
 # Measures as metrics -----------------------------------------------------------------------------
 
 @documented(ON_METRICS)
 def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
-    """Make a metric that LightGBM shows at each round and can stop early on.
+    """Make a metric that LightGBM reports at each round and can use for early stopping.
 
-    Give it to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``,
-    together with ``metric="None"``: LightGBM puts its own metrics first, so that
-    ``first_metric_only`` would pick those. Of several measures LightGBM stops on any that stalls,
-    and keeps the best round of that one; ``lgb.early_stopping(…, first_metric_only=True)`` stops on
-    the first of the list.
+    Pass it to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``,
+    together with ``metric="None"``. Otherwise, LightGBM puts its own metrics first, and
+    ``first_metric_only`` would select one of them. With several measures, LightGBM stops when any
+    of them stops improving, and keeps the best round of that measure. With
+    ``lgb.early_stopping(…, first_metric_only=True)``, it stops on the first measure of the list.
 
     Returns
     -------
     callable
-        Called by LightGBM as ``metric(preds, dataset)`` or ``metric(y_true, y_pred, weight,
-        group)``. It returns ``(name, value, True)``, higher being better; a list of these for a
-        list of measures. It raises a ValueError in a training on several machines (Dask,
-        ``machines=``), each of which would show its own queries, as LightGBM's own metrics do; and
-        for NaN predictions, at which LightGBM alone would end the training without a word.
+        LightGBM calls it as ``metric(preds, dataset)`` or ``metric(y_true, y_pred, weight,
+        group)``. It returns ``(name, value, True)``, where True means that higher is better, or a
+        list of these for a list of measures. It raises a ValueError in a training on several
+        machines (Dask, ``machines=``), where it would report the queries of one machine only, as
+        LightGBM's own metrics do. It also raises a ValueError for NaN predictions; without it,
+        LightGBM would end the training silently.
 
     Examples
     --------
@@ -272,8 +279,8 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 
 
 
 class _EvalMetric(BoostingMetric):
-    # LightGBM tells the forms of a scikit-learn metric apart by the number of parameters in the
-    # signature; with exactly four the same object serves lgb.train, which fills the first two.
+    # LightGBM's scikit-learn interface chooses the arguments by the number of parameters.
+    # A signature with exactly four also works in lgb.train, which passes the first two.
 
     factory = "eval_metric"
     direction = (True,)
@@ -288,33 +295,33 @@ class _EvalMetric(BoostingMetric):
 
 
 def _calling_booster(what):
-    """The Booster that evaluates, None in a call by hand; refused on several machines."""
+    """The Booster that is evaluating, or None in a direct call; several machines are refused."""
     from lightgbm import Booster
 
-    # LightGBM hands a metric neither its Booster nor, in the scikit-learn forms, the parameters.
+    # LightGBM passes no Booster to a metric and, in the scikit-learn interface, no parameters.
     booster = library_locals("self", Booster).get("self")
-    # by set_network the number is not known
+    # after set_network, the number of machines is unknown
     if booster is not None and booster._network and booster.params.get("num_machines", 2) > 1:
         refuse_part(
-            what, "find the best round of the finished model by "
+            what, "find the best round of the finished model with "
             "skgraded.lightgbm.evaluate_rounds(booster, data, every=10)",
         )
     return booster
 
 
 class Rounds(NamedTuple):
-    """What `evaluate_rounds` finds.
+    """The result of `evaluate_rounds`.
 
     Attributes
     ----------
     rounds : ndarray of shape (n,) of int
-        Those that were measured, from 1.
+        The measured rounds, counted from 1.
     values : dict of str to ndarray of shape (n,)
-        Means over queries by measure name.
+        Means over queries, by measure name.
     best_round : int
-        The first with the highest value of the first measure.
+        The first round with the highest value of the first measure.
     best_score : float
-        That value.
+        The highest value of the first measure.
     """
 
     rounds: np.ndarray
@@ -328,19 +335,19 @@ def evaluate_rounds(
     booster: Any, data: Any, measures: Measure | str | Iterable[Measure | str] = "ndcng@10",
     every: int = 10,
 ) -> Rounds:
-    """Measure a finished model at many of its rounds, and find the best.
+    """Measure a finished model at many of its rounds, and find the best round.
 
-    For trainings on several machines, such as those of DaskLGBMRanker, where LightGBM shows the
-    metric of one of them by chance and cannot stop early. Each tree predicts once.
+    Use it after distributed training, such as with DaskLGBMRanker, in which LightGBM reports the
+    metric of an arbitrary machine and cannot stop early. Each tree predicts only once.
 
     Parameters
     ----------
     booster : lightgbm.Booster, or a fitted LGBMRanker or DaskLGBMRanker
     data : lightgbm.Dataset
-        Validation data with their labels and groups, whose raw data are not freed: a Dataset that
-        was not trained on, or made with ``free_raw_data=False``.
+        Validation data with labels, groups and raw data: a Dataset that was not used for training,
+        or that was created with ``free_raw_data=False``.
     every : int, default=10
-        Measured are the rounds `every`, 2 · `every`, … and the last.
+        The rounds `every`, 2 · `every`, …, and the last round are measured.
 
     Returns
     -------
@@ -356,10 +363,10 @@ def evaluate_rounds(
     >>> train = lgb.Dataset(X[qid < 40], y[qid < 40], group=sizes[:40])
     >>> booster = lgb.train({"objective": "lambdarank", "verbose": -1, "num_threads": 1}, train, 40)
     >>> valid = lgb.Dataset(X[qid >= 40], y[qid >= 40], group=sizes[40:])
-    >>> found = evaluate_rounds(booster, valid, every=10)
-    >>> found.rounds.tolist(), found.best_score in found.values["NDCNG@10"]
+    >>> result = evaluate_rounds(booster, valid, every=10)
+    >>> result.rounds.tolist(), result.best_score in result.values["NDCNG@10"]
     ([10, 20, 30, 40], True)
-    >>> scores = booster.predict(X[qid >= 40], num_iteration=found.best_round)
+    >>> scores = booster.predict(X[qid >= 40], num_iteration=result.best_round)
     """
     from lightgbm import Dataset
 
@@ -367,12 +374,12 @@ def evaluate_rounds(
     booster = getattr(booster, "booster_", booster)
     if not isinstance(data, Dataset):
         raise TypeError(f"data must be a lightgbm.Dataset; got {type(data).__name__}.")
-    # Its attributes, since the methods ask for a Dataset that LightGBM has binned.
+    # The methods require a Dataset that is already binned, so this reads the attributes.
     truth = _checked_truth(data, data.label, data.group, data.weight)
     X, last = data.data, booster.current_iteration()
     if X is None:
-        raise ValueError("data has no raw data any more: make it with free_raw_data=False.")
-    # A forest's prediction is a mean over its trees, any other's a sum.
+        raise ValueError("data no longer has its raw data: create it with free_raw_data=False.")
+    # A random forest predicts the mean over its trees, every other model the sum.
     is_mean = "\naverage_output\n" in booster.model_to_string(num_iteration=1)
     rounds = np.unique([*range(every, last, every), last])
     preds, values = 0.0, []
@@ -390,7 +397,7 @@ def evaluate_rounds(
 
 
 def _truth_and_preds(y_true, y_pred, weight, group):
-    """Truth and predictions of (preds, dataset) or of (y_true, y_pred, weight, group)."""
+    """Truth and predictions from (preds, dataset) or from (y_true, y_pred, weight, group)."""
     from lightgbm import Dataset
 
     if not isinstance(y_pred, Dataset):
@@ -398,35 +405,35 @@ def _truth_and_preds(y_true, y_pred, weight, group):
     dataset = y_pred
     truth = _checked_truth(dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight())
     if not truth.is_whole:
-        _refuse_torn(dataset)
+        _refuse_split_queries(dataset)
         truth.is_whole = True
     return truth, y_true
 
 
-def _refuse_torn(dataset):
-    """Raise if a Dataset holds some rows of a query only, as those of a careless lgb.cv do."""
+def _refuse_split_queries(dataset):
+    """Raise an error if a Dataset contains only part of a query, as default lgb.cv folds do."""
     is_part = dataset.used_indices is not None and dataset.reference is not None
     sizes = dataset.reference.get_group() if is_part else None
     if sizes is None:
         return
     query_of_row = np.repeat(np.arange(len(sizes)), sizes)
     taken = np.bincount(query_of_row[dataset.used_indices], minlength=len(sizes))
-    torn = (taken > 0) & (taken < sizes)
-    if torn.any():
-        query = int(np.argmax(torn))
+    is_split = (taken > 0) & (taken < sizes)
+    if is_split.any():
+        query = int(np.argmax(is_split))
         raise ValueError(
-            f"This part of a Dataset tears queries apart: of query {query} it has {taken[query]} "
-            f"of {sizes[query]} rows. lgb.cv keeps queries together for LightGBM's own ranking "
-            "objectives only: give it folds=sklearn.model_selection.GroupKFold()."
+            f"This part of a Dataset contains only {taken[query]} of the {sizes[query]} rows of "
+            f"query {query}. lgb.cv keeps queries whole for LightGBM's own ranking objectives "
+            "only: pass folds=sklearn.model_selection.GroupKFold()."
         )
 
 
 def _checked_truth(owner, labels, group, weight):
     if labels is None:
-        raise ValueError("The Dataset has no labels: give label= to lightgbm.Dataset.")
+        raise ValueError("The Dataset has no labels: pass label= to lightgbm.Dataset.")
     if group is None:
         raise ValueError(
-            "The Dataset has no query sizes, and a ranking measure needs them: give group= "
+            "The Dataset has no query sizes, which ranking measures need: pass group= "
             "to lightgbm.Dataset, or eval_group= to LGBMRanker.fit."
         )
     return truth_of(owner, labels, group, weight)
@@ -438,28 +445,28 @@ def _checked_truth(owner, labels, group, weight):
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
 ) -> Callable:
-    """Make an objective of a measure: LambdaRank, with the measure's own changes by swaps.
+    """Make a LambdaRank objective whose swap deltas are computed from the measure.
 
-    Give it to ``lgb.train({"objective": …, "metric": "None"}, …)``, to ``lgb.cv`` or to
-    ``LGBMRanker(objective=…, metric="None")``. Grades may be any numbers ≥ 0, of any number of
+    Pass it to ``lgb.train({"objective": …, "metric": "None"}, …)``, to ``lgb.cv`` or to
+    ``LGBMRanker(objective=…, metric="None")``. Grades may be any numbers ≥ 0 with any number of
     levels, and a query may have any number of rows.
 
-    It is ``lambdarank`` but for four things. The ideal DCG is that of the measure, not that of the
-    first `truncation` ranks. Sums are of 64 bits and the sigmoid is computed, not looked up. Tied
-    documents are ranked by chance. And weights are those of queries. It makes no better models than
-    ``lambdarank`` where that can be used; see the guide.
+    It differs from ``lambdarank`` in four ways. The ideal DCG is the measure's, not limited to the
+    first `truncation` ranks. Sums are in 64 bits, and the sigmoid is computed, not looked up in a
+    table. Tied documents are ranked in random order. Weights apply to queries, not to rows. Where
+    ``lambdarank`` can be used, this objective makes no better models; see the guide.
 
-    LightGBM keeps such a model without its objective, which prediction does not need. It refits
-    no such model and grows no random forest by it.
+    LightGBM saves the model without the objective, which prediction does not need. It cannot refit
+    such a model, or grow a random forest with this objective.
 
     Returns
     -------
     callable
-        Called by LightGBM as ``objective(preds, dataset)`` or ``objective(y_true, y_pred, weight,
-        group)``, it returns gradients and hessians. It raises a ValueError with
-        ``bagging_by_query``, which leaves a callable with no rows at all, and with the folds that
-        ``lgb.cv`` makes for it, which tear queries apart (give it ``folds=GroupKFold(…)`` of
-        scikit-learn).
+        LightGBM calls it as ``objective(preds, dataset)`` or ``objective(y_true, y_pred, weight,
+        group)``. It returns gradients and hessians. It raises a ValueError with
+        ``bagging_by_query``, which passes no rows to a callable objective. It also raises a
+        ValueError with the default folds of ``lgb.cv``, which split queries across folds; pass
+        ``folds=GroupKFold(…)`` from scikit-learn.
 
     Examples
     --------
@@ -485,9 +492,9 @@ class _Objective(Objective):
 
 
 def _refuse_bagging(params):
-    """Raise if LightGBM would leave an objective that is a callable without rows."""
+    """Raise an error if LightGBM would pass no rows to a callable objective."""
     if str(params.get("bagging_by_query", False)).lower() in ("true", "1", "+"):
         raise ValueError(
-            "bagging_by_query=True leaves an objective that is a callable without rows, and the "
-            "model would be a constant: leave it out, and sample rows by bagging_fraction."
+            "With bagging_by_query=True, LightGBM passes no rows to a callable objective, so the "
+            "model would be constant: leave it out, and sample rows with bagging_fraction."
         )

@@ -1,4 +1,4 @@
-"""What the metrics of the boosting libraries share: their rounds, their truth and refusals."""
+"""What the metrics of all boosting libraries share: rounds, cached judgments and errors."""
 
 import weakref
 from collections.abc import Callable, Iterable
@@ -15,34 +15,38 @@ from skgraded.measures import Measure, as_measures, mean_scores, score_queries
 
 
 class BoostingMetric:
-    """Measures that a boosting library calls at each round; its subclass adds the call."""
+    """Measures that a boosting library computes at each round.
 
-    factory: str  # the name of the function that makes it
-    direction: tuple[bool, ...] = ()  # what the library expects after a value: higher is better
+    Each library's subclass adds its calling convention.
+    """
+
+    factory: str  # the name of the public function that creates the metric
+    direction: tuple[bool, ...] = ()  # (True,), for "higher is better", if the library expects it
 
     def __init__(self, measures: str | Measure | Iterable[str | Measure], every: int = 1) -> None:
         self.measures = as_measures(measures)
         self.every = whole_number(every, "every", 1)
-        self._one = isinstance(measures, (str, Measure))
-        # By Booster its first round that was measured, and the last values of each data set.
+        self._is_single = isinstance(measures, (str, Measure))
+        # For each Booster: the first measured round, and the last values of each data set.
         self._trainings: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
-        measures = repr(self.measures[0].name if self._one else [m.name for m in self.measures])
+        names = [measure.name for measure in self.measures]
+        measures = repr(names[0] if self._is_single else names)
         every = f", every={self.every}" if self.every > 1 else ""
         return f"{self.factory}({measures}{every})"
 
-    # of copies and pickles too: they start with nothing remembered
+    # Copies and pickles do not contain values of earlier rounds.
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.measures[0] if self._one else self.measures, self.every)
+        return type(self), (self.measures[0] if self._is_single else self.measures, self.every)
 
     def results(
         self, booster: Any, n_rounds: int, data: Any, compute: Callable[[str], list[float]]
     ) -> Any:
-        """Name and value of each measure at a training's round, alone if there is only one measure.
+        """Name and value of each measure; not in a list if the metric was made for one measure.
 
-        Between the rounds that count, the last values of the data are repeated. Without a Booster,
-        in a call by hand, each call computes.
+        Between the measured rounds, the last values of the data set are repeated. A direct call
+        without a Booster always computes the values.
         """
         if booster is None:
             values = compute("")
@@ -56,10 +60,10 @@ class BoostingMetric:
             values = last_values[data]
         names = [measure.name for measure in self.measures]
         results = [(*pair, *self.direction) for pair in zip(names, values, strict=True)]
-        return results[0] if self._one else results
+        return results[0] if self._is_single else results
 
     def means(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> list[float]:
-        """Mean of each measure over the queries; `when`, such as " at round 3", is for errors."""
+        """Mean of each measure over the queries; messages contain `when`, e.g. " at round 3"."""
         means = self._scored(mean_scores, judgments, preds, when)
         for measure in self.measures:
             if not has_value(measure, judgments):
@@ -67,7 +71,7 @@ class BoostingMetric:
         return means
 
     def sums(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> np.ndarray:
-        """Σ w v, Σ w and Σ w of the queries that have a value of their own, (3, n_measures)."""
+        """Σ w v, Σ w, and Σ w over the defined queries, for each measure; (3, n_measures)."""
         all_values = self._scored(score_queries, judgments, preds, when)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
         sums = np.zeros((3, len(all_values)))
@@ -79,7 +83,7 @@ class BoostingMetric:
         return sums
 
     def _scored(self, score, judgments, preds, when):
-        """What `score` makes of predictions that are fit for it."""
+        """Check the predictions and score them with the function `score`."""
         check_shape(preds, judgments)
         try:
             return score(self.measures, judgments, preds)
@@ -88,7 +92,7 @@ class BoostingMetric:
             raise
 
     def means_of_sums(self, sums: np.ndarray) -> list[float]:
-        """Means of all queries, of the `sums` of all workers."""
+        """Means over the queries of all workers, from the total of their `sums`."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
             if defined == 0:
                 _refuse_undefined(measure, defined)
@@ -96,31 +100,31 @@ class BoostingMetric:
 
 
 def has_value(measure: Measure, judgments: Judgments) -> bool:
-    """Whether a measure is defined for any query that has weight."""
+    """Whether a measure is defined for at least one query with positive weight."""
     defined = ~measure.undefined_queries(judgments)
     return bool((defined if judgments.weights is None else judgments.weights[defined]).any())
 
 
-# The truth of a data set -------------------------------------------------------------------------
+# Judgments of a data set -------------------------------------------------------------------------
 
 @dataclass(eq=False)
 class Truth:
-    """Judgments, and copies of the labels, groups and weights that they were laid out from."""
+    """Judgments, with copies of the labels, groups and weights from which they were laid out."""
 
     judgments: Judgments
     columns: list[np.ndarray]
-    is_whole: bool = False  # whether a library has checked that no query lacks rows
+    is_whole: bool = False  # whether it has been checked that no query lacks rows
 
 
-_truths: dict[int, Truth] = {}  # by id of the data set; several metrics may watch the same
+_truths: dict[int, Truth] = {}  # by id of the data set, which several metrics may share
 
 
 def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
-    """Look up, or lay out, the truth of a data set, or of the labels that stand for one."""
+    """Return the cached Truth of a data set or an array of labels, or make it."""
     columns = (labels, group, weight)
     truth = _truths.get(id(owner))
     if truth is None or not all(map(np.array_equal, truth.columns, columns)):  # None equals None
-        grades = np.asarray(labels, dtype=np.float32)  # as all libraries keep them
+        grades = np.asarray(labels, dtype=np.float32)  # all libraries store 32-bit labels
         judgments = Judgments(grades, group=group, sample_weight=weight)
         truth = Truth(judgments, [np.array(values) for values in columns])
         keep_while_alive(_truths, owner, truth)
@@ -128,11 +132,11 @@ def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
 
 
 def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
-    """Keep a value by the id of its owner, which may have no hash, until the owner is gone."""
+    """Store a value under the id of its owner, which may be unhashable, while the owner exists."""
     try:
         if id(owner) not in values:
             weakref.finalize(owner, values.pop, id(owner), None)
-    except TypeError:  # a list, of a call by hand
+    except TypeError:  # a list of labels from a direct call allows no weak references
         return
     values[id(owner)] = value
 
@@ -140,39 +144,41 @@ def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 def refuse_part(what: str, instead: str) -> NoReturn:
-    """Raise in a training on several workers, each of which has the scores of its rows only."""
+    """Raise an error in a training on several workers, where a worker sees only its own rows."""
     raise ValueError(
-        f"{what} would see the queries of one worker only, and show their mean as that of all: "
-        f"this training runs on several workers. Leave it out, and {instead}."
+        f"This training runs on several workers, so {what} would report the mean over the queries "
+        f"of one worker as the mean over all queries. Leave it out, and {instead}."
     )
 
 
 def check_shape(preds: ArrayLike, judgments: Judgments) -> None:
-    """Refuse predictions that are not one score a document."""
+    """Refuse predictions that are not one score per document."""
     shape = np.shape(preds)
     if len(shape) != 1:
         raise ValueError(
-            f"Predictions must be 1-D, one score a document; got shape {shape}. An objective of "
-            "several classes has no ranking of its own: use a ranking, regression or binary one."
+            f"Predictions must be 1-D, with one score per document; got shape {shape}. A "
+            "multiclass objective defines no ranking: use a ranking, regression or binary "
+            "objective."
         )
     if shape[0] != judgments.n_rows:
         raise ValueError(f"There are {shape[0]} predictions, but {judgments.n_rows} labels.")
 
 
 def refuse_nan(preds: ArrayLike, when: str) -> None:
-    """Raise if there is a prediction that is NaN, and name the first."""
+    """Raise an error that names the first NaN prediction, if there is one."""
     missing = np.isnan(np.asarray(preds, dtype=float))
     if missing.any():
         raise ValueError(
-            f"Predictions must not be NaN: row {int(np.argmax(missing))} is nan{when}. Look at "
+            f"Predictions must not be NaN: row {int(np.argmax(missing))} is nan{when}. Check "
             "the objective, the learning rate and the initial scores."
         ) from None
 
 
 def _refuse_undefined(measure, weights):
-    of_weight, and_weights = ("", "") if weights is None else (" with weight", " and weights")
+    condition, and_weights = "", ""
+    if weights is not None:
+        condition, and_weights = " with positive weight", " and weights"
     raise ValueError(
-        f"{measure} is undefined for every query{of_weight} of this data set: none has a "
-        "relevant document, so there is nothing to measure or to stop on. Look at its labels"
-        f"{and_weights}."
+        f"{measure} is undefined for every query{condition} in this data set, usually because no "
+        f"document is relevant. There is no value to report: check the labels{and_weights}."
     )

@@ -1,4 +1,4 @@
-"""Rows and their queries, as estimators are fitted on them."""
+"""Rows and their queries, in the form in which estimators are fitted."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Queries(NamedTuple):
     """The queries of rows in any order."""
 
     ids: np.ndarray
-    order: np.ndarray | None  # the rows query by query; None if they are so already
+    order: np.ndarray | None  # row positions sorted by query; None if already sorted
     starts: np.ndarray  # where each query begins in `order`, (n_queries + 1,)
 
     @property
     def sizes(self) -> np.ndarray:
-        """Rows of each query."""
+        """Number of rows of each query."""
         return np.diff(self.starts)
 
     @property
     def of_row(self) -> np.ndarray:
-        """The number of each row's query, from 0, (n,)."""
+        """The query number of each row, from 0, (n,)."""
         query_of_row = np.repeat(np.arange(len(self.ids)), self.sizes)
         if self.order is not None:
             query_of_row[self.order] = query_of_row.copy()
@@ -37,16 +37,16 @@ class Queries(NamedTuple):
 
 @dataclass
 class Rows:
-    """Rows as an estimator is fitted on them."""
+    """Rows in the form in which an estimator is fitted."""
 
     X: Any
     grades: np.ndarray
-    by_row: dict[str, np.ndarray]  # arguments of fit
-    sizes: np.ndarray | None = None  # of consecutive queries; None: in any order, for a regressor
-    grade_type: np.dtype[Any] = np.dtype(float)  # in which they were given
+    by_row: dict[str, np.ndarray]  # arguments of fit with one value per row
+    sizes: np.ndarray | None = None  # of consecutive queries; None: any order, for a regressor
+    grade_type: np.dtype[Any] = np.dtype(float)  # the data type of the grades in y
 
     def take(self, rows: np.ndarray | None, sizes: np.ndarray | None) -> Rows:
-        """Make Rows of those at these positions; all, in their order, if `rows` is None."""
+        """Make Rows from the rows at these positions; None selects all rows in their order."""
         if rows is None:
             return replace(self, sizes=sizes)
         by_row = {name: values[rows] for name, values in self.by_row.items()}
@@ -54,7 +54,7 @@ class Rows:
         return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
 
     def joined(self, other: Rows) -> Rows:
-        """Make Rows of these and, behind them, others, whose lacking weights are 1."""
+        """Append the rows of `other`; missing weights on either side are filled with 1."""
         by_row = {
             name: np.concatenate([
                 rows.by_row.get(name, np.ones(len(rows.grades))) for rows in (self, other)
@@ -69,16 +69,16 @@ class Rows:
 
     @property
     def query_of_row(self) -> np.ndarray:
-        """The number of each row's query, from 0, (n,)."""
+        """The query number of each row, from 0, (n,)."""
         sizes = np.asarray(self.sizes)
         return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
     def query_weights(self) -> np.ndarray:
-        """The weight of each query, the mean over its rows, (n_queries,)."""
+        """The weight of each query, the mean weight of its rows, (n_queries,)."""
         return mean_weights(self.by_row[WEIGHT], self.query_of_row, self.sizes)
 
     def judgments(self) -> Judgments:
-        """The grades and weights as truth."""
+        """The grades and weights as Judgments."""
         grades = self.grades.astype(self.grade_type, copy=False)
         return Judgments(grades, group=self.sizes, sample_weight=self.by_row.get(WEIGHT))

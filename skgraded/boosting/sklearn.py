@@ -1,6 +1,6 @@
 """scikit-learn: HistGradientBoostingRegressor and pipelines in QueryRanker.
 
-The booster has no callbacks, but with ``warm_start`` its fit goes on from the rounds that it has.
+The booster has no callbacks, but with ``warm_start`` its fit continues from the existing rounds.
 """
 
 from dataclasses import replace
@@ -11,12 +11,12 @@ from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
 
 
 class _Library(BoosterAdapter):
-    """HistGradientBoostingRegressor and what is made after it."""
+    """HistGradientBoostingRegressor and its subclasses."""
 
     package = "sklearn"
     model = "HistGradientBoostingRegressor"
     library = "scikit-learn"
-    taken = frozenset({"X_val", "y_val", "sample_weight_val"})
+    conflicting = frozenset({"X_val", "y_val", "sample_weight_val"})
 
     def fit_rounds(self, rows, n_rounds, fit_params):
         model = self.copy()
@@ -27,7 +27,7 @@ class _Library(BoosterAdapter):
         return model
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator, each time by as many rounds as cannot be too many."""
+        """Fit a copy of the estimator in steps, none of which can train too many rounds."""
         model = self.copy()
         names = ("max_iter", "warm_start", "early_stopping")
         settings = {name: getattr(model, name) for name in names}
@@ -40,14 +40,14 @@ class _Library(BoosterAdapter):
                 progress.see(scores)
             if n_rounds == settings["max_iter"]:
                 break
-        # What predict sums up, a list of trees a round: nothing public makes it shorter.
+        # predict adds up this list, which has one entry per round. No public method shortens it.
         del model._predictors[progress.best_round:]
         vars(model).update(settings)
         return model
 
 
-class _OfPipeline:
-    """A pipeline: its transformers see rows; the last step sees queries, and answers for it."""
+class _PipelineAdapter:
+    """A pipeline: its transformers receive the rows; the adapter of its last step does the rest."""
 
     model = "Pipeline"
 
@@ -60,7 +60,7 @@ class _OfPipeline:
         return getattr(self._last, name)
 
     def fit(self, rows, fit_params):
-        """Fit a copy: the transformers on the rows, and the last step on what they make of them."""
+        """Fit a copy: the transformers on the rows, and the last step on the transformed rows."""
         return self._fitted(rows, lambda transformed, _: self._last.fit(transformed, fit_params))
 
     def fit_stopped(self, training, validation, progress, fit_params):
@@ -86,4 +86,4 @@ class _OfPipeline:
         return model
 
 
-ADAPTERS: list[Any] = [_Library, _OfPipeline]
+ADAPTERS: list[Any] = [_Library, _PipelineAdapter]

@@ -1,6 +1,6 @@
-"""XGBoost: its rankers and regressors in QueryRanker, and measures as metrics of its trainings.
+"""XGBoost: rankers and regressors in QueryRanker, and measures as metrics and objectives.
 
-Its rankers take the query of each row, sorted, and a weight a query.
+XGBoost's rankers take rows sorted by query, the query of each row, and one weight per query.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ with needs("skgraded.xgboost", "xgboost"):
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
-# XGBoost's own that are the better the higher, as EarlyStopping of XGBoost has them.
+# Metrics for which higher is better: those in XGBoost's EarlyStopping, and our measures.
 HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
 NOT_FOR_SKLEARN = (
-    "{metric} is for xgb.train and xgb.cv, which hand it a DMatrix with its queries. As "
-    "eval_metric of an XGBRanker it would be called query by query and averaged by the size of "
-    "the queries; in other estimators it would get no queries. Use xgb.train(…, "
+    "{metric} is for xgb.train and xgb.cv, which pass it a DMatrix with queries. As the "
+    "eval_metric of an XGBRanker, it would be called once per query and averaged with the sizes "
+    "of the queries as weights. Other estimators would pass no queries. Use xgb.train(…, "
     "custom_metric=…) or skgraded.QueryRanker(XGBRanker(), measure=…, early_stopping=True)."
 )
 
@@ -38,7 +38,7 @@ NOT_FOR_SKLEARN = (
 # XGBoost in QueryRanker --------------------------------------------------------------------------
 
 class _Library(BoosterAdapter):
-    """XGBRanker, XGBRegressor and what is made after them."""
+    """XGBRanker, XGBRegressor and their subclasses."""
 
     package = "xgboost"
     model = "XGBModel"
@@ -47,8 +47,8 @@ class _Library(BoosterAdapter):
     first_scores = ("base_margin",)
     kind_parameters = ("booster",)
     changing = frozenset({"dart", "gblinear"})
-    unstopped = {"early_stopping_rounds": None}
-    taken = frozenset({
+    without_stopping = {"early_stopping_rounds": None}
+    conflicting = frozenset({
         "eval_set", "eval_group", "eval_metric", "sample_weight_eval_set", "base_margin_eval_set",
         "early_stopping_rounds",
     })
@@ -63,9 +63,11 @@ class _Library(BoosterAdapter):
         return parameters["objective"] == "rank:ndcg" and exponential
 
     @property
-    def for_fractions(self):
-        of_objective = "ndcg_exp_gain=False, or objective='rank:pairwise'"
-        return f"set grades='gain', {of_objective}, or wrap a regressor"
+    def fractional_grades_advice(self):
+        return (
+            "set grades='gain', ndcg_exp_gain=False, or objective='rank:pairwise', or wrap a "
+            "regressor"
+        )
 
     def labelled(self, grades):
         model = self.copy()
@@ -80,12 +82,12 @@ class _Library(BoosterAdapter):
         return arguments
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator, shown and stopped by a callback."""
-        # XGBoost would average a callable metric of a ranker by the size of the queries.
+        """Fit a copy of the estimator; a callback measures each round and stops the training."""
+        # Not a metric: XGBoost would weight a ranker's callable metric by the sizes of the queries.
         if xgb.collective.get_world_size() > 1:
             refuse_part(
-                "QueryRanker(early_stopping=True)", "stop on skgraded.xgboost.custom_metric and "
-                "EarlyStopping in xgboost's train, which count the queries of all workers",
+                "QueryRanker(early_stopping=True)", "pass skgraded.xgboost.custom_metric and "
+                "EarlyStopping to xgboost's train: they use the queries of all workers",
             )
         model, labels = self.labelled(training.grades)
         data = xgb.DMatrix(
@@ -97,9 +99,10 @@ class _Library(BoosterAdapter):
         callbacks = [_Stop(progress, data), *(model.callbacks or ())]
         model.set_params(callbacks=callbacks, early_stopping_rounds=None)
         model.fit(training.X, labels, **fit_params | self.fit_arguments(training))
-        vars(model).update(settings)  # set_params would hand all to the trained booster
+        vars(model).update(settings)  # set_params would also change the trained booster
         booster = model.get_booster()
-        # Once a callback has stopped it, the next are not called; up to 2.1 they have no order.
+        # XGBoost skips the remaining callbacks after one of them has stopped the training.
+        # Up to XGBoost 2.1, the order of callbacks is arbitrary.
         if progress.n_rounds < booster.num_boosted_rounds():
             progress.see(booster.predict(data))
         booster.set_attr(
@@ -114,7 +117,7 @@ class _Stop(xgb.callback.TrainingCallback):
         self._data = data
 
     def after_iteration(self, model, epoch, evals_log):
-        """Show the scores after a round; XGBoost adds the new trees to what it has kept."""
+        """Measure the scores after a round; XGBoost adds only the new trees to cached scores."""
         self._progress.see(model.predict(self._data))
         return self._progress.is_over
 
@@ -126,24 +129,26 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 
 @documented(ON_METRICS)
 def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
-    """Make a metric that XGBoost shows at each round.
+    """Make a metric that XGBoost reports at each round.
 
-    Give it to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``, and stop on it by the
-    `EarlyStopping` of this module: XGBoost's own goes by the name of the metric and would
-    minimise it.
+    Pass it to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``, and stop on it with the
+    `EarlyStopping` of this module. XGBoost's own `EarlyStopping` infers the direction from the name
+    of the metric, and would minimise it.
 
     Returns
     -------
     callable
-        Called by XGBoost as ``metric(preds, dmatrix)``. It returns ``(name, value)``, higher
-        being better; a list of these for a list of measures. In a training on several workers
-        (``xgboost.dask.train``, a `CommunicatorContext`) it is the mean over the queries of all.
-        XGBoost has one weight for each query of a DMatrix; ``xgb.cv`` drops the weights from its
-        folds. It writes the values with six decimals into its history.
+        XGBoost calls it as ``metric(preds, dmatrix)``. It returns ``(name, value)``, where higher
+        is better, or a list of these for a list of measures. In a training on several workers
+        (``xgboost.dask.train``, a `CommunicatorContext`), the value is the mean over the queries
+        of all workers. A query whose rows lie on two workers counts as two queries, because each
+        worker measures the rows that it has: in Dask, keep all rows of a query in one partition. A
+        DMatrix has one weight per query; ``xgb.cv`` drops the weights from its
+        folds. XGBoost's history contains the values with six decimals.
 
-        As ``XGBRanker(eval_metric=)`` it raises a TypeError. XGBoost gives such a metric one
-        query at a time, averages the values by query *size* and counts 1 for a query of one
-        document. That goes for a measure in this place too, so use neither:
+        As ``XGBRanker(eval_metric=)``, it raises a TypeError. XGBoost passes such a metric one
+        query at a time, averages the values with the *sizes* of the queries as weights, and counts
+        1 for a query with one document. XGBoost treats a measure in the same way, so pass neither:
         ``QueryRanker(XGBRanker(), early_stopping=True)`` stops on the mean over queries.
 
     Examples
@@ -174,8 +179,8 @@ class _CustomMetric(BoostingMetric):
 
     @property
     def __name__(self):
-        # Only XGBoost's scikit-learn forms ask for it; XGBRanker does where each query has one
-        # document, and then does not even call the metric.
+        # Only XGBoost's scikit-learn interface reads the name. If each query has one document,
+        # XGBRanker reads the name but never calls the metric.
         raise AttributeError(NOT_FOR_SKLEARN.format(metric=self))
 
     def __call__(self, preds, dmatrix):
@@ -192,9 +197,9 @@ class _CustomMetric(BoostingMetric):
         return self.results(booster, n_rounds, truth, means)
 
     def _means_of_workers(self, dmatrix, preds, when):
-        """Means over the queries of all workers, each of which has to come here."""
-        # XGBoost itself would take the plain mean of the workers' means (xgboost#8475). One that
-        # has no rows adds nothing, and one with an error says so, or the others would wait for it.
+        """Means over the queries of all workers; every worker must call this method."""
+        # XGBoost itself would take the unweighted mean of the workers' means (xgboost#8475).
+        # A worker without rows adds 0. A worker with an error reports it, or the others would wait.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:
@@ -206,17 +211,19 @@ class _CustomMetric(BoostingMetric):
         if error is not None:
             raise error
         if n_errors:
-            raise ValueError(f"{self} failed on {n_errors:.0f} of the workers, which says why.")
+            raise ValueError(
+                f"{self} failed on {n_errors:.0f} of the workers: see the error messages there."
+            )
         return self.means_of_sums(np.reshape(sums_of_all, sums.shape))
 
 
 def _truth(dmatrix):
     labels, ends = dmatrix.get_label(), dmatrix.get_uint_info("group_ptr")
     if len(labels) == 0:
-        raise ValueError("The DMatrix has no labels: give label= to xgboost.DMatrix.")
+        raise ValueError("The DMatrix has no labels: pass label= to xgboost.DMatrix.")
     if len(ends) == 0:
         raise ValueError(
-            "The DMatrix has no queries, and a ranking measure needs them: give qid= or group= "
+            "The DMatrix has no queries, which ranking measures need: pass qid= or group= "
             "to xgboost.DMatrix."
         )
     sizes = np.diff(ends.astype(np.intp))
@@ -227,35 +234,35 @@ def _truth(dmatrix):
 
 
 class EarlyStopping(xgb.callback.EarlyStopping):
-    """XGBoost's early stopping, which knows that skgraded's measures are better the higher.
+    """XGBoost's early stopping, which treats higher values of skgraded's measures as better.
 
-    Give it in ``callbacks=`` to ``xgb.train``, ``xgb.cv`` or an estimator of XGBoost.
+    Pass it in ``callbacks=`` to ``xgb.train``, ``xgb.cv`` or an estimator from XGBoost.
 
     Parameters
     ----------
     rounds : int
-        Stop after so many rounds without an improvement.
+        Stop after this many rounds without an improvement.
     metric_name : str, optional
-        The metric to stop on, such as ``"NDCNG@5"``; the last one by default, and a custom metric
-        comes after XGBoost's own.
+        The metric to stop on, such as ``"NDCNG@5"``; by default the last metric. A custom metric
+        comes after XGBoost's own metrics.
     data_name : str, optional
-        The name of the data set to stop on; the last one by default.
+        The name of the data set to stop on; by default the last data set.
     maximize : bool, optional
-        Needed for a metric that is neither a measure of skgraded nor one of XGBoost's own ranking
-        and AUC metrics, which are all better the higher.
+        Whether higher is better. Required unless the metric is a measure of skgraded or one of
+        XGBoost's own ranking and AUC metrics, for which higher is better.
     save_best : bool, default=False
-        Whether the Booster keeps the rounds up to the best one only.
+        Whether the Booster keeps only the rounds up to the best round.
     min_delta : float, default=0.0
-        The least rise that counts as an improvement.
+        The smallest increase that counts as an improvement.
 
     Raises
     ------
     ValueError
-        At the first round, if it is not known whether the metric is better high or low.
+        At the first round, if it is unknown whether higher values of the metric are better.
 
     Notes
     -----
-    Unlike XGBoost's it may be used again: each training starts anew.
+    Unlike XGBoost's callback, it can be reused: each training resets it.
 
     Examples
     --------
@@ -278,22 +285,22 @@ class EarlyStopping(xgb.callback.EarlyStopping):
             rounds=rounds, metric_name=metric_name, data_name=data_name,
             maximize=maximize is None or maximize, save_best=save_best, min_delta=min_delta,
         )
-        self._is_told = maximize is not None
+        self._has_direction = maximize is not None
 
     def before_training(self, model: Any) -> Any:
-        """Forget the training before."""
+        """Discard the state of the previous training."""
         vars(self).update(current_rounds=0, stopping_history={}, best_scores={})
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Tell whether to stop, once it is known which way is better."""
+        """Return whether to stop, after checking that the direction of the metric is known."""
         values = evals_log.get(self.data or next(reversed(evals_log), None), {})
         metric = self.metric_name or next(reversed(values), None)
         name = str(metric).partition("(")[0].partition("@")[0].removesuffix("-")
-        if metric in values and not (self._is_told or name in HIGHER_IS_BETTER):
+        if metric in values and not (self._has_direction or name in HIGHER_IS_BETTER):
             raise ValueError(
-                f"EarlyStopping does not know whether {metric!r} is better high or low: give "
-                "maximize=True or False, or name a measure of skgraded by metric_name=."
+                f"EarlyStopping does not know whether higher values of {metric!r} are better: "
+                "pass maximize=True or False, or select a measure of skgraded with metric_name=."
             )
         return super().after_iteration(model, epoch, evals_log)
 
@@ -304,19 +311,19 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
 ) -> Callable:
-    """Make an objective of a measure: LambdaRank, with the measure's own changes by swaps.
+    """Make a LambdaRank objective whose swap deltas are computed from the measure.
 
-    Give it to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``. XGBRanker takes no callable. Grades may be
-    any numbers ≥ 0. XGBoost saves such a model with the objective ``reg:squarederror``, which
-    changes no prediction.
+    Pass it to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``. XGBRanker accepts no callable. Grades may
+    be any numbers ≥ 0. XGBoost saves the model with the objective ``reg:squarederror``, which does
+    not change predictions.
 
     Returns
     -------
     callable
-        Called by XGBoost as ``objective(preds, dmatrix)``, it returns gradients and hessians, which
-        are twice as large as in the formula below, as in XGBoost's own ``rank:ndcg`` and
-        ``rank:map``. These divide the weights of queries by their mean; here the weights stay as
-        they are. It raises a TypeError in an estimator of XGBoost.
+        XGBoost calls it as ``objective(preds, dmatrix)``. It returns gradients and hessians. The
+        hessians are twice the second derivatives, as in XGBoost's own ``rank:ndcg`` and
+        ``rank:map``. XGBoost's objectives divide the weights of queries by their mean; here, the
+        weights are not scaled. An estimator from XGBoost gets a TypeError.
 
     Examples
     --------
@@ -338,8 +345,8 @@ class _Objective(Objective):
         """Gradients and hessians for (preds, dmatrix)."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(
-                f"{self!r} is for xgb.train and xgb.cv, which hand it a DMatrix with its queries: "
-                "xgb.train(…, obj=…). Estimators of XGBoost tell an objective no queries."
+                f"{self!r} is for xgb.train and xgb.cv, which pass it a DMatrix with queries: "
+                "xgb.train(…, obj=…). XGBoost's estimators pass no queries to an objective."
             )
         gradients, hessians = self.gradients(_truth(dmatrix).judgments, preds)
         hessians *= 2.0

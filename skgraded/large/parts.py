@@ -1,7 +1,7 @@
-"""A part of a large table: its columns are checked and its queries measured.
+"""Parts of a large table: check their columns and measure their queries.
 
-All engines share this. A part is the table on one of many workers, or one of many batches. Errors
-name the part and count rows inside it.
+All engines share this code. A part is a batch, or the table on one worker. Error messages name the
+part and count rows within it.
 """
 
 import pickle
@@ -23,41 +23,51 @@ from skgraded.reports.system_summaries import Summaries
 PARTITIONINGS = ("shuffle", "clustered", "whole")
 _check_partitioning = one_of("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
-TOGETHER = "the rows that were brought together"
+TOGETHER = "the shuffled rows"
+SPLIT = " are not contiguous in "  # in every message of `split_error`
 GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
+
+FOR_MISSING = {  # what to do about a missing value of an argument
+    "qid": "give every row its id",
+    "y_score": "give documents that were not retrieved the score -inf",
+    "sample_weight": "give every row a weight",
+    "y_true": "remove the rows of documents that nobody judged, or give them the grade 0",
+}
 
 PARAMETERS = """
 y_true, qid : str
-    Names of the columns of grades ≥ 0, and of the query of each row: a number, text or a date.
+    Names of the columns that contain the grades ≥ 0 and the query of each row. Query ids are
+    numbers, text or dates.
 y_score : str, or list of str
-    Name of the column of the system's scores; of several, which are compared, a list.
+    Name of the column with the system's scores, or a list of names to compare several systems.
 measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+    The measures to compute.
 sample_weight : str, optional
-    The column of weights; a query's weight is the mean over its rows.
+    Name of the column of weights. The weight of a query is the mean weight of its rows.
 partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-    How rows lie. "shuffle": anyhow; they are brought together by query first, which is always
-    right and what costs most. "clustered": the rows of a query follow each other, and may go on in
-    the next part. "whole": no query is in two parts. The last two are verified.
+    How the rows are arranged. "shuffle": in any way; they are first brought together by query,
+    which is always correct but slowest. "clustered": the rows of a query are contiguous, but may
+    continue in the next part. "whole": no query is in two parts. The last two are verified.
 """
 RETURNS = """
 Returns
 -------
 Summary
-    Equal to ``Summary.of(skgraded.evaluate(…))`` of all rows, in however many parts; of several
-    systems `Summaries`, which `compare` takes.
+    Equal to ``Summary.of(skgraded.evaluate(…))`` over all rows, for any number of parts. For
+    several systems, `Summaries`, which `compare` accepts.
 """
 RAISES = """
 Raises
 ------
 ValueError, TypeError
-    On bad input; the message says in which partition, and at which row of it. With "clustered" and
-    "whole" also if a query is torn, and the message names it.
+    On bad input; the message names the partition, and the row within it. With "clustered" and
+    "whole", also if a query is split; the message names the query.
 """
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be measured, and in which columns; it goes to every worker."""
+    """The columns and measures of an evaluation; each worker receives a copy."""
 
     y_true: str
     y_score: tuple[str, ...]
@@ -65,11 +75,11 @@ class Job:
     measures: tuple[Measure, ...]
     sample_weight: str | None
     partitioning: str
-    is_single: bool  # whether y_score is a name and not a list of names
+    is_single: bool  # whether y_score was a name, not a list of names
 
     @property
     def columns(self):
-        """Names of all columns, each once."""
+        """Names of all columns, without duplicates."""
         names = [self.y_true, *self.y_score, self.qid, self.sample_weight]
         return list(dict.fromkeys(name for name in names if name is not None))
 
@@ -80,12 +90,12 @@ class Job:
         return Summaries.of(evaluations)
 
     def merged(self, parts):
-        """What `summed` gives of all parts together."""
+        """Merge the results of `summed` for all parts."""
         return Summary.merge(parts) if self.is_single else Summaries.merge(parts)
 
 
 def check_job(y_true, y_score, qid, measures, sample_weight, partitioning, shipped=True):
-    """Check what the caller asks for; `shipped` if it goes to other processes."""
+    """Check the caller's arguments; `shipped` if the Job is sent to other processes."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
     names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
@@ -96,35 +106,36 @@ def check_job(y_true, y_score, qid, measures, sample_weight, partitioning, shipp
             raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
     if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
         raise ValueError(
-            f"y_score must be the name of a column, or a list of two or more; got {y_score!r}."
+            f"y_score must be a column name, or a list of two or more names; got {y_score!r}."
         )
     measures = tuple(as_measures(measures))
     partitioning = _check_partitioning(partitioning)
     job = Job(y_true, scores, qid, measures, sample_weight, partitioning, is_single)
     if shipped:
-        pickle.dumps(job)  # a measure with a lambda says so here
+        pickle.dumps(job)  # a measure with a lambda raises an error here
     return job
 
 
 def refuse_several(job):
-    """Refuse a list of systems where values by query are asked for."""
+    """Refuse a list of systems in functions that return per-query values."""
     if not job.is_single:
         raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
 
 
 def refuse_order_of_rows(job):
-    """Refuse measures that depend on the order of rows, which engines do not keep."""
+    """Refuse measures that depend on row order, because engines do not preserve it."""
     for measure in job.measures:
         if getattr(measure, "ties", None) == "ordinal":
             raise ValueError(
-                f"{measure} takes tied documents in the order of rows, which the engine does not "
-                "keep: use another ties=, or partitions of whole queries and partitioning='whole'."
+                f"{measure} ranks tied documents in row order, which the engine does not "
+                "preserve: use another ties=, or put whole queries into each partition and use "
+                "partitioning='whole'."
             )
 
 
 @contextmanager
 def errors_in(place):
-    """Say of errors in which part they are."""
+    """Add the name of the part to error messages."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -135,31 +146,74 @@ def errors_in(place):
 # A clean table ---------------------------------------------------------------------------------
 
 def clean(part, job, place):
-    """The checked columns of a part as an Arrow table with our own names; None without rows."""
+    """The checked columns of a part as an Arrow table with fixed names; None without rows."""
     from skgraded._input import arrow
 
     with errors_in(place):
         table = arrow.as_arrow(part, job.columns)
         if not table.num_rows:
             return None
-        grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
-        _refuse_grades(grades, job.measures)
-        columns = {QUERY: arrow.ids(table[job.qid], "qid"), GRADE: grades}
-        for i, name in enumerate(job.y_score):
-            columns[f"{SCORE} {i}"] = arrow.scores(
-                table[name], "y_score" if job.is_single else f"y_score {name!r}"
+        try:
+            return _checked(table, job)
+        except (ValueError, TypeError):
+            _refuse_missing(table, job)
+            raise
+
+
+def _checked(table, job):
+    """The columns of a table, checked, as an Arrow table with our own names."""
+    from skgraded._input import arrow
+
+    grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
+    _refuse_grades(grades, job.measures)
+    columns = {QUERY: arrow.ids(table[job.qid], "qid"), GRADE: grades}
+    for i, name in enumerate(job.y_score):
+        columns[f"{SCORE} {i}"] = arrow.scores(
+            table[name], "y_score" if job.is_single else f"y_score {name!r}"
+        )
+    if job.sample_weight is not None:
+        weights = column(arrow.numbers(table[job.sample_weight]), "sample_weight")
+        if weights.any():  # other parts may have weight
+            weights = check_weights(weights, len(weights), "y_true")
+        columns[WEIGHT] = weights
+    return arrow.pa.table(columns)
+
+
+def _refuse_missing(table, job):
+    """Raise a ValueError that names the column and the query of the first missing value.
+
+    The row alone does not help: the rows of a partition have no fixed order.
+    """
+    from skgraded._input.arrow import missing
+
+    arguments = [(job.qid, "qid"), *((name, "y_score") for name in job.y_score)]
+    if job.sample_weight is not None:
+        arguments.append((job.sample_weight, "sample_weight"))
+    if any(map(_refuses_missing_grades, job.measures)):
+        arguments.append((job.y_true, "y_true"))
+    for name, argument in arguments:
+        is_missing = missing(table[name])
+        if is_missing.any():
+            row = int(is_missing.argmax())
+            value = "null" if table[name][row].as_py() is None else "NaN"
+            query = "" if argument == "qid" else f", query {table[job.qid][row].as_py()!r}"
+            raise ValueError(
+                f"the column {name!r} ({argument}) is {value} in row {row}{query}: "
+                f"{FOR_MISSING[argument]}."
             )
-        if job.sample_weight is not None:
-            weights = column(arrow.numbers(table[job.sample_weight]), "sample_weight")
-            if weights.any():  # other parts may have weight
-                weights = check_weights(weights, len(weights), "y_true")
-            columns[WEIGHT] = weights
-        return arrow.pa.table(columns)
+
+
+def _refuses_missing_grades(measure):
+    try:
+        measure.n_undefined(Judgments([np.nan]))
+    except ValueError:
+        return True
+    return False
 
 
 def _refuse_grades(grades, measures):
-    """Raise the error of the first measure that refuses a NaN among the grades, or the highest."""
-    highest = Judgments(grades[[grades.argmax()]])  # NaN if there is one
+    """Raise the error of the first measure that refuses NaN grades or the highest grade."""
+    highest = Judgments(grades[[grades.argmax()]])  # NaN if any grade is NaN
     for measure in measures:
         try:
             measure.n_undefined(highest)
@@ -181,12 +235,12 @@ def joined(tables):
         return arrow.pa.concat_tables(tables, promote_options="permissive")
     except (arrow.pa.ArrowInvalid, arrow.pa.ArrowTypeError) as error:
         raise TypeError(
-            f"A column has other types in other parts, which do not go together: {error}"
+            f"A column has different types in different parts, which cannot be combined: {error}"
         ) from None
 
 
 def _with_wide_grades(table):
-    """A clean table with grades of 64 bits in place of floats of fewer bits."""
+    """Convert the grades of a clean table to 64-bit floats if they are narrower floats."""
     grades = table[GRADE].to_numpy()
     if grades.dtype.kind != "f" or grades.dtype == np.float64:
         return table
@@ -195,7 +249,7 @@ def _with_wide_grades(table):
 
 
 def gathered(parts, n_rows):
-    """Group places and tables until a group has `n_rows` rows; the last group may have fewer."""
+    """Group pairs of place and table until a group has `n_rows` rows; the last may have fewer."""
     group: list = []
     n = 0
     for place, table in parts:
@@ -211,7 +265,7 @@ def gathered(parts, n_rows):
 # Measuring ---------------------------------------------------------------------------------------
 
 def no_queries(job):
-    """The Evaluation of each system on no query."""
+    """The Evaluation of each system without queries."""
     names = [measure.name for measure in job.measures]
     evaluation = Evaluation(
         np.empty(0, dtype=object),
@@ -225,21 +279,19 @@ def no_queries(job):
 def split_error(query, *places):
     """A ValueError about a query whose rows are not contiguous; `query` is None if unknown."""
     places = tuple(dict.fromkeys(places))
-    one_part = len(places) == 1 and places[0] != EDGES
-    where = f"{' and '.join(places)} {'holds' if one_part else 'hold'}"
     shown = str(query) if isinstance(query, np.generic) else repr(query)
-    which = "A query" if query is None else f"Query {shown}"
+    which = "a query" if query is None else f"query {shown}"
     return ValueError(
-        f"{which} is torn: {where} rows of it apart from each other. Use "
+        f"The rows of {which} are not contiguous in {' and '.join(places)}. Use "
         "partitioning='shuffle', or bring the rows of each query together."
     )
 
 
 def without_edges(table, place, in_order):
-    """Separate a table from its first and its last query: the other rows, and the edges.
+    """Separate the first and the last query of a table; return the other rows, and these edges.
 
-    With `in_order` the rows of a query are contiguous. The edges are a copy: a slice would keep the
-    whole table in memory, and be sent with all of it.
+    With `in_order`, the rows of a query are contiguous. The edges are a copy: a slice would keep
+    the whole table in memory, and would be sent together with it.
     """
     from skgraded._input import arrow
 
@@ -250,14 +302,14 @@ def without_edges(table, place, in_order):
         at_edges = arrow.compute.or_(equal(queries, queries[0]), equal(queries, queries[-1]))
         return table.filter(arrow.compute.invert(at_edges)), table.filter(at_edges)
     if end < start and queries[0] == queries[-1]:
-        raise split_error(queries[0].as_py(), place)
+        raise split_error(arrow.as_given(queries[:1])[0], place)
     inside = table.slice(end, max(start - end, 0))
     after = np.arange(max(end, start), table.num_rows)
     return inside, table.take(np.concatenate([np.arange(end), after]))
 
 
 class Measured(NamedTuple):
-    """Values of the queries of a part, and the rows of queries that other parts may continue."""
+    """Values of the queries of a part, and the rows of queries that may continue in other parts."""
 
     evaluations: dict[str, Evaluation]
     place: str | None  # None if the queries cannot be split
@@ -271,19 +323,19 @@ class Measured(NamedTuple):
 
     @property
     def marks(self):
-        """64 bits of each query."""
+        """64 bits of each query id, with which split queries are detected."""
         from skgraded._input import arrow
 
         return arrow.marks(self.query_ids)
 
     def take(self, queries):
-        """Some of the queries, by position; without edges."""
+        """Select queries by position, without edges."""
         taken = {name: values.take(queries) for name, values in self.evaluations.items()}
         return Measured(taken, self.place, None, self.id_type)
 
 
 def measure_part(part, job, place, in_order=True):
-    """Measure the queries of a part; with "clustered" all but the first and the last query."""
+    """Measure the queries of a part; with "clustered", all but the first and the last query."""
     table, edges = clean(part, job, place), None
     is_clustered = job.partitioning == "clustered"
     if is_clustered and table is not None:
@@ -292,7 +344,7 @@ def measure_part(part, job, place, in_order=True):
 
 
 def measure_together(table, job, place=None, is_clustered=False, edges=None):
-    """Measure a clean table, which may be None; without a place, it has all rows of its queries.
+    """Measure a clean table, which may be None; without `place`, it has all rows of its queries.
 
     If `is_clustered`, the rows of each query must be contiguous.
     """
@@ -324,18 +376,18 @@ def measure_together(table, job, place=None, is_clustered=False, edges=None):
 
 
 def id_type_of(table):
-    """The type of the ids of a clean table; None without a table."""
+    """The type of the query ids of a clean table; None without a table."""
     return None if table is None else str(table.schema.field(QUERY).type)
 
 
 def refuse_nothing(sums, job):
-    """Return the sums; raise a ValueError if there is no query, or none of any weight."""
+    """Return the sums; raise a ValueError if there is no query, or none with positive weight."""
     summary = sums if job.is_single else next(iter(sums.systems.values()))
     if not summary.n_queries:
         raise ValueError("y_true is empty: there is nothing to measure.")
     if job.sample_weight is not None and any(
         not tally.moments.n and not (tally.n_undefined and np.isnan(measure.undefined))
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
-    ):  # a query that had weight would be counted, undefined or not
+    ):  # a query with positive weight would be counted, whether undefined or not
         raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
     return sums

@@ -1,4 +1,4 @@
-"""Rows brought together by query: tables are cut into pieces, each query into one piece."""
+"""Shuffling rows by query: tables are cut into pieces, and each query is in one piece only."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from skgraded.large.split_queries import refuse_other_types
 
 
 def packed(table, n):
-    """The numbers of the pieces of a clean table that have rows, and an array of their bytes.
+    """Cut a clean table into n pieces; return the numbers of nonempty pieces, and their bytes.
 
-    An engine that moves rows handles each of them; thousands of rows in a piece are one row to it.
+    An engine handles each row separately. A piece with thousands of rows is one row to the engine.
     """
     from skgraded._input import arrow
 

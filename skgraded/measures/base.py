@@ -1,4 +1,4 @@
-"""What all measures share: their parameters, their registry, and the way from scores to a mean."""
+"""What all measures share: parameters, the registry, and the computation from scores to a mean."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, Plan, sum_quer
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
-Function = Callable[[np.ndarray], ArrayLike]  # a gain or a discount of a user's own
+Function = Callable[[np.ndarray], ArrayLike]  # a user's gain or discount
 TIES = {"average": AVERAGE, "ordinal": ORDINAL, "best": BEST, "worst": WORST}
 
 
@@ -34,16 +34,16 @@ def _check_k(value):
 
 
 def check_undefined(value: Any) -> float:
-    """Return `undefined` as a float if it is 0.0, 1.0 or nan, else raise a ValueError."""
+    """Return `undefined` as a float if it is 0.0, 1.0 or nan; otherwise raise a ValueError."""
     if columns.is_finite_number(value) and value in (0, 1):
         return float(value)
     if isinstance(value, numbers.Real) and value != value:
-        return math.nan  # always the same object, so that it equals itself in a tuple
+        return math.nan  # always the same object, so that tuples that contain it are equal
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
 def call_checked(function, name, arguments, above_0=False):
-    """What a user's function gives for an array: finite numbers ≥ 0, or > 0, as many."""
+    """Call a user's function, which must return one finite number ≥ 0 (or > 0) per element."""
     result = function(arguments.copy())
     try:
         values = np.array(result, dtype=float, order="C")  # the function may reuse its array
@@ -52,8 +52,8 @@ def call_checked(function, name, arguments, above_0=False):
         good = False
     if not good or values.min() < 0 or (above_0 and values.min() == 0):
         raise ValueError(
-            f"{name} must give a finite number {'>' if above_0 else '≥'} 0 for each element of "
-            f"its argument; for {arguments!r} it gave {result!r}."
+            f"{name} must return a finite number {'>' if above_0 else '≥'} 0 for each element of "
+            f"its argument; for {arguments!r} it returned {result!r}."
         )
     return values
 
@@ -77,7 +77,7 @@ def _text(value):
 
 
 def name_of(cls: type[Measure], parameters: dict[str, Any]) -> str:
-    """The text of a measure with these parameters, those that are the default left out."""
+    """The string of a measure with these parameters, without those that have default values."""
     shown = ",".join(
         f"{name}={_text(value)}"
         for name, value in parameters.items()
@@ -92,10 +92,10 @@ M = TypeVar("M", bound="Measure")
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
 def shared_fields(cls: type[M]) -> type[M]:
-    """Make a dataclass of a class whose fields measures inherit."""
+    """Turn a class into a frozen dataclass whose fields measures inherit."""
     cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
     fields = {field.name: field for field in dataclasses.fields(cls)}
-    cls.fields = fields | {"undefined": fields.pop("undefined")}  # last, as readers expect it
+    cls.fields = fields | {"undefined": fields.pop("undefined")}  # readers expect it last
     return cls
 
 
@@ -105,9 +105,9 @@ def shared_fields(cls: type[M]) -> type[M]:
 class Measure:
     """A measure of ranked lists: an immutable value that is also a score function.
 
-    Subclasses are registered by `measure`. Their fields are the parameters; `_plan` says what the
-    kernel has to sum, or None if the measure computes its own `values`, and `_undefined` which
-    queries have no value.
+    The decorator `measure` registers subclasses. Their fields are the parameters. `_plan` returns
+    what the kernel has to sum, or None if the measure computes its `values` itself. `_undefined`
+    returns which queries have no value.
     """
 
     undefined: float = 0.0
@@ -118,7 +118,7 @@ class Measure:
         for name, value in self._parameters.items():
             object.__setattr__(self, name, checks[name](value))
 
-    _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # of parameters unlike others
+    _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # for the measure's own parameters
 
     def __call__(
         self,
@@ -134,29 +134,29 @@ class Measure:
         Parameters
         ----------
         y_true : array-like of shape (n,), or Judgments
-            Grades ≥ 0, 0 = irrelevant.
+            Grades ≥ 0; 0 = irrelevant.
         y_score : array-like of shape (n,)
-            The system's scores, the highest first; -inf: not retrieved.
+            The system's scores; the highest score ranks first, and -inf means not retrieved.
         qid : array-like of shape (n,), optional
-            The query of each row, in any row order. Without `qid` and `group` all rows are one
-            query.
+            The query of each row, with rows in any order. Without `qid` and `group`, all rows form
+            one query.
         group : array-like of shape (n_queries,), optional
             Sizes of consecutive queries, in place of `qid`.
         sample_weight : array-like of shape (n,), optional
-            A query's weight is the mean over its rows.
+            The weight of a query is the mean weight of its rows.
 
         Returns
         -------
         float
-            nan if ``undefined=nan`` and no query (with weight) has a value.
+            nan if ``undefined=nan`` and no query with positive weight has a value.
 
         Raises
         ------
         ValueError, TypeError
-            On bad input, before any work: which argument, which row, which value.
+            On bad input, before any work; the message names the argument, the row and the value.
         """
         if not hasattr(y_score, "__len__"):
-            columns.refuse_data_set(y_score, "y_score")  # before they are taken for grades
+            columns.refuse_data_set(y_score, "y_score")  # before y_true is read as grades
         judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
         return mean_scores([self], judgments, y_score)[0]
 
@@ -168,7 +168,7 @@ class Measure:
         qid: Any = None,
         group: ArrayLike | None = None,
     ) -> np.ndarray:
-        """Value of each query, in order of first appearance; parameters as for a call.
+        """Value of each query in order of first appearance; the parameters are those of a call.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class Measure:
     def n_undefined(
         self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
     ) -> int:
-        """How many queries have no value and get `undefined` instead; parameters as for a call.
+        """Number of queries that are undefined; the parameters are those of a call.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class Measure:
         return int(self.undefined_queries(judgments).sum())
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
-        """Which queries of the Judgments have no value of their own, (n_queries,) of bool."""
+        """Whether each query is undefined, (n_queries,) of bool."""
         def find():
             self._check(judgments)
             return self._undefined(judgments)
@@ -200,7 +200,7 @@ class Measure:
         return undefined
 
     def plan(self, judgments: Judgments) -> Any:
-        """Lay out what the kernel has to sum for this measure over these Judgments, once."""
+        """Plan what the kernel has to sum for this measure and these Judgments; cached."""
         def lay_out():
             self._check(judgments)
             return self._plan(judgments)
@@ -214,7 +214,7 @@ class Measure:
         raise NotImplementedError
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-        """Values of the queries that have one, (n_queries,), of a measure without a plan."""
+        """Values of the defined queries, (n_queries,); only for measures without a plan."""
         raise NotImplementedError
 
     def _check(self, judgments):
@@ -222,7 +222,8 @@ class Measure:
         if judgments.n_unknown:
             raise ValueError(
                 f"y_true must not be NaN: row {judgments.first_unknown} is nan. "
-                f"{type(self).__name__} needs the grade of every document; leave the others out."
+                f"{type(self).__name__} needs the grade of every document: leave out documents "
+                "without a grade."
             )
 
     @property
@@ -231,7 +232,7 @@ class Measure:
 
     @cached_property
     def _key(self):
-        """What equal measures have in common: callables are compared by identity."""
+        """The key that equal measures share; callables are compared by identity."""
         values = self._parameters.values()
         return (type(self), *(id(value) if callable(value) else value for value in values))
 
@@ -260,15 +261,15 @@ class Measure:
         for name, value in self._parameters.items():
             if callable(value) and "<" in getattr(value, "__qualname__", ""):
                 raise pickle.PicklingError(
-                    f"{self} cannot be pickled: its {name} is a lambda or a function inside a "
-                    "function. Define it with def at the top of a module."
+                    f"{self} cannot be pickled: its {name} is a lambda or a nested function. "
+                    "Define it with def at the top level of a module."
                 )
         return partial(type(self), **self._parameters), ()
 
 
 @shared_fields
 class Ranked(Measure):
-    """A measure of a list down to a cut-off, under a tie rule."""
+    """A measure of a ranked list with a cut-off and a tie rule."""
 
     k: int | None = dataclasses.field(default=None, kw_only=False)
     ties: str = "average"
@@ -278,42 +279,45 @@ class Ranked(Measure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k == "mean" and not self._has_mean:
-            raise ValueError(f"k='mean' is for NDCG and NDCNG; {type(self).__name__} has none.")
+            raise ValueError(
+                f"k='mean' is for NDCG and NDCNG only; {type(self).__name__} does not support it."
+            )
 
     def _depth(self, judgments):
-        """Ranks that count: k, or all of the largest query."""
+        """Number of ranks that count: k, or else the size of the largest query."""
         return min(self.k, judgments.max_size) if isinstance(self.k, int) else judgments.max_size
 
     def _sum(self, kind, values, judgments, discount=None, **settings):
-        """Plan a sum of this kind over the ranks that count, from one value of each level."""
+        """Plan a sum of this kind over the ranks that count, from one value per level."""
         return Plan(kind, values, TIES[self.ties], self._depth(judgments), discount, **settings)
 
 
 # The registry ------------------------------------------------------------------------------------
 
 MEASURES: dict[str, type[Measure]] = {}  # by name, in the order in which they are defined
-# Other names in texts, and the parameters that they stand for; P_{k} stands for P_1, P_2 and so on.
+# Other names in measure strings, with the parameters that they set; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 
-# What `measure` writes into a docstring for a parameter that the class itself does not describe.
+# The paragraphs that `measure` adds to the docstring of a class for undescribed parameters.
 PARAMETERS = """
 k : int, optional
-    The cut-off; None: all ranks, down to the last document that was retrieved.
+    The cut-off. None: all ranks, down to the last retrieved document.
 ties : {"average", "ordinal", "best", "worst"}, default="average"
-    How documents with equal scores count: the exact expectation over all their orders, the
-    order of rows, or the order that is best or worst for the grades.
+    How tied documents are ordered. "average": the exact expectation over all their orders;
+    "ordinal": row order; "best", "worst": the order that is best or worst for the grades.
 threshold : float, optional
-    The lowest relevant grade, ≥ 0; None: every grade > 0 is relevant.
+    The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 gain : {"linear", "exp2"} or callable, default="linear"
-    The grade r itself, or 2^r - 1, or a function of an array of grades, which must not fall as
-    grades rise and must give 0 for 0.
+    "linear": the grade r itself; "exp2": 2^r - 1. A callable receives an array of grades; its
+    values must not decrease as grades increase, and must be 0 for grade 0.
 discount : {"log2", "letor"} or callable, default="log2"
-    1 / log2(i + 1); or 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002); or a function
-    of an array of ranks from 1, which must not rise.
+    "log2": 1 / log2(i + 1); "letor": 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002).
+    A callable receives an array of ranks, which start at 1; its values must not increase.
 max_grade : float, optional
-    The top of the scale: None is the query's own top grade; a number is that of the data set.
+    The top of the grade scale. None: the top grade of each query; a number: the top grade of the
+    data set's scale.
 undefined : {0.0, 1.0, nan}, default=0.0
-    The value of a query that has none; nan leaves it out of the mean.
+    The value of undefined queries; nan leaves them out of the mean.
 """
 
 
@@ -321,24 +325,26 @@ undefined : {0.0, 1.0, nan}, default=0.0
 def measure(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
-    """Register a class of measures where it is defined; a ValueError if its name is taken.
+    """Register a class of measures; raise a ValueError if another file uses its name.
 
-    The class becomes a frozen dataclass, known by its name to texts, to ``skgraded`` and to the
-    table in the docs. Its docstring gets a paragraph for each parameter that it does not describe.
-    `aliases` are further names in texts; a mapping gives the parameters that they stand for. A
-    name may end in the name of a parameter in braces, whose number ends the text.
+    The class becomes a frozen dataclass, which is available by name in measure strings, in
+    ``skgraded`` and in the table of the docs. Its docstring gets a paragraph for each undescribed
+    parameter. `aliases` are further names in measure strings; a mapping adds parameters to each.
+    A name may end in the name of a parameter in braces, such as P_{k}; a number replaces it.
     """
-    standing_for = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
+    alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
     def register(cls):
-        has_docstring = cls.__doc__ is not None  # not with python -OO, but a dataclass makes one
+        has_docstring = cls.__doc__ is not None  # None with python -OO; a dataclass would add one
         cls = shared_fields(cls)
         if has_docstring:
             cls.__doc__ = with_parameters(cls.__doc__, cls.fields, PARAMETERS)
         if _is_new(cls):
             MEASURES[cls.__name__] = cls
-            ALIASES.update((alias, (cls, meant)) for alias, meant in standing_for.items())
-        # what `import *` takes from the module, and so the names in skgraded
+            ALIASES.update(
+                (alias, (cls, parameters)) for alias, parameters in alias_parameters.items()
+            )
+        # `import *` in skgraded exports these names
         vars(sys.modules[cls.__module__]).setdefault("__all__", []).append(cls.__name__)
         return cls
 
@@ -354,14 +360,16 @@ def other_names(cls: type[Measure]) -> dict[str, str]:
 
 
 def _is_new(cls):
-    """Whether no other file has a measure of this name, and it is not that file under two names."""
-    known = MEASURES.get(cls.__name__, cls).__module__
-    if known == cls.__module__:  # or a module that is loaded again
+    """Whether the class is not yet registered; a ValueError if another file uses its name."""
+    registered = MEASURES.get(cls.__name__, cls).__module__
+    if registered == cls.__module__:  # also if the module is reloaded
         return True
-    modules = (known, cls.__module__)
+    modules = (registered, cls.__module__)  # may be two names of the same file
     files = {getattr(sys.modules.get(module), "__file__", module) for module in modules}
     if len(files) > 1:
-        raise ValueError(f"There is a measure {cls.__name__} in {known} already: choose a name.")
+        raise ValueError(
+            f"{registered} already defines a measure {cls.__name__}: choose another name."
+        )
     return False
 
 
@@ -381,14 +389,14 @@ def score_queries(
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
-        # Every measure ends at 1: what is as near to it as its sums are rounded is 1.
+        # The maximum of every measure is 1: values within the rounding error of 1 are set to 1.
         values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
     return all_values
 
 
 def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-    """Rank the scores once and sum up each plan over it, (n_plans, n_queries); NaN is refused."""
+    """Rank the scores once and compute the sum of each plan, (n_plans, n_queries); refuse NaN."""
     sums = np.empty((len(plans), judgments.n_queries))
     has_nan = run_chunks(
         lambda first, last: sum_queries(
@@ -403,26 +411,26 @@ def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.
 
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Σ w v / Σ w over the queries whose value is not NaN; nan if there is none with weight."""
+    """Σ w v / Σ w over the queries whose value is not NaN; nan if none has positive weight."""
     counts = ~np.isnan(values)
     if weights is not None:
         counts &= weights > 0
     values = values[counts]
     if not len(values):
         return math.nan
-    # Not by NumPy's or BLAS's sums, whose order depends on the processor and its threads.
+    # not NumPy or BLAS: the order of their sums depends on the processor and its threads
     if weights is None:
         mean = total(values) / len(values)
     else:
         weights = weights[counts] / weights[counts].max()  # so that no sum overflows
         mean = total(weights * values) / total(weights)
-    return min(max(mean, float(values.min())), float(values.max()))  # in spite of rounding
+    return min(max(mean, float(values.min())), float(values.max()))  # rounding may exceed the range
 
 
 def mean_scores(
     measures: list[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> list[float]:
-    """Means of several measures over the queries and their weights, from one sort of the scores."""
+    """Weighted means of several measures over the queries, from one sort of the scores."""
     return [
         mean_over_queries(values, judgments.weights)
         for values in score_queries(measures, judgments, y_score)

@@ -1,4 +1,4 @@
-"""Curves of measures over a threshold of the grades, or over the cut-off."""
+"""Curves of measures over the relevance threshold, or over the cut-off."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from skgraded.measures.grades import divisors, of_tops
 from skgraded.measures.precision import AP, MuAP
 from skgraded.measures.texts import as_measures
 
-DEEPEST = 100  # the last cut-off by default
-TABLE_SIZE = 30_000_000  # memory only: numbers that the plans of one call may hold, 240 MB
+DEEPEST = 100  # the last default cut-off
+TABLE_SIZE = 30_000_000  # memory only: numbers in the plans of one call, 240 MB
 
 
 class ThresholdCurve(NamedTuple):
-    """Steps of a `threshold_curve`, each up to its threshold."""
+    """The steps of a `threshold_curve`; each step ends at its threshold."""
 
     thresholds: np.ndarray  # (n_thresholds,)
     average_precision: np.ndarray  # (n_thresholds,)
 
 
 class CutoffCurve(NamedTuple):
-    """Points of a `cutoff_curve`."""
+    """The points of a `cutoff_curve`."""
 
     cutoffs: np.ndarray  # (n_cutoffs,) of int
     values: np.ndarray  # (n_measures, n_cutoffs)
@@ -46,28 +46,29 @@ def threshold_curve(
     undefined: float = 0.0,
     relative: bool = True,
 ) -> ThresholdCurve:
-    r"""Mean average precision AP^t over the threshold t; the area under it is μMAP.
+    r"""Mean average precision as a function of the threshold t; the area under the curve is μMAP.
 
-    A document is relevant if its grade is at least t, so that AP^t of a query is constant between
-    two of its grades. μAP is the mean of AP^t over t uniform in (0, r_max], r_max the top grade of
-    the query (Scheel et al. 2011, eq. 4): over t / r_max the area under the curve is μMAP.
+    A document is relevant if its grade is at least t, so the AP^t of a query is constant between
+    two consecutive grades. μAP is the mean of AP^t over t uniform in (0, r_max], where r_max is the
+    top grade of the query (Scheel et al. 2011, eq. 4). Plotted over t / r_max, the area under the
+    curve is therefore μMAP.
 
     Parameters
     ----------
     y_true, y_score, qid, group, sample_weight
         As for a call of a measure, such as `AP`.
     ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count, as for `AP`.
+        How documents with equal scores are ordered, as for `AP`.
     undefined : {0.0, 1.0, nan}, default=0.0
-        AP^t of a query without a document at t or above; nan leaves it out of the mean at t.
+        AP^t of a query in which no grade is at least t; nan leaves the query out of the mean at t.
     relative : bool, default=True
-        Whether thresholds are t / r_max, r_max the top grade of each query; else t itself.
+        Whether thresholds are relative to the top grade of each query, t / r_max.
 
     Returns
     -------
     ThresholdCurve
-        The named tuple (thresholds, average_precision). Thresholds ascend and are the right ends
-        of the steps, the first of which begins at 0.
+        The named tuple (thresholds, average_precision). Thresholds are ascending and are the right
+        ends of the steps; the first step starts at 0.
 
     Raises
     ------
@@ -92,8 +93,8 @@ def threshold_curve(
     measure._check(judgments)
     if not relative and judgments.levels.max() <= 0:
         raise ValueError(
-            "y_true has no grade above 0, so there is no threshold: relative=True gives the value "
-            "of undefined queries."
+            "y_true has no grade above 0, so there are no thresholds. With relative=True, the "
+            "curve has the value of undefined queries."
         )
     scores = check_scores(y_score, judgments.n_rows)
     values = _average_precision(judgments, scores, measure.ties)
@@ -101,7 +102,7 @@ def threshold_curve(
 
 
 def n_undefined_at(judgments: Judgments, thresholds: np.ndarray, relative: bool) -> np.ndarray:
-    """How many queries have no document at each threshold or above, (n_thresholds,) of int."""
+    """Number of queries without a grade at or above each threshold, (n_thresholds,) of int."""
     tops = judgments.top_grades
     return np.searchsorted(np.sort((tops > 0).astype(float) if relative else tops), thresholds)
 
@@ -117,18 +118,18 @@ def cutoff_curve(
     cutoffs: ArrayLike | None = None,
     ties: str | None = None,
 ) -> CutoffCurve:
-    """Means of measures over their cut-off, such as NDCG@n over n.
+    """Means of measures as functions of the cut-off, such as NDCG@n over n.
 
     Parameters
     ----------
     y_true, y_score, qid, group, sample_weight
         As for a call of a measure, such as `NDCG`.
     measures : Measure, str, or list of these, default=("ndcg", "ndcng")
-        Measures that have a cut-off, without it.
+        Measures that accept a cut-off, passed without one.
     cutoffs : array-like of int, optional
-        Ascending, from 1. None: 1, 2, … to the size of the largest query, but at most 100.
+        Ascending cut-offs ≥ 1. None: 1, 2, … up to the size of the largest query, at most 100.
     ties : {"average", "ordinal", "best", "worst"}, optional
-        The tie rule of all measures, in place of their own.
+        The tie rule for all measures, in place of each measure's `ties`.
 
     Returns
     -------
@@ -138,7 +139,8 @@ def cutoff_curve(
     Raises
     ------
     ValueError, TypeError
-        On bad input, before any work; also if a measure has no cut-off, or has one already.
+        On bad input, before any work; also if a measure accepts no cut-off or already has a
+        cut-off.
 
     See Also
     --------
@@ -170,8 +172,8 @@ def cutoff_curve(
 # AP over the threshold ---------------------------------------------------------------------------
 
 def _average_precision(judgments, scores, ties):
-    """AP^t of each query at t = each of its levels; 0 at its first level, the grade 0."""
-    # Seen through the codes of its grades, each query's i-th level above 0 is the threshold i.
+    """AP^t of each query for t at each of its levels above 0; 0 at its first level, grade 0."""
+    # The codes replace the grades, so threshold i is the i-th level above 0 of every query.
     by_code = Judgments(judgments.codes, group=judgments.sizes)
     measures = [AP(ties=ties, threshold=i) for i in range(1, judgments.n_levels.max())]
     if judgments.order is not None:
@@ -184,9 +186,9 @@ def _average_precision(judgments, scores, ties):
 
 
 def _mean_over_steps(judgments, values, relative, undefined):
-    """Thresholds at which the mean over queries of their steps changes, and the mean below each.
+    """Thresholds at which the mean over queries changes, and the mean of the step below each.
 
-    A query's value at a level holds from the next lower level up to that one.
+    The value of a query at a level holds from the next lower level up to this level.
     """
     ends = judgments.levels
     if relative:
@@ -198,11 +200,11 @@ def _mean_over_steps(judgments, values, relative, undefined):
     weights = np.ones(judgments.n_queries) if weights is None else weights / weights.max()
 
     def sums_from(places, numbers):
-        # Summed from the top down, where few queries count, no digits are lost.
+        # Summing from the top threshold down, where few queries count, loses no digits.
         sums = np.bincount(places, numbers, minlength=len(thresholds))
         return np.cumsum(sums[:0:-1])[::-1]
 
-    # Above its top grade a query has no step; what follows there is the 0 of the next query.
+    # After the last step of a query, np.roll gives the 0 of the next query's first level.
     drops = judgments.by_level(weights) * (values - np.roll(values, -1))
     sums = sums_from(at, drops)
     defined = sums_from(of_tops(at, judgments), weights)
@@ -216,27 +218,29 @@ def _mean_over_steps(judgments, values, relative, undefined):
 
 
 def _score_in_parts(measures, judgments, scores):
-    """Yield each measure's values by query; the plans of all at once might not fit in memory."""
-    at_once = max(1, TABLE_SIZE // len(judgments.levels))  # memory only
-    for i in range(0, len(measures), at_once):
-        # a copy keeps what it remembers for itself, and goes
-        yield from score_queries(measures[i : i + at_once], copy(judgments), scores)
+    """Yield the per-query values of each measure; all plans together might not fit in memory."""
+    n_together = max(1, TABLE_SIZE // len(judgments.levels))  # memory only
+    for i in range(0, len(measures), n_together):
+        # The plans are cached in a copy, which is then deleted.
+        yield from score_queries(measures[i : i + n_together], copy(judgments), scores)
 
 
 def without_cutoff(measures, ties=None):
-    """Measures without a cut-off, checked to have none and to know one; with a tie rule, if any."""
+    """Check that measures accept a cut-off and have none; set their tie rule, if there is one."""
     uncut: list = as_measures(measures)
     for measure in uncut:
         if not isinstance(measure, Ranked):
-            raise ValueError(f"{measure} has no cut-off k, so there is no curve over it.")
+            raise ValueError(f"{measure} accepts no cut-off k, so it has no curve over k.")
         if measure.k is not None:
-            raise ValueError(f"Give {measure} without its cut-off: the curve is over all of them.")
+            raise ValueError(
+                f"Pass {measure} without its cut-off: the curve covers all cut-offs."
+            )
     return uncut if ties is None else [dataclasses.replace(m, ties=ties) for m in uncut]
 
 
 def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:
-    """Whole cut-offs that ascend from 1 or above, (n_cutoffs,) of int."""
+    """Check that cut-offs are ascending whole numbers ≥ 1; return them, (n_cutoffs,) of int."""
     whole = np.array([whole_number(n, "cutoffs", 1) for n in column(cutoffs, "cutoffs").tolist()])
     if (np.diff(whole) <= 0).any():
-        raise ValueError(f"cutoffs must ascend; got {whole.tolist()}.")
+        raise ValueError(f"cutoffs must be ascending; got {whole.tolist()}.")
     return whole

@@ -25,14 +25,15 @@ def _discounts(discount, depth):
     # An ideal list is ordered by grade only if discounts do not rise.
     if values[0] == 0 or (np.diff(values) > 0).any():
         raise ValueError(
-            f"discount must be above 0 at rank 1 and must not rise with the rank; got {values!r}."
+            "discount must be positive at rank 1 and must not increase with the rank; got "
+            f"{values!r}."
         )
     return values
 
 
 @shared_fields
 class _CumulatedGain(Gained):
-    k: int | Literal["mean"] | None = field(  # type: ignore[assignment]  # others have no mean
+    k: int | Literal["mean"] | None = field(  # type: ignore[assignment]  # in Ranked, no "mean"
         default=None, kw_only=False
     )
     gain: str | Function = "exp2"
@@ -60,16 +61,18 @@ class _CumulatedGain(Gained):
 class NDCG(_CumulatedGain):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 
-    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), r_i the grade at rank i; NDCG@k is DCG@k divided by the
-    DCG@k of the ideal order of all the query's documents. A query with no grade > 0 has no NDCG.
+    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. NDCG@k is DCG@k
+    divided by the DCG@k of the ideal order of all documents of the query. A query without a grade
+    > 0 is undefined.
 
     Parameters
     ----------
     k : int or "mean", optional
-        The cut-off; None: all ranks. "mean": the mean of NDCG@n over n = 1..N, N the number of
-        the query's documents (LETOR's MeanNDCG, the paper's table 2).
+        The cut-off; None: all ranks. "mean": the mean of NDCG@n over n = 1..N, where N is the
+        number of documents of the query (LETOR's MeanNDCG, the paper's table 2).
     gain : {"exp2", "linear"} or callable, default="exp2"
-        2^r - 1, or r, or a function of an array of grades, which must not fall as grades rise.
+        "exp2": 2^r - 1; "linear": r. A callable receives an array of grades; its values must not
+        decrease as grades increase.
 
     Examples
     --------
@@ -80,7 +83,7 @@ class NDCG(_CumulatedGain):
     >>> round(sg.NDCG()(y_true, y_score), 2), round(sg.NDCG(k="mean")(y_true, y_score), 2)
     (0.55, 0.28)
 
-    Scores that are all equal say nothing; the order of rows does not count:
+    If all scores are equal, the order of the rows does not matter:
 
     >>> round(sg.NDCG()([1, 0], [5, 5]), 3), round((1 + 0.6309) / 2, 3)
     (0.815, 0.815)
@@ -91,20 +94,20 @@ class NDCG(_CumulatedGain):
 class NDCNG(_CumulatedGain):
     r"""Normalized discounted cumulative normalized gain (Scheel et al. 2011, eq. 5).
 
-    NDCG of the grades r_i / m_q, m_q the highest reachable gain of the query, which is the top of
-    the scale, so that the value does not depend on the scale of the grades. A query with no
-    grade > 0 has no NDCNG.
+    NDCNG is the NDCG of the grades r_i / m_q, where m_q is the highest reachable gain of the query,
+    the top of the scale. The value therefore does not depend on the scale of the grades. A query
+    without a grade > 0 is undefined.
 
     Parameters
     ----------
     k : int or "mean", optional
         As for `NDCG`; "mean": the mean of NDCNG@n over n.
     gain : {"exp2", "linear"} or callable, default="exp2"
-        As for `NDCG`; a callable gets the normalized grades r / m_q.
+        As for `NDCG`; a callable receives the normalized grades r / m_q.
 
     Examples
     --------
-    Ranked grades 1 0 3 3 2 0 1 4, table 2 of the paper; doubled grades change nothing:
+    Ranked grades 1 0 3 3 2 0 1 4, table 2 of the paper. Doubling the grades changes nothing:
 
     >>> import numpy as np
     >>> import skgraded as sg
@@ -122,11 +125,11 @@ class NDCNG(_CumulatedGain):
         if callable(self.gain):
             if (tops[small] < np.finfo(float).tiny).any():
                 raise ValueError(
-                    f"max_grade is {self.max_grade}, beside which y_true has grades that vanish: "
-                    "give the top of the data set's scale."
+                    f"max_grade is {self.max_grade}, so large that some grades in y_true "
+                    "underflow: set it to the top of the data set's scale."
                 )
         elif small.any():
-            # Gains of so small grades are as good as linear, so that only ratios count.
+            # Such small grades have linear gains up to rounding, so only their ratios matter.
             relative = judgments.levels / judgments.by_level(divisors(judgments.top_grades))
             return np.where(judgments.by_level(small), SMALL * relative, normalized)
         return normalized

@@ -1,4 +1,4 @@
-"""What measures require of the grades: a threshold, the top of a scale, or what a grade gains."""
+"""Base classes of measures by what they need from grades: a threshold, a scale or a gain."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from skgraded.measures.base import Function, Ranked, call_checked, shared_fields
 
 LN2 = np.log(2.0)
-SMALL = 1e-200  # of top grades below this, what is computed may lose its digits
+SMALL = 1e-200  # computations with top grades below this may lose digits
 
 
 @shared_fields
 class Thresholded(Ranked):
-    """A measure of relevant documents, of which a query needs one."""
+    """A measure of relevant documents; a query without a relevant document is undefined."""
 
     threshold: float | None = None
 
@@ -24,7 +24,7 @@ class Thresholded(Ranked):
 
 
 class Graded(Ranked):
-    """A measure of grades, of which a query needs one above 0."""
+    """A measure of grades; a query without a grade above 0 is undefined."""
 
     def _check(self, judgments):
         super()._check(judgments)
@@ -37,7 +37,7 @@ class Graded(Ranked):
             row = int(np.argmax(grades > top))
             raise ValueError(
                 f"max_grade is {max_grade}, but y_true has {grades[row]:g} in row {row}. "
-                "Give the top of the data set's scale."
+                "Set max_grade to the top of the data set's scale."
             )
 
     def _undefined(self, judgments):
@@ -56,16 +56,16 @@ class Graded(Ranked):
 
 
 class Gained(Graded):
-    """A measure of what grades gain, which is the parameter `gain`."""
+    """A measure of gains, computed from the grades with the parameter `gain`."""
 
     gain: str | Function
 
     def _gained_grades(self, judgments):
-        """The grade of each level as the gain sees it."""
+        """The grade of each level that is passed to the gain function."""
         return judgments.levels
 
     def _gains(self, judgments):
-        """Gain of each level divided by the gain of its query's top level; 0 where that is 0."""
+        """Gain of each level divided by the gain of its query's top level; 0 if the latter is 0."""
         if self.gain == "exp2":
             return relative_exp2_gains(self._gained_grades(judgments), judgments)
         if self.gain == "linear":
@@ -75,7 +75,7 @@ class Gained(Graded):
         return gains / judgments.by_level(divisors(of_tops(gains, judgments)))
 
     def _called_gains(self, judgments):
-        """What the user's function gives for the grades of all levels; it is called only once."""
+        """Gains of all levels from the user's function, which is called only once."""
         def call():
             grades = self._gained_grades(judgments)
             gains = call_checked(self.gain, "gain", grades)
@@ -84,22 +84,22 @@ class Gained(Graded):
             if falls.any():
                 i = int(np.argmax(falls))
                 raise ValueError(
-                    f"gain must not fall where the grade rises: grade {grades[i]:g} has "
-                    f"{gains[i]:g}, grade {grades[i + 1]:g} has {gains[i + 1]:g}."
+                    f"gain must not decrease as grades increase: the gain of grade {grades[i]:g} "
+                    f"is {gains[i]:g}, the gain of grade {grades[i + 1]:g} is {gains[i + 1]:g}."
                 )
             return gains
 
         return judgments.remember(("gain", self), call)
 
     def _refuse_gain_of_0(self, judgments):
-        """Raise a ValueError if a callable `gain` gives the grade 0 more than 0."""
+        """Raise a ValueError if a callable `gain` returns more than 0 for grade 0."""
         if not callable(self.gain):
             return
         gains = self._called_gains(judgments)[judgments.level_starts[:-1]]
         if gains.any():
             raise ValueError(
-                f"gain must give 0 for the grade 0 in {type(self).__name__}: no user takes an "
-                f"irrelevant document for relevant; got {gains[gains > 0][:1]!r}."
+                f"In {type(self).__name__}, gain must return 0 for grade 0, which is irrelevant to "
+                f"every user; got {gains[gains > 0][:1]!r}."
             )
 
     def _undefined(self, judgments):
@@ -117,36 +117,36 @@ def relevant_levels(judgments, threshold):
 
 
 def n_relevant(judgments, relevant):
-    """R_t: the number of documents of each query at its relevant levels, (n_queries,)."""
+    """R_t: the number of relevant documents of each query, (n_queries,)."""
     return judgments.sum_levels(judgments.counts * relevant)
 
 
 def relevant_weights(judgments, relevant, depth):
-    """1 / min(R_t, depth) of the query at the relevant levels, 0 elsewhere; (n_levels,)."""
+    """1 / min(R_t, depth) at the relevant levels of each query, 0 elsewhere, (n_levels,)."""
     n = np.minimum(n_relevant(judgments, relevant), depth)
     return relevant / judgments.by_level(np.maximum(n, 1))
 
 
 def divisors(values):
-    """The values, 1 in place of 0: to divide by."""
+    """The values as divisors: 1 replaces 0."""
     return np.where(values > 0, values, 1.0)
 
 
 def of_tops(per_level, judgments):
-    """The number of each query's top level, (n_queries,)."""
+    """The value of each query's top level, (n_queries,)."""
     return per_level[judgments.level_starts[1:] - 1]
 
 
-@np.errstate(under="ignore")  # beside a grade of 900, one of 1 gains nothing
+@np.errstate(under="ignore")  # relative to grade 900, the gain of grade 1 underflows to 0
 def relative_exp2_gains(grades, judgments):
-    """Gain 2^g - 1 of each level g divided by that of its query's top level; 0 where that is 0."""
+    """Gain 2^g - 1 of each level divided by the gain of its query's top level; 0 if that is 0."""
     tops = divisors(of_tops(grades, judgments))
     if tops.min() < SMALL:  # speed only
-        # 2^g - 1 of so small a g is g ln 2, and only ratios count
+        # For such small g, 2^g - 1 = g ln 2, so only ratios matter.
         scale = np.where(tops < SMALL, 2.0**600, 1.0)
         grades, tops = grades * judgments.by_level(scale), tops * scale
-    # (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2), true for grades of
-    # 900 as for 1e-300; step by step, since levels may be as many as rows
+    # (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2)
+    # This form is accurate for grades of 900 and of 1e-300. Arrays are reused to save memory.
     gains = -LN2 * grades
     np.expm1(gains, out=gains)
     gains /= judgments.by_level(np.expm1(-LN2 * tops))

@@ -136,11 +136,10 @@ class QMeasure(grades.Gained):
         relevant = judgments.levels > 0
         self._refuse_gain_of_0(judgments)
         gains = self._gains(judgments)
-        # Numerator and denominator are divided by 1 + β · top gain, so that none overflows.
-        tops = self._top_gains(judgments)
-        tops = self.beta * tops if self.beta else np.zeros_like(tops)  # an infinite gain times 0
+        # The numerator and the denominator are divided by 1 + β · top gain, so neither overflows.
+        tops = self._weighted_tops(judgments)
         of_count = np.reciprocal(1.0 + tops)
-        of_gain = np.where(np.isinf(tops), 1.0, np.minimum(tops, 1e300) * of_count)
+        of_gain = np.divide(tops, 1.0 + tops, out=np.ones_like(tops), where=np.isfinite(tops))
         ideal = ideal_by_rank(
             gains, judgments.counts, judgments.level_starts, judgments.starts,
             np.ones(judgments.max_size),
@@ -153,14 +152,22 @@ class QMeasure(grades.Gained):
         discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
         return self._sum(CUMULATED, values, judgments, discount, by_row=True)
 
-    def _top_gains(self, judgments):
-        """Gain of the top grade of each query; inf if it is too large."""
+    @np.errstate(over="ignore", under="ignore")
+    def _weighted_tops(self, judgments):
+        """β · gain of the top grade of each query; infinite above the largest float.
+
+        A gain of 2^g - 1 may be infinite where its product with a small β is not, so the two
+        exponents are added before the product is computed.
+        """
+        if callable(self.gain):
+            return self.beta * grades.of_tops(self._called_gains(judgments), judgments)
         if self.gain == "linear":
-            return judgments.top_grades
-        if self.gain == "exp2":
-            with np.errstate(over="ignore"):
-                return np.expm1(grades.LN2 * judgments.top_grades)
-        return grades.of_tops(self._called_gains(judgments), judgments)
+            return self.beta * judgments.top_grades
+        mantissa, exponent = np.frexp(float(self.beta))
+        tops = np.minimum(judgments.top_grades, 4096.0)  # every β > 0 is above 2^-1075
+        whole = np.floor(tops)
+        below_1 = mantissa * -np.expm1(-grades.LN2 * tops) * np.exp2(tops - whole)
+        return np.ldexp(below_1, whole.astype(int) + exponent)
 
 
 def _mean_of_ranks(measure, values, judgments):

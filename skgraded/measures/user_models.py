@@ -1,4 +1,4 @@
-"""Measures of a user who reads down the list until something stops them: ERR, nERR and RBP."""
+"""Measures that model when a user stops reading the list: ERR, nERR and RBP."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from skgraded.measures.base import sum_plans
 from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_exp2_gains
 
 
-@np.errstate(under="ignore")  # beside a grade of 900, one of 1 stops nobody
+@np.errstate(under="ignore")  # relative to grade 900, the probability of grade 1 underflows to 0
 def _stops(grades, tops):
-    """R(g) = (2^g - 1) / 2^g_max of each level, without a power that overflows."""
+    """R(g) = (2^g - 1) / 2^g_max of each level, computed without overflow."""
     return -np.exp2(grades - tops) * np.expm1(-LN2 * grades)
 
 
@@ -20,9 +20,9 @@ class ERR(Graded):
     r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
 
     A user stops at a document of grade g with the probability R(g) = (2^g - 1) / 2^g_max, where
-    g_max is the top of the scale; published values use the top of the data set's scale.
-    ERR = Σ_{p≤k} (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), r_p the grade at rank p. From 0 to below 1,
-    also for an ideal list. A query with no grade > 0 has no ERR.
+    g_max is the top of the scale. Published values use the top of the data set's scale.
+    ERR = Σ_{p≤k} (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), where r_p is the grade at rank p. Values range
+    from 0 to below 1, even for an ideal list. A query without a grade > 0 is undefined.
 
     Examples
     --------
@@ -39,13 +39,13 @@ class ERR(Graded):
 
 @base.measure()
 class NERR(Graded):
-    r"""Normalized expected reciprocal rank: ERR over that of the ideal order, at the same cut-off.
+    r"""Normalized expected reciprocal rank: ERR divided by the ERR of the ideal order.
 
-    nERR@k = ERR@k / ERR@k of all the query's documents by falling grade, ERR being that of
-    Chapelle et al. 2009 (`ERR`), normalised as in the Web tracks of TREC and in NTCIR's tasks.
-    Published values use the top of the data set's scale. Under ties it is the expectation of the
-    numerator over that of the ideal order. From 0 to 1, which an ideal list scores. A query with
-    no grade > 0 has no nERR.
+    nERR@k is ERR@k (Chapelle et al. 2009, see `ERR`) divided by the ERR@k of all documents of the
+    query in order of decreasing grade, as in the TREC Web tracks and the NTCIR tasks. Published
+    values use the top of the data set's scale. With ties, the numerator is replaced by its
+    expectation. Values range from 0 to 1, the value of an ideal list. A query without a grade > 0
+    is undefined.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class NERR(Graded):
     max_grade: float | None = None
 
     def _plan(self, judgments):
-        # Where hardly anybody stops only the ratios count: no stop at a top grade is too small.
+        # Tiny probabilities are scaled up, because only their ratios matter.
         tops = of_tops(_stops(judgments.levels, self._tops(judgments)), judgments)
         stops = relative_exp2_gains(judgments.levels, judgments)
         stops *= judgments.by_level(np.maximum(tops, 1e-18))
@@ -70,16 +70,17 @@ class NERR(Graded):
 
 @base.measure()
 class RBP(Graded):
-    r"""Rank-biased precision (Moffat & Zobel 2008, section 3.2), of grades.
+    r"""Rank-biased precision for grades (Moffat & Zobel 2008, section 3.2).
 
-    A user goes on from each document to the next with the probability `persistence`, φ.
-    RBP = (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, r_p the grade at rank p, r_max the top of the
-    scale. From 0 to below 1, also for an ideal list. A query with no grade > 0 has no RBP.
+    A user continues from each document to the next with the probability φ, the `persistence`.
+    RBP = (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, where r_p is the grade at rank p and r_max the top
+    of the scale. Values range from 0 to below 1, even for an ideal list. A query without a grade
+    > 0 is undefined.
 
     Parameters
     ----------
     persistence : float, default=0.8
-        φ, from 0 to below 1; the paper takes 0.5, 0.8 and 0.95 for impatient to patient users.
+        φ, with 0 ≤ φ < 1. The paper uses 0.5, 0.8 and 0.95 for impatient to patient users.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class RBP(Graded):
 
     _own_checks = {"persistence": number("persistence", 0, 1, below=True)}
 
-    @np.errstate(under="ignore")  # nobody gets to rank 10,000
+    @np.errstate(under="ignore")  # at rank 10,000, the discount underflows to 0
     def _plan(self, judgments):
         gains = (1.0 - self.persistence) * self._normalized(judgments)
         discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))

@@ -1,4 +1,4 @@
-"""Corrections of p-values for their number, and the levels of the intervals beside them."""
+"""Corrections of p-values for multiple tests, and the levels of the corresponding intervals."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,15 +9,15 @@ from skgraded.stats.intervals import ConfidenceInterval
 
 
 class Correction(NamedTuple):
-    """A correction of p-values for their number, with its words."""
+    """A correction of p-values for multiple tests, with its name in texts."""
 
-    words: str
-    adjusted: Callable  # p-values → corrected, which may be above 1
-    title: str | None = None  # after the words of a test; None: the words
+    words: str  # its name within a sentence
+    adjusted: Callable  # p-values → corrected p-values, which may be above 1
+    title: str | None = None  # its name in titles; None: `words`
 
 
 def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
-    """Correct p-values for their number, nan for what is no test; None: no correction."""
+    """Correct p-values for multiple tests; nan marks rows without a test and stays nan."""
     adjusted = np.array(p_values, dtype=float)
     tested = ~np.isnan(adjusted)
     if correction is not None and tested.any():
@@ -26,16 +26,16 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
 
 
 def is_significant(p: float, level: float) -> bool:
-    """Whether a p-value, corrected or not, tells two systems apart."""
-    return bool(p <= 1 - level + 1e-12)  # 1 - 0.95 is a little above 0.05 or below
+    """Whether a p-value, corrected or not, is significant at this confidence level."""
+    return bool(p <= 1 - level + 1e-12)  # the rounded 1 - 0.95 differs slightly from 0.05
 
 
 def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
-    """Level of each interval at which all intervals beside such p-values hold together.
+    """Level of each interval, chosen so that `level` holds for the corrected family of intervals.
 
-    With Holm's and Bonferroni's correction, all intervals hold at once with `level` (Bonferroni).
-    With the false discovery rate, a share `level` of the intervals of significant differences
-    contain their mean (Benjamini and Yekutieli 2005).
+    With Holm's and Bonferroni's corrections, all intervals hold simultaneously with `level`
+    (Bonferroni). With the false discovery rate, a proportion `level` of the intervals of
+    significant differences contain their mean (Benjamini and Yekutieli 2005).
     """
     n_tests = np.count_nonzero(~np.isnan(adjusted))
     if correction is None or not n_tests:
@@ -47,7 +47,7 @@ def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) ->
 
 
 def without_hsd(correction: str | None) -> str | None:
-    """The correction of tests that are none of all pairs of systems: for HSD Holm's."""
+    """The correction for tests that do not compare all pairs of systems: Holm's instead of HSD."""
     return "holm" if correction == "hsd" else correction
 
 
@@ -75,7 +75,7 @@ CORRECTIONS = {
 
 
 def widen_to_zero(interval: ConfidenceInterval, p_adjusted: float, level: float):
-    """Extend an interval to 0 if the test finds no difference, unless all values are identical."""
+    """Extend an interval to 0 if its test is not significant, unless all values are identical."""
     low, high = interval
     if low < high and not np.isnan(p_adjusted) and not is_significant(p_adjusted, level):
         return ConfidenceInterval(min(low, 0.0), max(high, 0.0))

@@ -1,7 +1,7 @@
-"""Sums over queries that have the same bits however the queries were cut and in whatever order.
+"""Sums over queries whose bits do not depend on how the queries are partitioned or ordered.
 
-A sum of floats depends on the order of its terms, a sum of whole numbers does not: what is added up
-here are fractions whose denominators are powers of 2.
+A sum of floats depends on the order of its terms; a sum of whole numbers does not. The sums here
+are therefore fractions whose denominators are powers of 2.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from skgraded._kernels.exact import whole_dot, whole_sum
 
 @dataclass(frozen=True)
 class Moments:
-    """Of values v with weights w: how many, their range, and sums, without any rounding.
+    """Count, range and exact sums of values v with weights w.
 
-    A product of two floats has more digits than a float. Of each query w · v is rounded to the
-    nearest float u; Σ w u, Σ u² and Σ u v are sums of exact products.
+    A product of two floats has more digits than a float. For each query, w · v is rounded to the
+    nearest float u; Σ w u, Σ u² and Σ u v are then sums of exact products.
     """
 
     n: int
-    lowest: float  # inf if there is none
+    lowest: float  # inf without values
     highest: float
     lightest: float
     heaviest: float
@@ -39,11 +39,13 @@ class Moments:
     def __post_init__(self) -> None:
         ends = (self.lowest, self.highest, self.lightest, self.heaviest)
         if self.n and not (self.n > 0 and all(map(math.isfinite, ends)) and self.w > 0):
-            raise ValueError(f"moments are not those of {self.n} finite values with weights.")
+            raise ValueError(
+                f"moments must describe {self.n} finite values with positive weights."
+            )
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-        """Moments of values without nan; None: all weights are 1."""
+        """Moments of values without nan; if `weights` is None, all weights are 1."""
         lowest, highest = _ends(values)
         if weights is None:  # speed only
             lightest, heaviest = (1.0, 1.0) if len(values) else (math.inf, -math.inf)
@@ -65,27 +67,27 @@ class Moments:
         })
 
     def __neg__(self) -> Moments:
-        """Moments of the values with the other sign."""
+        """Moments of the negated values."""
         return replace(
             self, lowest=-self.highest, highest=-self.lowest, wv=-self.wv, wwv=-self.wwv
         )
 
     @property
     def mean(self) -> float:
-        """Σ w v / Σ w, the nearest float to it; nan if there is no value."""
+        """Σ w v / Σ w, rounded to the nearest float; nan without values."""
         if not self.n:
             return math.nan
         return min(max(float(self.wv / self.w), self.lowest), self.highest)
 
     @property
     def standard_error(self) -> float:
-        """The root of n / (n - 1) Σ (w (v - m))² / (Σ w)², for two values or more."""
+        """√(n / (n - 1) Σ (w (v - m))² / (Σ w)²) for at least two values."""
         m = self.wv / self.w
         squares = self.wwvv - 2 * m * self.wwv + m * m * self.ww
         return math.sqrt(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
 
     def deviation(self) -> float:
-        """The root of n / (n - 1) Σ w (v - m)² / Σ w, for two values or more."""
+        """√(n / (n - 1) Σ w (v - m)² / Σ w) for at least two values."""
         m = self.wv / self.w
         return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
 
@@ -98,18 +100,18 @@ def _ends(values):
 
 
 def exact_sum(values: np.ndarray) -> Fraction:
-    """Σ v of finite floats, without rounding."""
+    """Σ v of finite floats without rounding."""
     return _fraction(whole_sum(np.ascontiguousarray(values, dtype=float)), 1074)
 
 
 def exact_dot(x: np.ndarray, y: np.ndarray) -> Fraction:
-    """Σ x y of finite floats, without rounding."""
+    """Σ x y of finite floats without rounding."""
     x, y = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(y, dtype=float)
     return _fraction(whole_dot(x, y), 2148)
 
 
 def _fraction(whole, exponent):
-    """The fraction whole / 2^exponent, most of which cancels, which Fraction is slow to find."""
+    """The fraction whole / 2^exponent; shifting out the common zeros is faster than Fraction."""
     n_zeros = (whole & -whole).bit_length() - 1 if whole else exponent
     shift = min(n_zeros, exponent)
     return Fraction(whole >> shift, 1 << (exponent - shift))

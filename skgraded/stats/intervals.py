@@ -7,17 +7,18 @@ import numpy as np
 from skgraded._input.columns import number, one_of, whole_number
 
 METHODS = ("bootstrap", "t")
-ROUNDING = 1e-12  # values whose spread is no more, by the largest of them, are identical
-FEWEST_RESAMPLES = 100  # the ends of an interval are quantiles of as many means
-BLOCK = 2**18  # speed only: numbers that a batch of resamples holds, so that it stays in the cache
+ROUNDING = 1e-12  # values whose relative range is at most this count as identical
+FEWEST_RESAMPLES = 100  # the ends of an interval are quantiles of this many means
+BLOCK = 2**18  # speed only: with this many numbers, a batch of resamples fits into the cache
 
 
 class ConfidenceInterval(NamedTuple):
-    """An interval of a mean.
+    """A confidence interval of a mean.
 
     Attributes
     ----------
     low, high : float
+        The ends of the interval.
     """
 
     low: float
@@ -25,7 +26,7 @@ class ConfidenceInterval(NamedTuple):
 
 
 def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple[float, str, int]:
-    """Check level, method, n_resamples and rng; return the first three."""
+    """Check level, method, n_resamples and rng; return all but rng."""
     level = number("level", 0, 1, above=True, below=True)(level)
     method = one_of("method", METHODS)(method)
     try:
@@ -38,13 +39,13 @@ def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple
 
 
 def are_identical(estimate: Any) -> bool:
-    """Whether all values of a MeanEstimate or Moments are the same up to rounding."""
+    """Whether all values of a MeanEstimate or Moments are equal up to rounding."""
     largest = max(abs(estimate.lowest), abs(estimate.highest))
     return estimate.highest - estimate.lowest <= ROUNDING * largest
 
 
 def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
-    """Student's interval: the value itself if all are identical, nan for fewer than two."""
+    """Student's interval; the value itself if all values are identical, nan for fewer than two."""
     if estimate.n < 2:
         return ConfidenceInterval(np.nan, np.nan)
     if are_identical(estimate):
@@ -54,7 +55,7 @@ def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
 
 
 class MeanEstimate(NamedTuple):
-    """A weighted mean with what Student's interval needs; nan for fewer than two values."""
+    """A weighted mean with the numbers for Student's interval; nan for fewer than two values."""
 
     n: int
     mean: float
@@ -76,40 +77,40 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
 
 
 def mean_interval(values, weights, level: float, method: str, n_resamples=9999, rng=None):
-    """Interval of the mean Σ w v / Σ w as `Evaluation.confidence_interval` describes it."""
+    """Interval of the mean Σ w v / Σ w, as described in `Evaluation.confidence_interval`."""
     estimate = estimate_mean(values, weights)
     if method == "t" or estimate.n < 2 or are_identical(estimate):
         return t_interval(estimate, level)
     values, weights = _counting(values, weights)
-    with np.errstate(divide="ignore", invalid="ignore"):  # weights that underflow: nan
+    with np.errstate(divide="ignore", invalid="ignore"):  # weights that underflow give nan
         return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
 
 
 def _counting(values, weights):
-    """Values that count and their weights: None if these are equal."""
-    kept = ~np.isnan(values)
+    """Values that are not nan and have positive weight; their weights, or None if all are equal."""
+    counts = ~np.isnan(values)
     if weights is None:
-        return values[kept], None
-    kept &= weights > 0
-    values, weights = values[kept], weights[kept]
+        return values[counts], None
+    counts &= weights > 0
+    values, weights = values[counts], weights[counts]
     if len(weights) < 2 or np.ptp(weights) == 0:
         return values, None
-    # Division by a power of 2 rounds nothing, and then no sum overflows.
+    # Division by a power of 2 is exact, and prevents overflow in the sums.
     return values, np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
 def t_reach(n: int, level: float) -> float:
-    """How many standard errors of a mean of n values an interval by t reaches to either side."""
-    from scipy.special import stdtrit  # as scipy.stats.t.ppf, which takes longer to import
+    """Half-width of Student's interval for the mean of n values, in standard errors."""
+    from scipy.special import stdtrit  # equals scipy.stats.t.ppf, which takes longer to import
 
     return stdtrit(n - 1, (1 + level) / 2)
 
 
 def _bca(values, weights, level, n_resamples, rng):
-    """Efron's bias-corrected and accelerated interval, as by scipy.stats.bootstrap.
+    """Efron's bias-corrected and accelerated interval, as in scipy.stats.bootstrap.
 
-    scipy draws the resamples. The acceleration it would find by taking the mean n times over n - 1
-    values, in n² steps (40 s for 100,000 queries); here each such mean comes from the sums.
+    scipy draws the resamples. For the acceleration, scipy would compute n means of n - 1 values in
+    n² steps (40 s for 100,000 queries). Here, these means are computed from the sums.
     """
     from scipy import stats
     from scipy.special import ndtr, ndtri
@@ -125,11 +126,11 @@ def _bca(values, weights, level, n_resamples, rng):
         batch=max(1, BLOCK // len(values)),  # speed only
         random_state=rng,
     ).bootstrap_distribution
-    found = mean(*data)
-    bias = ndtri(((means < found).mean() + (means <= found).mean()) / 2)
+    estimate = mean(*data)
+    bias = ndtri(((means < estimate).mean() + (means <= estimate).mean()) / 2)
     products, w = data if weights is not None else (values, np.ones(len(values)))
-    without_one = (products.sum() - products) / (w.sum() - w)
-    spread = without_one.mean() - without_one
+    jackknife_means = (products.sum() - products) / (w.sum() - w)
+    spread = jackknife_means.mean() - jackknife_means
     spread /= np.abs(spread).max()
     acceleration = np.sum(spread**3) / (6 * np.sum(spread**2) ** 1.5)
     z = bias + ndtri(np.array([1 - level, 1 + level]) / 2)

@@ -1,4 +1,4 @@
-"""Paired differences of two systems, reduced to the numbers that a comparison reports."""
+"""Paired differences between two systems, reduced to the numbers that a comparison reports."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,33 +11,33 @@ from skgraded.stats.paired_tests import TIE_DECIMALS
 
 @dataclass(frozen=True)
 class PairedSample:
-    """What a comparison reports about the queries that count for two systems, before any test."""
+    """The numbers that a comparison reports about two systems before any test."""
 
     mean: float
     baseline_mean: float
     wins: int
     ties: int
     losses: int
-    n_undefined: float  # queries undefined for both systems; nan: unknown
-    mean_difference: float  # differences that are equal up to rounding count as equal here
-    deviation: float  # with n - 1; 0 for fewer than two differences, or identical ones
-    differences: Any  # MeanEstimate or Moments: their number and the interval of their mean
+    n_undefined: float  # queries undefined for both systems; nan if unknown
+    mean_difference: float  # computed from rounded differences
+    deviation: float  # with divisor n - 1; 0 for identical differences, or fewer than two
+    differences: Any  # MeanEstimate or Moments of the differences
 
     @property
     def n_queries(self) -> int:
-        """How many queries count: both systems have a value, and the weight is above 0."""
+        """Number of queries for which both systems have a value and the weight is positive."""
         return self.differences.n
 
     @property
     def effect_size(self) -> float:
-        """Cohen's d_z: the mean difference over the standard deviation of the differences."""
+        """Cohen's d_z: the mean of the differences divided by their standard deviation."""
         if self.n_queries > 1 and self.ties == self.n_queries:
             return 0.0
         return self.mean_difference / self.deviation if self.deviation else np.nan
 
     @classmethod
     def of(cls, differences, weights, means: tuple[float, float], n_undefined: int):
-        """Reduce differences, none of which is nan; `means` are those of the two systems."""
+        """Reduce differences without nan; `means` contains the means of the two systems."""
         rounded = np.round(differences, TIE_DECIMALS)
         n, mean, deviation = len(rounded), np.nan, 0.0
         if n:
@@ -52,7 +52,7 @@ class PairedSample:
 
 
 def differences_by_query(values, baseline_values, weights) -> np.ndarray:
-    """Values less the baseline's; nan where a value is missing or the weight is 0."""
+    """Values minus the baseline's values; nan where a value is missing or the weight is 0."""
     differences = values - baseline_values
     return differences if weights is None else np.where(weights > 0, differences, np.nan)
 
@@ -60,5 +60,5 @@ def differences_by_query(values, baseline_values, weights) -> np.ndarray:
 def count_outcomes(differences: np.ndarray) -> dict[str, int]:
     """Numbers of wins, ties and losses; differences that are 0 up to rounding are ties."""
     signs = np.sign(np.round(differences, TIE_DECIMALS))
-    meant = (("wins", 1), ("ties", 0), ("losses", -1))
-    return {name: int((signs == sign).sum()) for name, sign in meant}
+    outcomes = (("wins", 1), ("ties", 0), ("losses", -1))
+    return {name: int((signs == sign).sum()) for name, sign in outcomes}

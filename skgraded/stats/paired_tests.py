@@ -1,4 +1,4 @@
-"""Tests of paired differences by query: of no difference, and against a margin."""
+"""Tests of paired per-query differences: for a difference, and against a margin."""
 
 import math
 import warnings
@@ -10,50 +10,50 @@ import numpy as np
 from skgraded._input.progress import unseen
 from skgraded.stats.intervals import BLOCK
 
-FEWEST, MOST = 9_999, 9_999_999  # resamples that are taken unless the user says how many
+FEWEST, MOST = 9_999, 9_999_999  # limits of the default number of resamples
 DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
-PIECE = 1024  # speed only
-TIE_DECIMALS = 12  # differences that round to 0 are ties: two scorings may differ by rounding
+PIECE = 1024  # speed only: queries per product of flips and differences
+TIE_DECIMALS = 12  # differences that round to 0 are ties: equal values may differ by rounding
 
 
 class PairedTest(NamedTuple):
-    """A test with its words; its function gets rows of which each has two or more differences."""
+    """A test with its name; its function receives rows with at least two differences each."""
 
-    words: str
-    # rows (n_rows, n_queries) with nan of what does not count, n_resamples, seed, and what is told
-    # how many resamples of how many rows are done → p of each row
+    words: str  # its name within a sentence
+    # (rows, n_resamples, seed, advance) → p of each row; rows have shape (n_rows, n_queries).
+    # nan does not count. `advance` receives the number of new resamples times the number of rows.
     p: Callable
-    assumes: str | None = None  # needed to show a difference with very few queries
-    compares_ranks: bool = False  # which may favour the system that is worse in the mean
-    # of normal differences so large a share of the queries would do for the t-test (Pitman)
+    assumes: str | None = None  # few queries are significant only under this assumption
+    compares_ranks: bool = False  # such a test may favour the system with the lower mean
+    # For normal differences, the t-test needs only this share of the queries (Pitman efficiency).
     efficiency: float = 1.0
 
 
 # Tests -------------------------------------------------------------------------------------------
 
-def p_values(test: str, rows: np.ndarray, n_resamples: int, seed, done=unseen) -> np.ndarray:
+def p_values(test: str, rows: np.ndarray, n_resamples: int, seed, advance=unseen) -> np.ndarray:
     """Two-sided p of "the differences are symmetric about 0" (t, bootstrap: their mean is 0).
 
-    Each row contains differences; nan does not count. p is 1 if all are 0 or only one counts, nan
-    if none does. Resamples are the same for all rows; `done` is told how many more have been taken,
-    times the rows.
+    Each row contains differences, in which nan does not count. p is 1 if all differences are 0 or
+    only one counts, and nan if none counts. Resamples are the same for all rows. `advance` receives
+    the number of resamples that were added, times the number of rows.
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)
     differs = (np.abs(np.nan_to_num(np.round(rows, TIE_DECIMALS))) > 0).any(axis=1)
     tested = np.flatnonzero((counting > 1) & differs)
-    done(n_resamples * (len(rows) - len(tested)))
+    advance(n_resamples * (len(rows) - len(tested)))
     if len(tested):
-        p[tested] = TESTS[test].p(rows[tested], n_resamples, seed, done)
+        p[tested] = TESTS[test].p(rows[tested], n_resamples, seed, advance)
     return p
 
 
 def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[float, bool]:
-    """Smallest p-value the test could give, and whether the number of resamples bounds it."""
+    """Smallest possible p-value of the test, and whether the number of resamples limits it."""
     n_differing = n_queries - ties
     if n_queries < 2 or not n_differing:
         return 1.0, False
-    if test == "t":  # with other sizes of the differences
+    if test == "t":  # p depends on the sizes of the differences, and may be arbitrarily small
         return 0.0, False
     if test == "wilcoxon":
         return p_values(test, np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
@@ -65,19 +65,19 @@ def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[
 
 
 def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
-    """Whether a p-value is only an upper bound: as small as the resamples can show."""
+    """Whether a p-value is only an upper bound, because the resamples allow no smaller value."""
     return by_resamples and p_value <= smallest * (1 + 1e-9)
 
 
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
-    """How many resamples let the strictest of the tests show a difference; at least 9,999."""
-    # The smallest p is then a tenth of the p that the first step of the correction requires.
+    """Number of resamples with which even the strictest test can be significant; at least 9,999."""
+    # The smallest possible p is then a tenth of the strictest threshold of the correction.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
 
 def assumption(test: str, n_differing: int, level: float) -> str | None:
-    """What a test assumes where so few differing queries alone could not show a difference."""
+    """The assumption of a test, if so few differing queries cannot be significant without it."""
     return TESTS[test].assumes if p_of_identical(n_differing) > 1 - level else None
 
 
@@ -91,32 +91,32 @@ def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
 
 
 def _row_by_row(p_of_row):
-    """A test of many rows by that of the differences that count in one."""
-    def p_of_rows(rows, n_resamples, seed, done):
+    """Make a test of many rows from a test of one row without nan."""
+    def p_of_rows(rows, n_resamples, seed, advance):
         return [p_of_row(row[~np.isnan(row)]) for row in rows]
     return p_of_rows
 
 
 def has_spread(differences: np.ndarray) -> bool:
-    """Whether any two differences are not equal up to rounding."""
+    """Whether at least two differences are unequal after rounding."""
     return np.ptp(np.round(differences, TIE_DECIMALS)) > 0
 
 
-def _randomization(rows, n_resamples, seed, done):
+def _randomization(rows, n_resamples, seed, advance):
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
     rows = np.where(np.round(rows, TIE_DECIMALS) != 0, np.nan_to_num(rows), 0.0)
-    # The sign of 0 changes nothing, so 0 needs no flip; this makes more tests exact.
+    # Zeros are not flipped, because that would change nothing. This makes more tests exact.
     exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
     p = np.empty(len(rows))
-    done(n_resamples * int(exact.sum()))
+    advance(n_resamples * int(exact.sum()))
     p[exact] = [_p_of_flips(row[None, row != 0], None, None, unseen)[0] for row in rows[exact]]
     if not exact.all():
-        p[~exact] = _p_of_flips(rows[~exact], n_resamples, np.random.default_rng(seed), done)
+        p[~exact] = _p_of_flips(rows[~exact], n_resamples, np.random.default_rng(seed), advance)
     return p
 
 
-def _p_of_flips(rows, n_resamples, rng, done):
-    """Find p of rows over the same random flips of all; over all flips if n_resamples is None."""
+def _p_of_flips(rows, n_resamples, rng, advance):
+    """P-value of each row from random sign flips, or from all flips if `n_resamples` is None."""
     n = rows.shape[1]
     flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
     slack = 1e-12 * np.abs(rows).sum(axis=1)
@@ -124,17 +124,19 @@ def _p_of_flips(rows, n_resamples, rng, done):
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
     n_drawn = 0
     for flipped in flips:
-        taken = _product(flipped, columns)  # half of what they take from the observed sums
-        n_less += np.count_nonzero(taken >= -slack, axis=0)
-        n_greater += np.count_nonzero(taken <= slack, axis=0)
-        n_drawn += len(taken)
-        done(taken.size)
-    itself = 0 if n_resamples is None else 1  # what was observed counts as one of the random flips
-    return np.minimum(1.0, 2 * (np.minimum(n_less, n_greater) + itself) / (n_drawn + itself))
+        reductions = _product(flipped, columns)  # half of what each flip takes from the sum
+        n_less += np.count_nonzero(reductions >= -slack, axis=0)
+        n_greater += np.count_nonzero(reductions <= slack, axis=0)
+        n_drawn += len(reductions)
+        advance(reductions.size)
+    n_observed = 0 if n_resamples is None else 1  # the observed signs count as one random flip
+    return np.minimum(
+        1.0, 2 * (np.minimum(n_less, n_greater) + n_observed) / (n_drawn + n_observed)
+    )
 
 
 def _product(flipped, columns):
-    """Sums of the numbers that are flipped, piece by piece: as floats all flips leave the cache."""
+    """Sums of the flipped numbers; in pieces, because all flips as floats exceed the cache."""
     pieces = range(0, len(columns), PIECE)
     return sum(flipped[:, i : i + PIECE].astype(float) @ columns[i : i + PIECE] for i in pieces)
 
@@ -152,8 +154,8 @@ def _some_flips(n, n_resamples, rng):
 
 
 def _batches(n, n_resamples, fewest=64):
-    """First and last + 1 of each batch of resamples of n numbers."""
-    size = max(fewest, BLOCK // n)  # speed only: products of fewer rows wait for memory
+    """The range (first, last + 1) of each batch of resamples; a resample has n numbers."""
+    size = max(fewest, BLOCK // n)  # speed only: small products are limited by memory access
     for first in range(0, n_resamples, size):
         yield first, min(first + size, n_resamples)
 
@@ -169,13 +171,13 @@ def _t(differences):
 
 
 def margin_p_value(differences: np.ndarray, margin: float, question: str) -> float:
-    """P-value of "the mean is at most -margin"; for "equivalence", also of "is at least margin"."""
+    """P-value of "the mean is at most -margin"; for equivalence, also of "is at least margin"."""
     below = _p_above(differences, -margin)
     return below if question == "noninferiority" else max(below, _p_above(-differences, -margin))
 
 
 def _p_above(differences, bound):
-    """One-sided p of "the mean is at most the bound"; that of the signs if all are the same."""
+    """One-sided p of "the mean is at most the bound"; a sign test if all are identical."""
     from scipy.special import stdtr
 
     n = len(differences)
@@ -188,14 +190,14 @@ def _p_above(differences, bound):
 
 
 def p_of_t(n: int, t: float) -> float:
-    """Two-sided p-value of a paired t-test of n differences, as ``scipy.stats.ttest_1samp``."""
+    """Two-sided p-value of a paired t-test of n differences, as in ``scipy.stats.ttest_1samp``."""
     from scipy.special import stdtr
 
     return float(2 * stdtr(n - 1, -abs(t)))
 
 
 def p_of_identical(n: int) -> float:
-    """P-value of n identical differences: t is infinite for any n, so only their signs count."""
+    """P-value of n identical differences: t is infinite for any n, so only the signs are used."""
     return 2.0 ** (1 - n)
 
 
@@ -204,23 +206,23 @@ def _wilcoxon(differences):
     from scipy import stats
 
     with warnings.catch_warnings():
-        # Older scipy says that it takes the normal approximation.
+        # Older scipy versions warn that they use the normal approximation.
         warnings.simplefilter("ignore", UserWarning)
         return stats.wilcoxon(np.round(differences, TIE_DECIMALS)).pvalue
 
 
-def _bootstrap(rows, n_resamples, seed, done):
+def _bootstrap(rows, n_resamples, seed, advance):
     p = np.empty(len(rows))
     counting = ~np.isnan(rows)
     patterns, of_row = np.unique(counting, axis=0, return_inverse=True)
     of_row = of_row.reshape(-1)
     for i, pattern in enumerate(patterns):
-        p[of_row == i] = _p_of_draws(rows[of_row == i][:, pattern], n_resamples, seed, done)
+        p[of_row == i] = _p_of_draws(rows[of_row == i][:, pattern], n_resamples, seed, advance)
     return p
 
 
-def _p_of_draws(rows, n_resamples, seed, done):
-    """Find p of rows in which all differences count, over the same draws with replacement."""
+def _p_of_draws(rows, n_resamples, seed, advance):
+    """P-value of each row without nan from draws with replacement, the same for all rows."""
     rng, n = np.random.default_rng(seed), rows.shape[1]
     means = rows.mean(axis=1)
     centred = (rows - means[:, None]).T
@@ -235,7 +237,7 @@ def _p_of_draws(rows, n_resamples, seed, done):
             drawn_means = times @ centred
             spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
             n_extreme += np.count_nonzero(np.abs(drawn_means) / spreads >= observed, axis=0)
-            done(size * len(rows))
+            advance(size * len(rows))
     spread = [has_spread(row) for row in rows]  # as in _t
     return np.where(spread, (1 + n_extreme) / (1 + n_resamples), p_of_identical(n))
 
@@ -252,21 +254,21 @@ TESTS = {
 
 # All pairs of systems ----------------------------------------------------------------------------
 
-def by_hsd(values: np.ndarray, pairs, n_resamples, rng, p_wanted, done):
-    """P of each pair of systems by randomized Tukey HSD (Carterette 2012).
+def by_hsd(values: np.ndarray, pairs, n_resamples, rng, p_wanted, advance):
+    """P-value of each pair of systems from randomized Tukey HSD (Carterette 2012).
 
-    It compares the differences of `values` (n_systems, n_queries) with the largest difference when
-    each query's values are dealt out to the systems at random. Also returns the difference of two
-    means above which p is at most `p_wanted`; nan if there is none.
+    The test compares the differences between the rows of `values` (n_systems, n_queries) with the
+    largest difference after the values of each query are permuted among the systems. It also
+    returns the difference of two means above which p is at most `p_wanted`, or nan.
     """
     values = values[:, ~np.isnan(values).any(axis=0)].T
     if len(values) < 2:
         return (np.ones(len(pairs)) if len(values) else np.full(len(pairs), np.nan)), math.nan
     largest = np.empty(n_resamples)
     for first, last in _batches(values.size, n_resamples, fewest=1):
-        dealt = np.broadcast_to(values, (last - first, *values.shape))
-        largest[first:last] = np.ptp(rng.permuted(dealt, axis=2).sum(axis=1), axis=1)
-        done((last - first) * len(pairs))
+        copies = np.broadcast_to(values, (last - first, *values.shape))
+        largest[first:last] = np.ptp(rng.permuted(copies, axis=2).sum(axis=1), axis=1)
+        advance((last - first) * len(pairs))
     largest.sort()
     sums = values.sum(axis=0)
     slack = 1e-12 * np.abs(values).sum()

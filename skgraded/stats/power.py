@@ -1,4 +1,4 @@
-"""How many queries a comparison needs, and what so many could have shown."""
+"""The number of queries that a comparison needs, and the effect that it could have detected."""
 
 import math
 from bisect import bisect_left
@@ -7,28 +7,29 @@ import numpy as np
 
 from skgraded._input.columns import number
 
-MOST = 10_000_000  # queries; an effect that wants more is none
-POWER = 0.8  # at which a comparison says what it could have shown (Cohen 1988, Sakai 2016)
+MOST = 10_000_000  # queries; smaller effects are refused
+POWER = 0.8  # at which comparisons report detectable effects (Cohen 1988, Sakai 2016)
 
 
 def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0.95) -> int:
-    """Find how many queries a paired t-test needs to show a difference.
+    """Compute the number of queries that a paired t-test needs to detect a difference.
 
     Parameters
     ----------
     effect_size : float
-        The difference to be shown over the standard deviation of the differences by query, as the
-        column ``effect_size`` of a comparison; its sign does not matter.
+        The difference to detect, divided by the standard deviation of the per-query differences,
+        as in the column ``effect_size`` of a comparison. The sign does not matter.
     power : float, default=0.8
-        How often the test is to show it, between 0 and 1.
+        The probability with which the test should detect the difference, between 0 and 1.
     level : float, default=0.95
-        1 less the level of the two-sided test. Of m tests with Bonferroni's correction
-        1 - 0.05 / m; Holm's needs no more.
+        1 minus the significance level of the two-sided test. For m tests with Bonferroni's
+        correction, use 1 - 0.05 / m; Holm's correction needs no more queries.
 
     Returns
     -------
     int
-        The fewest queries, at least 2, by the noncentral t-distribution [1]_.
+        The smallest sufficient number of queries, at least 2, from the noncentral t-distribution
+        [1]_.
 
     References
     ----------
@@ -45,25 +46,25 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
     level = number("level", 0, 1, above=True, below=True)(level)
     if not effect or _power(effect, MOST, level) < power:
         raise ValueError(
-            f"effect_size is {effect_size!r}, which {MOST:,} queries do not show: say the smallest "
-            "that matters, such as 0.2."
+            f"effect_size is {effect_size!r}, which {MOST:,} queries cannot detect: pass the "
+            "smallest effect that matters, such as 0.2."
         )
     numbers = range(2, MOST + 1)
     return numbers[bisect_left(numbers, power, key=lambda n: _power(effect, n, level))]
 
 
 def _power(effect, n, level):
-    """How often a two-sided paired t-test of n queries shows an effect, and on its side."""
+    """Probability that a two-sided paired t-test of n queries detects an effect with its sign."""
     from scipy.special import nctdtr, stdtrit
 
     reach, shift = stdtrit(n - 1, (1 + level) / 2), effect * np.sqrt(n)
-    if shift > 37:  # beyond what nctdtr can tell from 1
+    if shift > 37:  # beyond the range in which nctdtr is accurate
         return 1.0 if shift - reach > 37 else 1 - nctdtr(n - 1, 37.0, reach)
     return 1 - nctdtr(n - 1, shift, reach)
 
 
 def detectable_effect(n: int, reach: float) -> float:
-    """Smallest effect that a t-test of n queries, which rejects above `reach`, shows with POWER."""
+    """Smallest effect that a t-test of n queries with critical value `reach` detects at POWER."""
     from scipy.special import nctdtrinc
 
     if n < 2 or not np.isfinite(reach):

@@ -14,14 +14,14 @@ class GroupMean(NamedTuple):
 
     n: int
     mean: float
-    square: float  # of the standard error of the mean; 0 if all values are identical
+    square: float  # squared standard error of the mean; 0 if all values are identical
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None):
         """Mean of the values that are not nan."""
-        kept = ~np.isnan(values)
+        counts = ~np.isnan(values)
         w = np.ones(len(values)) if weights is None else weights
-        values, w = values[kept], w[kept]
+        values, w = values[counts], w[counts]
         n = len(values)
         if not n:
             return cls(0, np.nan, np.nan)
@@ -43,7 +43,7 @@ def welch_p_value(first: GroupMean, second: GroupMean) -> float:
     if min(first.n, second.n) < 2:
         return np.nan
     gap, square = first.mean - second.mean, first.square + second.square
-    if not square:  # p over all ways to deal out the values to the two groups
+    if not square:  # a permutation test over all assignments of the values to the groups
         p = min(1.0, 2 / comb(first.n + second.n, first.n))
         return p if round(gap, TIE_DECIMALS) else 1.0
     p = float(2 * stdtr(_degrees(first, second), -abs(gap) / np.sqrt(square)))
@@ -51,7 +51,7 @@ def welch_p_value(first: GroupMean, second: GroupMean) -> float:
 
 
 def welch_interval(first: GroupMean, second: GroupMean, level: float) -> ConfidenceInterval:
-    """Welch's interval of the difference of two means; nan if a group has fewer than two values."""
+    """Welch's interval for a difference of means; nan if a group has fewer than two values."""
     from scipy.special import stdtrit
 
     if min(first.n, second.n) < 2:
@@ -64,6 +64,6 @@ def welch_interval(first: GroupMean, second: GroupMean, level: float) -> Confide
 
 
 def _degrees(first, second):
-    """Degrees of freedom (Welch and Satterthwaite)."""
+    """Degrees of freedom of the t-distribution (Welch and Satterthwaite)."""
     squares = [group.square**2 / (group.n - 1) for group in (first, second)]
     return (first.square + second.square) ** 2 / sum(squares)

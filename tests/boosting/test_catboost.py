@@ -160,7 +160,7 @@ def test_equally_long_sets_are_told_apart_by_their_labels(params):
 
 def test_equally_labelled_sets_of_other_queries_are_refused():
     train, (Z, _, other) = equally_long()
-    with pytest.raises(CatBoostError, match="the same 60 labels in the same order but other"):
+    with pytest.raises(CatBoostError, match="the same 60 labels in the same order but different"):
         trained_on([train, (Z, train[1], other)], "ndcng")
 
 
@@ -225,18 +225,18 @@ def test_rows_or_queries_that_it_was_not_told_of_are_an_error(parts):
     valid, pairs = pool(X, y, qid), np.arange(len(y)) // 2
     metric = eval_metric("ndcng", train[2], qid)
     for told, train_pool, valid_pool, message in [
-        (metric, pool(*train), pool(X[:-1], y[:-1], qid[:-1]), f"eval_group_id of {len(y)} rows"),
-        (metric, pool(*generated(5, 30)), valid, "group_id of .* Make a metric for each"),
-        (eval_metric("ndcng", train[2], pairs), pool(*train), valid, "eval_group_id"),
-        (eval_metric("ndcng", qid, train[2]), pool(*train), valid, "group_id"),  # swapped
+        (metric, pool(*train), pool(X[:-1], y[:-1], qid[:-1]), f"eval_group_id.* {len(y)} "),
+        (metric, pool(*generated(5, 30)), valid, "group_id describes .* Make a metric for each"),
+        (eval_metric("ndcng", train[2], pairs), pool(*train), valid, "eval_group_id describes"),
+        (eval_metric("ndcng", qid, train[2]), pool(*train), valid, " group_id desc"),  # swapped
     ]:
-        with pytest.raises(CatBoostError, match=f"told by {message}"):
+        with pytest.raises(CatBoostError, match=message):
             trained(told, train_pool, valid_pool)
 
 
 def test_without_a_fit_that_calls_the_number_of_rows_must_tell_the_set():
     metric = eval_metric("ndcng", [1, 1, 2], [1, 2, 2])
-    with pytest.raises(ValueError, match="cannot tell whose they are"):
+    with pytest.raises(ValueError, match="cannot determine their data set"):
         metric.evaluate([np.zeros(3)], np.zeros(3), None)
 
 
@@ -249,7 +249,7 @@ def test_a_regression_may_have_no_groups(parts):
 
 def test_a_set_on_which_the_measure_is_undefined_is_an_error(parts):
     train, (X, y, qid) = parts
-    with pytest.raises(CatBoostError, match="NDCNG is undefined for every query of this data"):
+    with pytest.raises(CatBoostError, match="NDCNG is undefined for every query in this data"):
         trained_on([train, (X, np.zeros(len(y)), qid)], "ndcng")
 
 
@@ -267,7 +267,7 @@ def test_nan_scores_and_scores_of_several_classes_are_an_error():
 @pytest.mark.parametrize(
     "ids, message",
     [
-        ([1, 1, 2, 1], "must be together.* {} comes back to an earlier query in row 3"),
+        ([1, 1, 2, 1], "to be contiguous, but {} returns to an earlier query in row 3"),
         ([1, None, 2], "^{} is missing in row 1"),
         ([], "{} is empty"),
         (None, "{} must be an array with the id of each row"),

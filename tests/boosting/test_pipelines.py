@@ -114,5 +114,5 @@ def test_what_the_last_step_refuses_is_refused(ranking):
     with pytest.raises(ValueError, match="LGBMRanker takes whole grades only"):
         piped.fit(X, y / 2, qid=qid)
     stopped = sg.QueryRanker(make_pipeline(StandardScaler(), Ridge()), early_stopping=True)
-    with pytest.raises(TypeError, match="early_stopping=True is for the boosters"):
+    with pytest.raises(TypeError, match="early_stopping=True supports boosters"):
         stopped.fit(X, y, qid=qid)

@@ -225,8 +225,8 @@ def test_a_set_on_which_a_measure_is_undefined_is_an_error(library, weight, unde
     y = np.zeros(6) if weight is None else np.array([1.0, 2, 0, 0, 0, 0])
     data = library.data(np.ones((6, 1)), y, [3, 3], weight)
     metric = library.metric(["precision", sg.MuAP(undefined=undefined)])
-    of_weight = " with weight" if weight else ""
-    with pytest.raises(ValueError, match=f"MuAP.* is undefined for every query{of_weight} of"):
+    of_weight = " with positive weight" if weight else ""
+    with pytest.raises(ValueError, match=f"MuAP.* is undefined for every query{of_weight} in"):
         library.history_of(data, [data], metric, 2)
 
 

@@ -202,7 +202,7 @@ def test_xgboost_own_ranking_metric_is_maximised_and_other_names_must_be_told(se
 
     history, booster = trained(["rmse", "ndcg@5"], EarlyStopping(rounds=4))
     assert booster.best_iteration == np.argmax(history["set0"]["ndcg@5"])
-    with pytest.raises(ValueError, match="does not know whether 'rmse' is better high or low"):
+    with pytest.raises(ValueError, match="not know whether higher values of 'rmse' are better"):
         trained(["ndcg@5", "rmse"], EarlyStopping(rounds=4))
     history, booster = trained("rmse", EarlyStopping(rounds=4, maximize=False))
     assert booster.best_iteration == np.argmin(history["set0"]["rmse"])
@@ -248,14 +248,14 @@ def test_xgboost_averages_a_ranker_metric_by_query_size_so_ours_refuses():
     assert ranker.evals_result()["validation_0"]["first"] == [0.2]
 
     ranker.set_params(eval_metric=custom_metric("ndcng@5"))
-    with pytest.raises(TypeError, match="by the size of the queries.*QueryRanker"):
+    with pytest.raises(TypeError, match="with the sizes of the queries.*QueryRanker"):
         ranker.fit(X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid], verbose=False)
 
 
 def test_a_ranker_of_one_document_queries_does_not_get_a_made_up_value():
     X, y, qid = np.ones((3, 1)), np.array([1.0, 0, 1]), [0, 1, 2]
     ranker = xgb.XGBRanker(n_estimators=1, eval_metric=custom_metric("ndcng"), n_jobs=1)
-    with pytest.raises(AttributeError, match="by the size of the queries"):
+    with pytest.raises(AttributeError, match="with the sizes of the queries"):
         ranker.fit(X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid], verbose=False)
 
 

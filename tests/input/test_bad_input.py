@@ -331,7 +331,7 @@ def test_functions_that_give_no_gain_or_no_discount():
     for number, function in enumerate([*wrong, np.negative, lambda ranks: ranks - 2]):
         measure = sg.EDRC(discount=function)
         message = message_of(number, partial(measure, [2, 1, 0], [1, 2, 3]), ValueError)
-        assert "discount must give a finite number > 0" in message, number
+        assert "discount must return a finite number > 0" in message, number
 
 
 def test_what_to_do_about_a_shape_is_said_where_it_is_clear():

@@ -74,7 +74,7 @@ for use in json.loads(sys.argv[1]):
 def run(code, *arguments, **settings):
     """Run code in a new interpreter."""
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **settings)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **settings)
 
 
 def test_every_missing_package_is_named_with_the_command_that_installs_it():
@@ -88,6 +88,7 @@ def test_every_missing_package_is_named_with_the_command_that_installs_it():
 FILES = {
     "qrels.txt": "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 b 3\n",
     "a.run": "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n1 Q0 c 3 2 r\n2 Q0 a 1 2 r\n2 Q0 z 2 1 r\n3 Q0 a 1 1 r\n",
+    "truth.pref": "1 a b\n1 b c\n2 b z\n",
     "b.run": "1 Q0 a 1 3 r\n1 Q0 c 2 2 r\n2 Q0 b 1 2 r\n",
     "test.letor": "2 qid:1 1:.5\n0 qid:1 1:.2\n1 qid:2 1:.3\n0 qid:2 1:.1\n",
     "scores.txt": "1\n2\n3\n1\n",
@@ -99,6 +100,7 @@ COMMANDS = [
     "evaluate qrels.txt a.run -c --ties trec -m map -m ndcg@5 --per-query --format csv",
     "evaluate test.letor scores.txt --per-query --format markdown",
     "evaluate table.csv --score-column x --score-column y --document-column doc --format latex",
+    "preferences truth.pref a.run b.run -m edrc -m pair_accuracy --format csv",
     "measures",
 ]
 EACH = """

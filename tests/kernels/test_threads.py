@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import skgraded as sg
-from skgraded._kernels.threads import ROWS_A_THREAD, n_threads, run_chunks
+from skgraded._kernels.threads import ROWS_PER_THREAD, n_threads, run_chunks
 from skgraded.judgments import MOST_REMEMBERED
 
 
@@ -88,7 +88,7 @@ def test_one_judgments_serves_several_threads_at_once():
 
 def test_threads_that_make_each_other_forget_get_the_same_values():
     # More measures than a Judgments remembers, in another order in each thread.
-    y_true, y_score, qid = manyrows.make_rows(n=2 * ROWS_A_THREAD)
+    y_true, y_score, qid = manyrows.make_rows(n=2 * ROWS_PER_THREAD)
     measures = [sg.NDCG(k=k) for k in range(1, MOST_REMEMBERED // 2 + 5)]
     alone = {m: m.per_query(y_true, y_score, qid=qid) for m in measures}
     judgments = sg.Judgments(y_true, qid=qid)
@@ -116,7 +116,7 @@ def test_a_free_threaded_python_stays_so():
 
 # How many threads, and what they do ---------------------------------------------------------------
 
-STARTS = np.arange(0, 10 * ROWS_A_THREAD + 1, 1000)  # rows for up to ten threads
+STARTS = np.arange(0, 10 * ROWS_PER_THREAD + 1, 1000)  # rows for up to ten threads
 
 
 @pytest.mark.parametrize(

@@ -99,31 +99,47 @@ def test_a_split_query_is_named_with_its_parts(engine, partitioning, text):
     parts = [first, pd.concat([second, third]), frame.loc[lost]]
     if partitioning == "clustered" and engine.part == "partition":
         parts = [first, pd.concat([second, frame.loc[lost], third])]
-        where = "partition [01] and partition [01] hold rows of it"
+        where = "partition [01] and partition [01]"
     elif partitioning == "clustered":
-        where = "batch 0 to batch 2 holds rows of it apart from each other"
+        where = "batch 0 to batch 2"
     else:
-        where = f"{engine.part} . and {engine.part} . hold rows of it"
-    with pytest.raises(ValueError, match=f"Query {query!r} is torn: {where}"):
+        where = f"{engine.part} . and {engine.part} ."
+    with pytest.raises(ValueError, match=f"rows of query {query!r} are not contiguous in {where}"):
         engine.measured(parts, partitioning)
     if engine.part == "partition" and partitioning == "clustered":
-        with pytest.raises(Exception, match=f"(Query {query!r}|A query) is torn: {where}"):
+        with pytest.raises(Exception, match=f"(query {query!r}|a query) are not .* {where}"):
             engine.values(parts, partitioning)
 
 
 # Bad input ---------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("column", "message", "partitioning"), [
-    ("score", "y_score must not be NaN: row 17 is nan", "shuffle"),
-    ("query", "qid is missing in row 17 .(None|<NA>).", "clustered"),
+@pytest.mark.parametrize(("column", "argument", "partitioning"), [
+    ("score", "y_score", "shuffle"), ("grade", "y_true", "whole"),
+    ("weight", "sample_weight", "shuffle"), ("query", "qid", "clustered"),
 ])
-def test_an_error_says_in_which_part_and_row(engine, column, message, partitioning):
+def test_an_error_names_the_part_and_of_a_missing_value_the_column_and_the_query(
+    engine, column, argument, partitioning
+):
     frame = table(text=True)
+    query = frame.loc[117, "query"]
     frame.loc[117, column] = None
     parts = [frame[:100], frame[100:200]]
     place = f"In {engine.part} [01], where rows count from 0: "  # Spark orders files by size
-    with pytest.raises(ValueError, match=place + message):
+    missing = rf"the column '{column}' \({argument}\) is (null|NaN) in row 17"
+    with pytest.raises(ValueError, match=place + missing + (
+        ": give every row its id" if column == "query" else f", query '{query}': "
+    )):
         engine.measured(parts, partitioning)
+
+
+def test_a_missing_grade_is_no_error_for_measures_that_take_it(engine):
+    frame = table(20)
+    frame.loc[7, "grade"] = None
+    expected = sg.Summary.of(in_memory(frame, "edrc"))
+    assert engine.measured([frame], measures="edrc") == expected
+    frame.loc[9, "grade"] = -1.0
+    with pytest.raises(ValueError, match="y_true must hold grades ≥ 0: row 9 is -1"):
+        engine.measured([frame], measures="edrc")
 
 
 ROWS = table(3)
@@ -133,12 +149,12 @@ BAD_SETTINGS = {
     "partitioning must be one of": {"partitioning": "sorted"},
     "y_true must be the name of a column; got ndarray": {"y_true": np.ones(3)},
     "sample_weight must be the name of a column; got float": {"sample_weight": 1.0},
-    "y_score must be the name of a column, or a list of two or more": {"y_score": ["score"]},
+    "y_score must be a column name, or a list of two or more names": {"y_score": ["score"]},
     "There is no column 'grades'.*Did you mean 'grade'": {"y_true": "grades"},
     "no measure|Unknown measure|unknown": {"measures": "nonsense"},
 }
 IN_OTHER_PROCESSES = {
-    "takes tied documents in the order of rows": {"measures": "p(ties='ordinal')"},
+    "ranks tied documents in row order": {"measures": "p(ties='ordinal')"},
     "its gain is a lambda": {"measures": sg.NDCG(gain=lambda grade: grade)},
 }
 

@@ -121,7 +121,7 @@ def test_gap_refuses_a_gain_of_irrelevant_documents():
     def one_more(grades):
         return grades + 1
 
-    with pytest.raises(ValueError, match=r"gain must give 0 for the grade 0.*got array\(\[1\.\]\)"):
+    with pytest.raises(ValueError, match=r"gain must return 0 for grade 0.*got array\(\[1\.\]\)"):
         sg.GAP(gain=one_more)([2, 1, 1], [3, 2, 1])
 
 

@@ -480,7 +480,7 @@ def test_a_callable_discount_gets_ranks_from_2():
     *(("undefined", value, ValueError, "must be 0.0, 1.0 or nan") for value in (0.5, None, True)),
     ("discount", "linaer", ValueError, "must be one of .*'linear'.* got"),
     ("discount", None, ValueError, "must be one of .*'linear'.* got"),
-    ("discount", lambda rank: rank - 2, ValueError, "must give a finite number > 0"),
+    ("discount", lambda rank: rank - 2, ValueError, "must return a finite number > 0"),
     ("items", [], ValueError, "is empty"),
     ("items", "AB", TypeError, 'must be a collection of items, "judged" or "predicted"; got \'AB'),
     ("items", 3, TypeError, 'must be a collection of items, "judged" or "predicted"; got 3'),

@@ -222,7 +222,7 @@ def test_a_family_that_is_imported_under_a_second_name_changes_no_measure():
 
 
 def test_two_measures_of_one_name_are_refused():
-    with pytest.raises(ValueError, match="a measure NDCG in skgraded.measures.gain already"):
+    with pytest.raises(ValueError, match="skgraded.measures.gain already defines a measure NDCG"):
 
         @base.measure()
         class NDCG(base.Measure):

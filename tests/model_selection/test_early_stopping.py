@@ -432,10 +432,10 @@ def test_what_does_not_go_with_it_is_named(name, fit_params):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (LGBMRanker(boosting_type="dart"), "'dart' change in later ones"),
-        (LGBMRanker(boosting="dart"), "'dart' change in later ones"),
-        (XGBRanker(booster="dart"), "'dart' change in later ones"),
-        (XGBRegressor(booster="gblinear"), "'gblinear' change in later ones"),
+        (LGBMRanker(boosting_type="dart"), "'dart' changes them in later rounds"),
+        (LGBMRanker(boosting="dart"), "'dart' changes them in later rounds"),
+        (XGBRanker(booster="dart"), "'dart' changes them in later rounds"),
+        (XGBRegressor(booster="gblinear"), "'gblinear' changes them in later rounds"),
         (XGBRanker(callbacks=[xgboost.callback.EarlyStopping(rounds=3)]),
          "leave EarlyStopping out of the callbacks"),
     ],
@@ -524,7 +524,7 @@ def test_catboost_takes_sparse_rows_with_64_bit_indices(early_stopping):
 
 @pytest.mark.parametrize("estimator", [Ridge(), RandomForestRegressor()])
 def test_other_estimators_are_refused(estimator):
-    with pytest.raises(TypeError, match="of the packages catboost, lightgbm.* and"):
+    with pytest.raises(TypeError, match="from the packages catboost, lightgbm.* and"):
         stopped(estimator)
 
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
 import skgraded as sg
-from skgraded.boosting.lightgbm import NOT_KEPT_WITH, OF_BINNING, OF_LEAVES
+from skgraded.boosting.lightgbm import BINNING_PARAMETERS, LEAF_PARAMETERS, UNCACHED_PARAMETERS
 
 SETTINGS = {"n_estimators": 10, "n_jobs": 1, "verbose": -1}
 N_QUERIES, N_FEATURES = 60, 8
@@ -331,7 +331,7 @@ def test_a_ranker_without_callbacks_is_left_alone(rows, folder):
 
 def test_all_names_of_the_parameters_are_known():
     leaves, others = ["min_data_in_leaf"], ["seed", "verbosity", "num_threads"]
-    assert OF_LEAVES == _ConfigAliases.get(*leaves)
-    assert OF_BINNING == _ConfigAliases.get(*leaves, *others)
+    assert LEAF_PARAMETERS == _ConfigAliases.get(*leaves)
+    assert BINNING_PARAMETERS == _ConfigAliases.get(*leaves, *others)
     elsewhere = ["machines", "machine_list_filename", "num_machines", "device_type"]
-    assert NOT_KEPT_WITH == _ConfigAliases.get(*elsewhere, "forcedbins_filename")
+    assert UNCACHED_PARAMETERS == _ConfigAliases.get(*elsewhere, "forcedbins_filename")

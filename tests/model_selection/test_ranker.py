@@ -153,7 +153,7 @@ def test_other_arguments_of_fit_are_passed_on():
 
 def test_weights_for_an_estimator_that_takes_none_are_refused():
     X, y, qid = toy_data()
-    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight"):
+    with pytest.raises(ValueError, match="KNeighborsRegressor.fit accepts no sample_weight"):
         sg.QueryRanker(KNeighborsRegressor()).fit(X, y, qid=qid, sample_weight=np.ones(len(X)))
 
 
@@ -293,7 +293,7 @@ def test_an_unknown_measure_is_refused_before_the_fit():
 )
 def test_what_is_neither_ranker_nor_regressor_is_refused(estimator):
     X, y, qid = toy_data()
-    with pytest.raises(TypeError, match="wraps a ranker, whose fit takes group or qid, or a reg"):
+    with pytest.raises(TypeError, match="wraps a regressor, or a ranker whose fit method accepts"):
         sg.QueryRanker(estimator).fit(X, y, qid=qid)
 
 

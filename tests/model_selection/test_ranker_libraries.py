@@ -214,7 +214,7 @@ def test_pairs_by_position_are_taken_only_where_no_row_moves():
     pairs = [[0, 10], [20, 30]]
     ranker = sg.QueryRanker(RANKERS["CatBoost PairLogit"])
     for name in ("pairs", "subgroup_id", "graph"):
-        with pytest.raises(ValueError, match=f"{name} goes by the position of rows"):
+        with pytest.raises(ValueError, match=f"{name} refers to rows by position"):
             ranker.fit(X, y, qid=qid, **{name: pairs})
     order = np.argsort(qid, kind="stable")
     X, y, qid = X[order], y[order], qid[order]
@@ -226,7 +226,7 @@ def test_pairs_by_position_are_taken_only_where_no_row_moves():
 
 def test_catboost_has_its_weights_from_sample_weight():
     X, y, qid = toy()
-    with pytest.raises(ValueError, match="by sample_weight, not by group_weight"):
+    with pytest.raises(ValueError, match="as sample_weight, not as group_weight"):
         sg.QueryRanker(ONE_EACH["CatBoost"]).fit(X, y, qid=qid, group_weight=np.ones(len(y)))
 
 

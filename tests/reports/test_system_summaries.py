@@ -132,7 +132,7 @@ BAD = {
     "y_score 'other_score' must not be NaN: row 3 is nan": lambda s: by_batches(
         [two_systems().assign(other_score=lambda f: f["other_score"].mask(f.index == 3))]
     ),
-    "a list of two or more": lambda s: by_batches([two_systems()], y_score=["score"]),
+    "a list of two or more names": lambda s: by_batches([two_systems()], y_score=["score"]),
     "must be the name of a column; got int": lambda s: by_batches([two_systems()], y_score=[1, 2]),
 }
 

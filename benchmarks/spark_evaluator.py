@@ -1,10 +1,10 @@
-"""Beside Spark's own RankingEvaluator: what each says of the same rows, and what time that takes.
+"""Values and times of Spark's RankingEvaluator and of skgraded.spark on the same rows.
 
-    python benchmarks/sparks_own.py        # a minute or two; needs skgraded[spark] and Java
+    python benchmarks/spark_evaluator.py   # a minute or two; needs skgraded[spark] and Java
 
-Average precision of the whole list, which Spark's has too. It takes a list of ranked documents and
-one of relevant ones a query, which `groupBy` makes here; documents of equal score are in the order
-of their rows.
+Both compute average precision over the whole list. Spark's evaluator needs a list of ranked
+documents and a list of relevant documents per query, which `groupBy` creates here. Documents with
+equal scores are in row order.
 """
 
 import argparse
@@ -18,16 +18,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from killed_workers import offspring
-from scale import used
+from scale import resources
 
-ROWS_A_QUERY = 20
+ROWS_PER_QUERY = 20
 
 
 def make(folder, n_queries):
-    """Write rows with a score and a constant one; in each query the higher grades come first."""
+    """Write rows with a score and a constant score, once sorted by descending grade per query."""
     rng = np.random.default_rng(0)
-    n = n_queries * ROWS_A_QUERY
-    query = np.repeat(np.arange(n_queries), ROWS_A_QUERY)
+    n = n_queries * ROWS_PER_QUERY
+    query = np.repeat(np.arange(n_queries), ROWS_PER_QUERY)
     grade = rng.integers(0, 5, n) * (rng.random(n) < 0.15)
     frame = pd.DataFrame({
         "query": query, "grade": grade, "score": grade + 2 * rng.normal(size=n), "constant": 1.0,
@@ -41,16 +41,16 @@ def make(folder, n_queries):
 
 
 def by_spark(df, score):
-    """Spark's own, of relevant and irrelevant documents."""
+    """Average precision from Spark's RankingEvaluator."""
     from pyspark.ml.evaluation import RankingEvaluator
     from pyspark.sql import functions as F
 
     document = F.struct((-F.col(score)).alias("place"), "row", "grade")
     rows = df.groupBy("query").agg(F.sort_array(F.collect_list(document)).alias("rows"))
     lists = rows.select(
-        F.transform("rows", lambda one: one["row"].cast("double")).alias("prediction"),
+        F.transform("rows", lambda row: row["row"].cast("double")).alias("prediction"),
         F.transform(
-            F.filter("rows", lambda one: one["grade"] > 0), lambda one: one["row"].cast("double")
+            F.filter("rows", lambda row: row["grade"] > 0), lambda row: row["row"].cast("double")
         ).alias("label"),
     )
     return RankingEvaluator(metricName="meanAveragePrecision").evaluate(lists)
@@ -63,14 +63,14 @@ def by_skgraded(df, score):
 
 
 def measured(measure):
-    """What it says, and its processor and wall seconds, after a first run that does not count."""
+    """The value, and the processor and wall seconds, after an uncounted first run."""
     measure()
-    before, _ = used([os.getpid(), *offspring(os.getpid())])
+    before, _ = resources([os.getpid(), *offspring(os.getpid())])
     started = time.perf_counter()
-    said = measure()
+    value = measure()
     wall = time.perf_counter() - started
-    after, _ = used([os.getpid(), *offspring(os.getpid())])
-    return said, sum(after.values()) - sum(before.get(pid, 0) for pid in after), wall
+    after, _ = resources([os.getpid(), *offspring(os.getpid())])
+    return value, sum(after.values()) - sum(before.get(pid, 0) for pid in after), wall
 
 
 def main():
@@ -89,16 +89,16 @@ def main():
         .config("spark.sql.shuffle.partitions", "4").getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
-    print("| scores | rows of a query | by | AP | processor s | wall s |")
+    print("| scores | rows of a query | evaluator | AP | processor s | wall s |")
     print("| --- | --- | --- | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         make(Path(folder), args.queries)
         for score in ("score", "constant"):
             for rows in ("by grade", "in any order"):
                 df = spark.read.parquet(str(Path(folder) / rows))
-                for name, one in (("Spark's own", by_spark), ("skgraded.spark", by_skgraded)):
-                    said, cpu, wall = measured(lambda one=one, df=df, s=score: one(df, s))
-                    print(f"| {score} | {rows} | {name} | {said:.4f} | {cpu:.1f} | {wall:.1f} |",
+                for name, call in (("Spark", by_spark), ("skgraded.spark", by_skgraded)):
+                    value, cpu, wall = measured(lambda call=call, df=df, s=score: call(df, s))
+                    print(f"| {score} | {rows} | {name} | {value:.4f} | {cpu:.1f} | {wall:.1f} |",
                           flush=True)
         spark.stop()
 
