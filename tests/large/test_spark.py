@@ -156,7 +156,7 @@ def test_the_error_names_the_setting_that_keeps_sorted_files_apart(
     settings = {"partitioning": "clustered", "measures": MEASURES, **COLUMNS}
     try:
         session.conf.unset(name)
-        with pytest.raises(ValueError, match=f"are not contiguous in .* set {name} to {2**30} before reading"):
+        with pytest.raises(ValueError, match=f"not contiguous in .* set {name} to {2**30} before"):
             spark.evaluate(session.read.parquet(folder), **settings)
         session.conf.set(name, 2**30)
         assert spark.evaluate(session.read.parquet(folder), **settings) == expected
