@@ -23,12 +23,12 @@ def join_run(
     *,
     missing: Literal["skip", "count"] = "skip",
     unjudged: Literal["skip", "raise"] = "skip",
+    unjudged_documents: Literal["irrelevant", "drop", "keep"] = "irrelevant",
     ties: Literal["trec"] | None = None,
 ) -> Bunch:
     """Join a run with its judgments into rows that every measure accepts.
 
-    Retrieved documents without a judgment get grade 0. Judged documents that the run lacks get
-    score -inf: not retrieved.
+    Judged documents that the run lacks get score -inf: not retrieved.
 
     Parameters
     ----------
@@ -60,6 +60,9 @@ def join_run(
         retrieved (trec_eval's ``-c``).
     unjudged : {"skip", "raise"}, default="skip"
         Queries of the run without judgments are left out, as trec_eval does, or are an error.
+    unjudged_documents : {"irrelevant", "drop", "keep"}, default="irrelevant"
+        Retrieved documents without a judgment get grade 0, as in trec_eval, are left out
+        (condensed lists), or get grade NaN.
     ties : {"trec"}, optional
         "trec" puts ranks for the scores, the highest first, that order tied documents as
         trec_eval does: by their ids as strings, descending. None leaves the scores, so that the
@@ -122,10 +125,13 @@ def join_run(
 
     one_of("missing", ("skip", "count"))(missing)
     one_of("unjudged", ("skip", "raise"))(unjudged)
+    one_of("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
     if ties is not None:
         one_of("ties", ("trec",))(ties)
     judgments, ranked = rows_of(qrels, "qrels"), rows_of(run, "run")
-    joined = Judged(judgments).join(ranked, missing == "count", unjudged == "raise", ties)
+    joined = Judged(judgments).join(
+        ranked, missing == "count", unjudged == "raise", ties, unjudged_documents
+    )
     document = np.concatenate([ranked.document, judgments.document])
     return Bunch(
         y_true=joined.grade,
@@ -165,7 +171,9 @@ class Judged:
         """A number for each pair of codes."""
         return query * np.intp(len(self._documents)) + document
 
-    def join(self, run, count_missing, refuse_unjudged, ties):
+    def join(
+        self, run, count_missing, refuse_unjudged, ties, unjudged_documents="irrelevant"
+    ):
         """Join a run's rows with the judgments."""
         numbers = self._queries.find(run.query_ids).astype(np.int32)  # or -1
         unjudged = numbers < 0
@@ -190,7 +198,8 @@ class Judged:
         unretrieved[judgment[judgment >= 0]] = False
         if not count_missing:
             unretrieved &= ~missing[self._query]
-        rows = np.flatnonzero(np.concatenate([query >= 0, unretrieved]))
+        is_kept = (judgment >= 0) if unjudged_documents == "drop" else (query >= 0)
+        rows = np.flatnonzero(np.concatenate([is_kept, unretrieved]))
         query = np.concatenate([query, self._query])[rows].astype(np.intp)
         order, starts = rows_by_query(query, len(missing))
         if order is not None:
@@ -199,8 +208,9 @@ class Judged:
         own = np.concatenate([judgment, np.arange(len(self._grade), dtype=np.int32)])[rows]
         scores = score.take(rows, mode="clip")
         scores[rows >= len(score)] = -np.inf
+        of_unjudged = np.nan if unjudged_documents == "keep" else 0.0
         return Joined(
-            rows=rows, grade=np.append(self._grade, 0.0)[own], score=scores,
+            rows=rows, grade=np.append(self._grade, of_unjudged)[own], score=scores,
             sizes=np.diff(starts), missing=missing, unjudged=unjudged,
         )
 
