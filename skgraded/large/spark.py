@@ -58,6 +58,7 @@ def evaluate(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
     n_partitions: int | None = None,
+    unjudged_documents: str | None = None,
 ) -> Summary | Summaries:
     """Measure a Spark frame on the executors.
 
@@ -73,7 +74,9 @@ def evaluate(
     With "clustered" and "whole" Spark brings the values of all queries together, not the rows of
     the frame, and compares their ids there.
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+    )
     together = _together(df, job, n_partitions, keeps_number=False)
     rows = _mapped(together, partial(tasks.sums, job=job), tasks.SUMS)
     with _batches_by_rows(df.sparkSession), _worker_errors_in_one_line():
@@ -95,6 +98,7 @@ def evaluate_per_query(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
     n_partitions: int | None = None,
+    unjudged_documents: str | None = None,
 ) -> DataFrame:
     """Measure a Spark frame query by query.
 
@@ -112,7 +116,9 @@ def evaluate_per_query(
         ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
         job that asks for them, and ends in the message.
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+    )
     parts.refuse_several(job)
     together = _together(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)
