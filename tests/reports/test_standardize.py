@@ -74,7 +74,7 @@ ONE = of_values([1.0])
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"evaluations": ONE}, "evaluations has 1 system: give at least two"),
+    ({"evaluations": ONE}, "evaluations has 1 system: pass at least two"),
     ({"evaluations": {}, "reference": ONE}, "evaluations has 0 systems: give at"),
     ({"evaluations": ONE, "reference": ONE}, "reference has 1 system: give at le"),
     ({"evaluations": ONE, "reference": 7}, "reference must be a mapping of names to Eval"),
