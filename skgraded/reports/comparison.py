@@ -95,7 +95,7 @@ class Comparison(Report):
         comparison_rows.check_choice("correction", self.correction, corrections.CORRECTIONS)
         comparison_rows.check_choice("baseline", self.baseline, systems)
         if values is None and self.test not in ("t", None):
-            raise ValueError(f"test={self.test!r} requires query_values, but they are None.")
+            raise ValueError(f"test={self.test!r} requires query_values, but query_values is None.")
         if values is not None and (
             values.systems != systems or list(values.per_query) != measures
             or len(values.query_ids) != self.n_queries
@@ -196,7 +196,8 @@ class Comparison(Report):
             One row per pair of systems, measure and pair of segments; empty without `by`. The
             columns are
 
-            - ``system``, ``measure``, ``segment``, ``other_segment``, an earlier segment,
+            - ``system``, ``measure``,
+            - ``segment``, ``other_segment``: the two segments, the later one first,
             - ``difference``, ``other_difference``: mean difference in each segment,
             - ``interaction``: ``difference`` minus ``other_difference``,
             - ``ci_low``, ``ci_high``: Welch's t interval of the interaction,
@@ -308,7 +309,7 @@ class Comparison(Report):
         return paired_tests.smallest_p(test, row.n_queries, row.ties, self.n_resamples)
 
     def _hidden_columns(self):
-        """Columns that contain no information in this comparison."""
+        """Names of the columns that are not informative in this comparison."""
         hidden = ["ci_method"] + ["baseline"] * (self.baseline is not None)
         if self.test is None:
             hidden += ["p_value", "p_adjusted", "min_detectable"]
@@ -393,7 +394,7 @@ class Comparison(Report):
         return sentences.Findings(unreachable=unreachable, is_fine=unreachable is None)
 
     def _unreachable(self, i, p_values, p, by_resamples):
-        """The smallest possible p-value of row i if even this is not significant; else None."""
+        """The smallest possible p-value of row i, or None if it would be significant."""
         p_values[i] = p
         adjusted = corrections.adjust(p_values, self.correction)[i]
         if self._significant(adjusted):

@@ -91,7 +91,7 @@ def segment_pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
-    """Raise a ValueError unless a value is None or known."""
+    """Raise a ValueError unless a value is None or one of the known values."""
     if value is not None and value not in list(known):
         raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
 
@@ -155,7 +155,7 @@ class SegmentGap:
     def larger_lead_first(self) -> SegmentGap:
         """Put the system that is better overall first, and the segment in which it leads by more.
 
-        The values keep their meaning; signs change if systems or segments are swapped.
+        The signs of the differences change accordingly.
         """
         gap = self
         if gap.difference + gap.other_difference < 0:
@@ -196,11 +196,11 @@ def _check_numbers(row):
 
 @dataclass(frozen=True)
 class ShownRow(ComparisonRow):
-    """A row as texts show it: p-values that are only upper bounds are marked."""
+    """A row for texts and plots, in which p-values that are only upper bounds are marked."""
 
-    heading: str = ""  # the measure and, with segments, the segment
+    heading: str = ""  # such as "AP" or, with segments, "AP in head"
     is_significant: bool | None = None  # None without a test
-    ranks_contradict: bool = False  # the test of ranks favors the system with the lower mean
+    ranks_contradict: bool = False  # whether a test of ranks favors the system with the lower mean
 
     @property
     def winner(self) -> str | None:
@@ -370,7 +370,7 @@ def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
 
 
 def _positions_form(values):
-    """The form of a list of elements of `values`, stored as their positions."""
+    """The form of a list whose elements are stored as positions in `values`."""
     places = {value: i for i, value in enumerate(values)}
 
     def read(written, name):

@@ -148,7 +148,7 @@ def evaluate(
         truth, systems = _read_columns(data, truth, y_score if is_dict else [y_score])
     if qid is None and group is None and not isinstance(y_true, Judgments):
         raise ValueError(
-            "evaluate needs the query of each row: give qid, or group=[n] if all n rows are one "
+            "evaluate needs the query of each row: pass qid, or group=[n] if all n rows are one "
             "query."
         )
     judgments = check_judgments(**truth, group=group)

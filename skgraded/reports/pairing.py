@@ -102,10 +102,10 @@ class QueryValues:
         if self.weights is not None:
             queries.numbers(self.weights, "weights", *WEIGHTS)
         if (self.segments is None) != (self.segment is None):
-            raise ValueError("Either both segments and segment must be None, or neither.")
+            raise ValueError("segments and segment must either both be None or both be set.")
         if self.segments is not None:
             if len(set(self.segments)) < len(self.segments):
-                raise ValueError(f"segments contains a segment more than once: {self.segments}.")
+                raise ValueError(f"segments must be distinct; got {self.segments}.")
             queries.positions(self.segment, "segment", len(self.segments))
 
     def differences(
@@ -156,7 +156,7 @@ def _read_systems(written, name):
     rows = list_of(FLOATS).read(written, name)
     if len(set(map(len, rows))) > 1:
         raise ValueError(
-            f"{name} must have equally many values per system; got {[*map(len, rows)]}."
+            f"{name} must have the same number of values per system; got {[*map(len, rows)]}."
         )
     return np.array(rows)
 

@@ -180,7 +180,7 @@ class Report(Checked, Table):
                     raise ValueError(
                         f"The JSON of the {report['kind']} is invalid: {error}"
                     ) from None
-        raise ValueError(f"The JSON has kind {report['kind']!r}, but must have {cls.__name__!r}.")
+        raise ValueError(f"The JSON must have kind {cls.__name__!r}; got {report['kind']!r}.")
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write the report as a self-contained HTML page.
@@ -288,7 +288,7 @@ class Axis(NamedTuple):
 def by_measure(
     values: Any, name: str, measures: Collection[str], check: Callable[[Any, str], np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Check a dict with an array for each of the measures."""
+    """Check that `values` is a dict with an array for each measure."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
         raise TypeError(f"{name} must be a dict with measure names as keys; got {values!r:.60}.")
     if not values:

@@ -39,7 +39,7 @@ from skgraded.writing.json_text import (
 if TYPE_CHECKING:
     import pandas
 
-STEPS = 1000  # per unit: values from -1 to 1 are counted after rounding to 1 / STEPS
+STEPS = 1000  # bins per unit of the histogram of values, which are from -1 to 1
 N_KEPT = 100  # number of queries with the lowest values that are stored per measure
 
 
@@ -72,7 +72,7 @@ class Tally(Checked):
         if None in values or not all(map(math.isfinite, values)):
             raise ValueError("worst contains a query without a finite value.")
         if any(before > value for before, value in pairwise(values)):
-            raise ValueError("worst must be sorted by value, with the lowest first.")
+            raise ValueError("worst must be sorted by value in ascending order.")
 
     @classmethod
     def of(cls, evaluation: Evaluation, name: str) -> Self:
@@ -116,7 +116,7 @@ class Tally(Checked):
         return low + (high - low) * (place - np.floor(place))
 
     def _order_statistics(self, ranks):
-        """Values at these ranks, from 0; all but the extremes are rounded to thousandths."""
+        """Values at these ranks (from 0); all but the extremes are rounded to thousandths."""
         lowest, highest = self.moments.lowest, self.moments.highest
         nearest = np.searchsorted(np.cumsum(self.counts), ranks, side="right") - STEPS
         values = np.clip(nearest / STEPS, lowest, highest)
@@ -390,7 +390,7 @@ class Summary(Mergeable):
         return tables.frame({"query_id": ids.tolist(), **columns})
 
     def _columns(self, rows):
-        """Convert rows of values by query id to an array of ids and one column per measure."""
+        """Convert rows by query id to an array of query ids and arrays of values by measure."""
         values = np.array(list(rows.values()), dtype=float).reshape(len(rows), len(self.tallies))
         return object_array(list(rows)), {name: values[:, i] for i, name in enumerate(self.tallies)}
 

@@ -55,12 +55,13 @@ class Differences:
         differences = differences_by_query(second, first, weights)
         counting = ~np.isnan(differences)
         weights = None if weights is None else weights[counting]
-        sums = [
+        first_sum, second_sum = (
             exact_sum(values[counting] if weights is None else weights * values[counting])
             for values in (first, second)
-        ]
+        )
         differences = differences[counting]
-        return cls(Moments.of(differences, weights), *sums, **count_outcomes(differences))
+        moments = Moments.of(differences, weights)
+        return cls(moments, first_sum, second_sum, **count_outcomes(differences))
 
     def __add__(self, other: Differences) -> Differences:
         return Differences(*(
@@ -294,7 +295,7 @@ def compare_sums(
     unequal = next((m for m in all_moments if m.n and m.lightest < m.heaviest), None)
     if settings.test is not None and unequal is not None:
         raise ValueError(
-            "The tests weight all queries equally, but their weights range from "
+            "The tests weight all queries equally, but the weights range from "
             f"{unequal.lightest:g} to {unequal.heaviest:g}. Use test=None, which returns "
             "weighted means and intervals, or evaluate without sample_weight."
         )

@@ -157,7 +157,7 @@ def test_a_pair_that_follows_need_not_be_said(all_pairs, against_fair, ax):
     ({"system": "fair"}, r"has no such pair \(system='fair', baseline=None\)"),
     ({"system": "god"}, r"system must be one of .*'god'\. Did you mean 'good'\?"),
     ({"system": "good", "baseline": "fairr"}, r"^baseline must be .*Did you mean 'fair'\?"),
-    ({"system": "good", "measure": "ndcg"}, r"measure is NDCG, but the evaluated measures are NDCNG@5, "),
+    ({"system": "good", "measure": "ndcg"}, r"is NDCG, but the evaluated measures are NDCNG@5, "),
     ({"system": "good", "measure": "ndcgn@5"}, r"(?i)did you mean|nearest"),
 ])
 def test_unknown_systems_and_measures(against_fair, cv, given, message):

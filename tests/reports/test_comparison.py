@@ -395,7 +395,7 @@ def test_queries_count_not_folds_and_systems_of_different_folds_are_named():
     )
     other = sg.cross_evaluate(Ridge(), X, y, cv=4, **settings)
     assert sg.compare({"one": one, "renumbered": renumbered}).table["ties"] == [12]
-    with pytest.warns(UserWarning, match="^'other' was cross-evaluated on different folds than 'one'"):
+    with pytest.warns(UserWarning, match="^'other' was cross-evaluated on different folds than"):
         found = sg.compare({"one": one, "other": other}, test="t")
     d = other.per_query["AP"] - one.per_query["AP"]
     assert only_row(found)["n_queries"] == 12

@@ -162,8 +162,8 @@ def test_text_that_was_cut_is_no_report(reports, name):
     (b"[1]", "report.json is not a report that to_json wrote: it has no 'kind'"),
     (b'{"kind": "Evaluation", "a": NaN}', "it has NaN, which JSON does not know"),
     (b'{"kind": "Evaluation", "format": "2"}', "has the format '2'"),
-    (b'{"kind": ["Evaluation"], "format": 1}', r"kind \['Evaluation'\], but must have 'E"),
-    (b'{"kind": "Comparison", "format": 1}', "kind 'Comparison', but must have 'Evaluation'"),
+    (b'{"kind": ["Evaluation"], "format": 1}', r"kind 'Evaluation'; got \['Evaluation'\]"),
+    (b'{"kind": "Comparison", "format": 1}', "kind 'Evaluation'; got 'Comparison'"),
 ])
 def test_files_that_are_no_reports(content, message, tmp_path):
     path = tmp_path / "report.json"
@@ -241,7 +241,7 @@ CHANGES = [
     ("Comparison", "rows.n_undefined.0", 0.5, "must be a whole number ≥ 0; got 0.5"),
     ("Comparison", "rows.ci_method.0", "z", "ci_method of .*'z'.* must be one of"),
     ("Comparison", "query_values", None, "test='randomization' requires query_values"),
-    ("Comparison", "query_values.segment", [0] * 6, "both segments and segment must be None"),
+    ("Comparison", "query_values.segment", [0] * 6, "must either both be None or both"),
     ("Comparison", "rows.ci_low.0", 1e300, "at most ci_high; got 1e.300 and"),
     ("Comparison", "rows.system.0", "d", r"rows\[0\] compares .*'d'.*, but must compare .*'a'"),
     ("Comparison", "query_values.weights", [-1.0] * 6, "weights contains -1 for query 'q0'"),

@@ -140,7 +140,7 @@ def test_weights_and_low_levels_are_refused():
     weighted = systems(["a", "b"], 20, weights=np.arange(20.0))
     with pytest.raises(ValueError, match="The tests weight all queries equally"):
         sg.compare(weighted, test=None).equivalence(0.1)
-    with pytest.raises(ValueError, match="The comparison's level is 0.5, but intervals of 1 - 2"):
+    with pytest.raises(ValueError, match="has the level 0.5, but margin tests require"):
         sg.compare(systems(["a", "b"], 20), level=0.5).equivalence(0.1)
 
 

@@ -189,7 +189,7 @@ BAD = {
     "n must be at least 1": lambda s: s.worst(0),
     "measure is RR, but the evaluated measures are": lambda s: s.worst(1, "rr"),
     "level must be": lambda s: s.confidence_interval(1),
-    "kind 'Evaluation', but must have 'Summary'": lambda s: sg.Summary.from_json(make().to_json()),
+    "kind 'Summary'; got 'Evaluation'": lambda s: sg.Summary.from_json(make().to_json()),
 }
 
 
