@@ -133,7 +133,7 @@ def print_spread(title, curves_by_level):
     print(f"{'spread':<18}" + "".join(f"{v:>18.3f}" for v in np.ptp(list(last.values()), axis=0)))
 
 
-def print_one_by_one(n_draws):
+def print_single_distributions(n_draws):
     """Print how much the values of figure 5 depend on the drawn distribution."""
     last = np.array([
         [
@@ -244,7 +244,7 @@ def main():
         "Figure 5: documents spread unevenly over the grades, a distribution drawn for each of "
         f"{args.runs} rankings", uneven,
     )
-    print_one_by_one(min(args.runs, 100))
+    print_single_distributions(min(args.runs, 100))
     draw({"Figure 4: uniform": uniform, "Figure 5: not uniform": uneven}, args.output)
     print(f"\n{time.perf_counter() - start:.0f} s; picture saved to {args.output}")
 
