@@ -1,4 +1,4 @@
-"""Differences of two systems per query."""
+"""Per-query differences of two systems."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class QueryDifferenceDisplay(SystemsDisplay):
     """Per-query differences of two systems, the largest win first.
 
     Queries for which `system` is better are above zero. Queries for which `baseline` is better are
-    below zero and hatched. The dashed line is the mean difference, the band its interval.
+    below zero and hatched. The dashed line is the mean difference, and the band is its interval.
 
     Create it with `from_comparison`, `from_predictions` or `from_estimator`.
 
     Parameters
     ----------
     differences : array-like of shape (n_queries,)
-        Value of `system` minus value of `baseline`, in any order; nan: left out.
+        Value of `system` minus value of `baseline`, in any order; nan is left out.
     measure, system, baseline : str
         Names of the measure and the systems.
     query_ids : array-like of shape (n_queries,), optional
@@ -121,8 +121,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         Parameters
         ----------
         system, baseline : str, optional
-            The pair of systems. A name is required only if the comparison contains several pairs
-            without it.
+            The pair of systems. A name may be omitted if the pair is unambiguous without it.
         """
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
@@ -154,8 +153,8 @@ class QueryDifferenceDisplay(SystemsDisplay):
         Parameters
         ----------
         y_score : mapping of str to array-like of shape (n,)
-            Two systems by name, the baseline first: scores, the highest first; -inf: not
-            retrieved.
+            Scores of two systems by name, the baseline first. Higher scores rank first, and -inf
+            means not retrieved.
         measure : Measure or str, default="ndcng@10"
         level : float, default=0.95
             Level of the interval of the mean difference, between 0 and 1.
@@ -226,7 +225,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
 
 
 def _row_of(comparison, system, baseline, measure):
-    """The row of the comparison that these names leave."""
+    """Return the only row of the comparison that matches the names."""
     for argument, name in (("system", system), ("baseline", baseline)):
         if name is not None:
             check_system(argument, name, comparison.systems)
@@ -240,7 +239,7 @@ def _row_of(comparison, system, baseline, measure):
     more = "; …" if len(rows) > 6 else ""
     problem = f"has {len(matches)} such pairs" if matches else "has no such pair"
     raise ValueError(
-        f"The comparison {problem} (system={system!r}, baseline={baseline!r}). Give one of: "
+        f"The comparison {problem} (system={system!r}, baseline={baseline!r}). Choose one of: "
         f"{known}{more}."
     )
 

@@ -37,15 +37,15 @@ class DifferenceHeatmapDisplay(Display):
     A cell is the mean of the row's system minus the mean of the column's system: blue where the
     row's system is better, red where it is worse. Significant differences are bold with a star.
     Each system has a letter, as in the leaderboard, which labels its row and its column. Numbers
-    are left out if they do not fit into the cells; then dots mark significant differences. Only the
-    first 40 systems are drawn.
+    are left out if they do not fit into the cells; dots then mark significant differences. Only
+    the first 40 systems are drawn.
 
     Create it with `from_comparison`.
 
     Parameters
     ----------
     differences : array-like of shape (n_systems, n_systems)
-        nan: unknown.
+        Mean differences; nan if unknown.
     significant : array-like of shape (n_systems, n_systems), optional
         1 where the difference of the two systems is significant, else 0 or nan.
     name, measure : list of str, str
@@ -147,7 +147,7 @@ class DifferenceHeatmapDisplay(Display):
         self.ax_.set_xlabel("; ".join(filter(None, notes)))
 
     def _size(self, names):
-        """Inches of a new figure with room for numbers, unless figures are narrow by default."""
+        """Size in inches of a new figure with room for numbers, unless the default is narrow."""
         from matplotlib import rcParams, rcParamsDefault
 
         width = rcParams["figure.figsize"][0]

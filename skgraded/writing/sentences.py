@@ -19,7 +19,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 # Who leads ---------------------------------------------------------------------------------------
 
 class Standing(NamedTuple):
-    """Who leads by one measure, maybe within a segment, and whom the leaders outperform."""
+    """The leaders by one measure, possibly within a segment, and whom they outperform."""
 
     measure: str
     segment: str | None
@@ -177,9 +177,9 @@ class Unreachable(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What a test tells about a row besides its p-value."""
+    """What a test shows about a row besides its p-value."""
 
-    assumes: str | None = None  # what the test assumes about so few queries
+    assumes: str | None = None  # the assumption of the test for few queries
     unreachable: Unreachable | None = None
     is_fine: bool = False  # not significant, but a larger difference could have been
 
@@ -187,7 +187,7 @@ class Findings(NamedTuple):
 def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:
     """Say what a row of a comparison shows; its system has the higher mean.
 
-    `n_queries` includes queries that do not count; `corrected` names the correction, after a space.
+    `n_queries` includes queries that do not count. `corrected` names the correction.
     """
     n, measure = row.n_queries, row.heading
     if n == 0:
@@ -257,7 +257,7 @@ def _tested(row, corrected):
 
 
 def _unreachable(row, smallest):
-    """Say so if no outcome of the test could have been significant."""
+    """State whether no outcome of the test could have been significant."""
     if smallest is None:
         return ""
     n = row.n_queries - row.ties
@@ -273,7 +273,7 @@ def _unreachable(row, smallest):
 
 
 def _detectable(row, findings):
-    """Say how small a difference could have been shown."""
+    """State the smallest difference that could have been detected."""
     smallest = row.min_detectable
     if not findings.is_fine or smallest != smallest:
         return ""
