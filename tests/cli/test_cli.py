@@ -752,9 +752,9 @@ def test_bad_tables(files, capsys):
 @pytest.mark.parametrize(
     "text, problem",
     [
-        (OTHER.replace("q2 Q0 a 1 5 t", "q2 Q0 a 1 5"), "bad: line 2: a line of a run has 6 columns"),
+        (OTHER.replace("q2 Q0 a 1 5 t", "q2 Q0 a 1 5"), "bad: line 2: a line of a run has 6"),
         (OTHER + "q1 Q0 a 1 2 t", "bad: line 5: query 'q1' has document 'a' twice, .* line 1"),
-        ("\nx Q0 a 1 2 t", "qrels and bad have no query in common: qrels contains 'q1'"),
+        ("\nx Q0 a 1 2 t", "qrels and bad have no query in common: qrels contains"),
     ],
 )
 def test_bad_runs(files, capsys, text, problem):

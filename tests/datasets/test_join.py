@@ -242,7 +242,7 @@ def test_ids_may_be_tuples_and_of_several_kinds():
         ("run", {"query": ["q1", None, "q1", "q1", "q1"]}, r"run.query is missing in row 1 \(None"),
         ("run", {"document": ["x", "d", math.nan, "a", "y"]}, "run.document is missing in row 2"),
         ("run", {"query": [], "document": [], "score": []}, "run.query is empty"),
-        ("run", {"query": ["7"] * 5}, "no query in common: qrels contains 'q2', .* run contains '7'"),
+        ("run", {"query": ["7"] * 5}, "no query in common: qrels contains 'q2', .* contains '7'"),
     ],
 )
 def test_bad_columns_are_named_with_row_and_value(side, change, problem):
