@@ -213,8 +213,8 @@ class Judged:
         place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row: nothing was retrieved
         raise ValueError(
             f"{run.source}: {place}query {plain(run.query_ids[code])!r} has no "
-            f"judgments in {self.judgments.source}, unlike {plain(self.judgments.query_ids[0])!r}, "
-            "for example. Remove the query, or add its judgments."
+            f"judgments in {self.judgments.source}; a judged query is, for example, "
+            f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add its judgments."
         )
 
     def _refuse_other_type(self, run):

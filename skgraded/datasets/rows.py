@@ -10,7 +10,7 @@ from skgraded._input.needs import is_installed
 from skgraded._input.queries import rows_by_query
 from skgraded._input.words import object_array, plain, plain_list
 
-PIECE = 1 << 14  # rows that are compared at a time and fit into the cache
+PIECE = 1 << 14  # rows per comparison, few enough to fit into the cache
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ PACKED = {
 }
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
-MOST_PARQUET = 1 << 28  # bytes of a Parquet file in a pipe or a compressed file
-MOST_PACKED = 100  # bytes that a compressed byte may unpack to, in files that unpack to MANY bytes
+MOST_PARQUET = 1 << 28  # maximum bytes of a Parquet file that is piped or compressed
+MOST_PACKED = 100  # maximum ratio of unpacked to packed bytes, above MANY unpacked bytes
 MANY = 1 << 26
 
 

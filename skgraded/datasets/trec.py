@@ -154,7 +154,7 @@ def read_run_table(path, progress=False):
 
 def _read(path, form, progress):
     """Read a TREC file block by block."""
-    if is_installed("pandas"):  # otherwise Arrow imports it later, and ignores interrupts
+    if is_installed("pandas"):  # otherwise Arrow imports it later, ignoring interrupts
         import pandas  # noqa: F401
     name = text_files.check_path(path)
     blocks = list(filter(None, text_files.parsed_blocks(

@@ -107,7 +107,7 @@ class Display:
             import matplotlib  # noqa: F401
 
     def _take_axes(self, ax, width=None, height=None):
-        """Store the axes, or make a figure of this size in inches; None: matplotlib's default."""
+        """Store the axes, or make a figure of this size in inches; by default matplotlib's."""
         self._is_new = ax is None
         if ax is None:
             import matplotlib.pyplot as plt
@@ -119,7 +119,7 @@ class Display:
         self.ax_, self.figure_ = ax, ax.figure
 
     def _take_rows(self, ax, names, n_series=1):
-        """Take axes with a named row per name, the first on top; a new figure fits the rows."""
+        """Take axes with one row per name, the first on top; a new figure fits the rows."""
         from matplotlib import rcParams
 
         width = rcParams["figure.figsize"][0] if ax is None else ax.bbox.width / ax.figure.dpi
@@ -276,7 +276,7 @@ class SystemsDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Draw what `from_predictions` draws, for the scores of fitted estimators.
+        """Draw the plot of `from_predictions` for the scores of fitted estimators.
 
         Parameters
         ----------

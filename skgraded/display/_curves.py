@@ -14,7 +14,7 @@ from skgraded.display._systems import check_most, judged, systems_first
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves
 
-MARKERS = (".", "x", "^", "s", "+")  # with eight colours, 40 distinct combinations
+MARKERS = (".", "x", "^", "s", "+")  # eight colours and five markers give 40 combinations
 MOST_SYSTEMS = 8  # systems that are drawn by default
 MOST_MARKED = 12  # curves with more points have markers at some points only
 
@@ -51,7 +51,7 @@ class CurveDisplay(NamedDisplay):
         """Positions of the systems to draw, the best first, and the position of each colour."""
         drawn = best_first(self._heights)[: self._max_systems].tolist()
         first = len(self.ax_.lines)  # curves of an earlier display
-        # Colours follow the order of the input, so that a system looks alike in two displays.
+        # Colours follow the order of the input, so a system has the same colour in all displays.
         return drawn, {s: first + i for i, s in enumerate(sorted(drawn))}
 
     def _note(self, n_drawn):
@@ -127,7 +127,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         self.thresholds: np.ndarray = column(thresholds, "thresholds")
         ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
         if not (ends[1:] > ends[:-1]).all():
-            raise ValueError(f"thresholds must be finite, above 0 and ascend; got {thresholds!r}.")
+            raise ValueError(f"thresholds must be positive, finite, ascending; got {thresholds!r}.")
         self.average_precision: np.ndarray = systems_first(
             average_precision, "average_precision", (len(self.thresholds),)
         )

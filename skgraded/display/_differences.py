@@ -26,7 +26,7 @@ from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import check_system
 from skgraded.stats.paired_samples import count_outcomes
 
-MOST_NAMED = 20  # queries that are named below their differences
+MOST_NAMED = 20  # maximum number of queries whose ids are shown
 ID_WIDTH = 20  # characters of a query id
 
 
@@ -116,7 +116,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
     ) -> Self:
         """Draw the per-query differences of one pair of systems.
 
-        Queries without a value in one of the systems, and queries of weight 0, are left out.
+        Queries without a value for one of the systems, and queries of weight 0, are left out.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self._write_around([counted], f"difference in {self.measure}")
 
     def _draw_steps(self, heights, settings, style):
-        """Draw the heights as steps; Axes.stairs takes seconds to find the limits of 30,000."""
+        """Draw the heights as steps; Axes.stairs takes seconds for 30,000 queries."""
         from matplotlib.cbook import normalize_kwargs
         from matplotlib.patches import StepPatch
 

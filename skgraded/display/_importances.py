@@ -86,7 +86,7 @@ class FeatureImportanceDisplay(Display):
         self.features = list(range(n)) if features is None else list(features)
         if len(self.features) != n:
             raise ValueError(
-                f"features must have an element per importance, {n} in all; got "
+                f"features must have one element per importance, {n} in total; got "
                 f"{len(self.features)}."
             )
         self.measure, self.n_repeats = measure, n_repeats

@@ -144,7 +144,7 @@ class IntervalDisplay(NamedDisplay):
                 if measure not in report.per_query:
                     raise ValueError(
                         f"{argument} lacks the measure {measure}; it has "
-                        f"{', '.join(report.per_query)}. Evaluate all systems with these measures."
+                        f"{', '.join(report.per_query)}. Use the same measures for all systems."
                     )
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
         means = [report.mean() for report in reports]
@@ -172,8 +172,8 @@ class IntervalDisplay(NamedDisplay):
 
         Without a baseline, each row is a pair of systems, the better by the first measure first.
         If there are more than 24 pairs, the best system becomes the baseline of all other systems.
-        Of more than 24 systems, only the best 24 are drawn. The intervals are the same as in the
-        table of the comparison.
+        At most the best 24 systems are drawn. The intervals are the same as in the table of the
+        comparison.
         """
         cls._need_matplotlib("from_comparison")
         _systems.check_comparison(comparison)
@@ -272,7 +272,7 @@ class IntervalDisplay(NamedDisplay):
             self.intervals_.append(self.ax_.hlines(y, low[i], high[i], colors=color, linewidth=1.5))
 
     def _explain_points(self):
-        """Add entries for filled and hollow points to the legend, for those that are drawn."""
+        """Add legend entries for the filled and hollow points that are drawn."""
         if self.significant is None:
             return
         known = self.ax_.get_legend_handles_labels()[1]

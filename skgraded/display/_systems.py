@@ -20,7 +20,7 @@ def systems_of(systems, name, argument):
             raise TypeError(f"name must be a str, because there is a single system; got {name!r}.")
         return None if name is None else [name], [systems]
     if name is not None:
-        raise ValueError(f"{argument} is a mapping, whose keys name the systems: leave out name.")
+        raise ValueError(f"{argument} is a mapping, whose keys name the systems: omit name.")
     if not systems:
         raise ValueError(f"{argument} is an empty mapping: give at least one system.")
     return [str(key) for key in systems], list(systems.values())

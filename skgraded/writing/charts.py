@@ -10,7 +10,7 @@ import numpy as np
 from skgraded._input.words import counted
 from skgraded.writing.text import interval_text, number, shortened, signed
 
-MAX_BARS = 300  # per chart; more would exceed the pixels of a narrow screen
+MAX_BARS = 300  # per chart, more than a narrow screen can show
 MAX_CHARTS = 12  # per measure
 MAX_INTERVALS = 24  # on one axis
 MAX_SHADED = 30  # systems in a heat map

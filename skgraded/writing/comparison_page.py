@@ -12,7 +12,7 @@ from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, PageTable, 
 
 MAX_VALUES = 150_000  # per-query values in a page: about 1.5 MB
 MAX_ROWS = 40  # rows of the table in a notebook
-MAX_SENTENCES = 12  # shown per measure; further ones are folded
+MAX_SENTENCES = 12  # visible sentences per measure; further sentences are folded
 MAX_BARS = 4  # measures with bars in the leaderboard; with more measures, only the first has bars
 SECTIONS = {
     "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "Findings",
@@ -103,7 +103,7 @@ class ComparisonPage:
     def fragment(self) -> str:
         """Fill the template of the fragment for notebooks; raise an ImportError without Jinja2.
 
-        Of more than 40 rows, only those with the smallest p are shown.
+        If there are more than 40 rows, only those with the smallest p are shown.
         """
         rows, note = self.rows, ""
         if len(rows) > MAX_ROWS:

@@ -169,7 +169,7 @@ def _word(n):
 # A pair of systems -------------------------------------------------------------------------------
 
 class Unreachable(NamedTuple):
-    """The smallest p-value of a test, which even then would not be significant."""
+    """The smallest possible p-value of a test, if even this is not significant."""
 
     p: float
     adjusted: float
@@ -179,7 +179,7 @@ class Unreachable(NamedTuple):
 class Findings(NamedTuple):
     """What a test shows about a row besides its p-value."""
 
-    assumes: str | None = None  # the assumption of the test for few queries
+    assumes: str | None = None  # what the test assumes if there are few queries
     unreachable: Unreachable | None = None
     is_fine: bool = False  # not significant, but a larger difference could have been
 
@@ -370,7 +370,7 @@ def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
 
 
 def corrected(correction: str | None, n_tests: int) -> str:
-    """Say what a p-value is corrected for; nothing for a single test."""
+    """State the correction of a p-value; "" for a single test."""
     if n_tests <= 1:
         return ""
     if correction is None:

@@ -46,7 +46,7 @@ _LONGTABLE = r"""\begin{longtable}{%s}
 %s\end{longtable}
 """
 _BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # where a long name may be broken
-_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # those inside a word mean nothing in Markdown
+_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # Markdown ignores underscores within words
 # Also escaped are <, > and |, which LaTeX's old text fonts show as other characters.
 _LATEX = str.maketrans({
     **{mark: "\\" + mark for mark in "&%$#_{}"},

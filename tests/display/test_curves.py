@@ -399,7 +399,7 @@ def test_seen_queries_are_warned_of(cls, ax, ranking):
     ([1, np.nan, 3], {}, ValueError, r"^y_score must not be NaN: row 1 is nan"),
     ({"a": [1, 2, np.nan]}, {}, ValueError, r"^y_score of 'a' must not be NaN: row 2 is nan"),
     ({}, {}, ValueError, r"^y_score is an empty mapping"),
-    ({"a": [1, 2, 3]}, {"name": "b"}, ValueError, r"^y_score is a mapping.*leave out name"),
+    ({"a": [1, 2, 3]}, {"name": "b"}, ValueError, r"^y_score is a mapping.*omit name"),
     ([1, 2, 3], {"name": ["b"]}, TypeError, r"^name must be a str.*got \['b'\]"),
     ([1, 2, 3], {"ties": "any"}, ValueError, r"^ties must be one of"),
     ([1, 2, 3], {"max_systems": 0}, ValueError, "^max_systems must be at least 1; got 0"),

@@ -458,7 +458,7 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     (lambda: HEAT([[0, 1], [1, 0]], [[1]], name=["a", "b"], measure="AP"),
      r"significant must have the shape \(2, 2\) of differences"),
     *((lambda wrong=wrong: THRESHOLD(wrong, [0.5, 0.5]),
-       "thresholds must be finite, above 0 and ascend")
+       "thresholds must be positive, finite, ascending")
       for wrong in ([0, 1], [2, 1], [1, np.nan], [1, np.inf])),
     (lambda: THRESHOLD([1, 2], [0.5, 0.5, 0.5]),
      r"average_precision must have the shape \(n_systems, 2\)"),
