@@ -614,7 +614,7 @@ def test_names_of_trec_eval_are_measures(files, capsys):
     ]
     said = refused(capsys, "evaluate qrels b.run -m map_cut_20")
     assert "map_cut_20 divides by the number R of relevant documents" in said
-    assert "Did you mean" not in refused(capsys, "evaluate qrels b.run -m bpref")
+    assert "Did you mean" not in refused(capsys, "evaluate qrels b.run -m num_q")
 
 
 def test_a_column_of_a_table_gets_the_nearest_as_a_suggestion(files, capsys):
