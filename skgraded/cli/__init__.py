@@ -285,7 +285,8 @@ def _add_output(command):
     add("files", nargs="+", metavar="FILE", help="see below")
     add("-c", "--complete", action="store_true",
         help="count judged queries that are missing from a run, with nothing retrieved")
-    add("--format", choices=_printing.FORMATS, default="table")
+    add("--format", choices=_printing.FORMATS, default="table",
+        help="format of the output (default: %(default)s)")
     add("--per-query", action="store_true", help="also print the values of every query")
     add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
         help="maximum length of a line (default: %(default)s)")
@@ -316,8 +317,10 @@ def _add_comparison(command):
     add = command.add_argument
     add("--baseline", metavar="RUN",
         help="compare all other runs with this run (default: compare all pairs)")
-    add("--test", choices=(*TESTS, "none"), default="randomization")
-    add("--correction", choices=(*CORRECTIONS, "none"), default="holm")
+    add("--test", choices=(*TESTS, "none"), default="randomization",
+        help="significance test (default: %(default)s)")
+    add("--correction", choices=(*CORRECTIONS, "none"), default="holm",
+        help="correction for multiple tests (default: %(default)s)")
     add("--level", type=float, default=0.95, help="level of the intervals (default: 0.95)")
     add("--resamples", type=_at_least(100), metavar="N",
         help="number of resamples of the randomization test and the bootstrap (default: enough "

@@ -24,7 +24,7 @@ def of_evaluations(evaluations, form, per_query, title=None, width=0):
     """Format a dict of Evaluations in one of the `FORMATS`.
 
     Per-query values are included if `per_query`; "csv" then contains nothing else, and "html"
-    always contains them. In the format "table", sentences are wrapped to a width above 0.
+    always contains them. In the format "table", sentences are wrapped if `width` > 0.
     """
     if form == "json":
         return _json(evaluations, per_query)

@@ -14,7 +14,7 @@ MAX_BARS = 300  # per chart, more than a narrow screen can show
 MAX_CHARTS = 12  # per measure
 MAX_INTERVALS = 24  # on one axis
 MAX_SHADED = 30  # systems in a heat map
-SHADES = 5  # for wins, and the same number for losses
+SHADES = 5  # shades of wins, and the same number for losses
 
 
 # Values of all queries, in order -----------------------------------------------------------------

@@ -181,7 +181,7 @@ class Findings(NamedTuple):
 
     assumes: str | None = None  # what the test assumes if there are few queries
     unreachable: Unreachable | None = None
-    is_fine: bool = False  # not significant, but a larger difference could have been
+    is_fine: bool = False  # no significance, but a larger difference could be significant
 
 
 def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:
