@@ -19,7 +19,7 @@ from skgraded.writing.text import Bound
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
 })
-SHORT_TABLE, SHORT_NAME = 40, 30  # maximum rows and characters; LaTeX breaks longer tables and names
+SHORT_TABLE, SHORT_NAME = 40, 30  # rows and characters; longer tables and names are broken in LaTeX
 LINE, LETTER, GAP = 345, 4.2, 6  # widths of a line, a character and a gap in LaTeX, in points
 _NAMES = r">{\raggedright\arraybackslash}p"
 _INTERVAL = re.compile(r"\[[-\d.]+, [-\d.]+\]|unknown")
