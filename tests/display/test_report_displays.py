@@ -153,7 +153,7 @@ def test_a_pair_that_follows_need_not_be_said(all_pairs, against_fair, ax):
 
 
 @pytest.mark.parametrize("given, message", [
-    ({}, r"has 2 such pairs.*Give one of: system='good', baseline='fair'; system='poor'"),
+    ({}, r"has 2 such pairs.*Choose one of: system='good', baseline='fair'; system='poor'"),
     ({"system": "fair"}, r"has no such pair \(system='fair', baseline=None\)"),
     ({"system": "god"}, r"system must be one of .*'god'\. Did you mean 'good'\?"),
     ({"system": "good", "baseline": "fairr"}, r"^baseline must be .*Did you mean 'fair'\?"),
@@ -448,17 +448,17 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]),
      "name must contain 1 names, one per system"),
     (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"),
-     "fold has 2, but fold_means only the folds 0 to 1"),
+     "fold contains 2, but fold_means contains only the folds 0 to 1"),
     (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), "fold has 1 rows, but values has 2"),
     (lambda: FOLD([0.5], [-1], [0.5], measure="AP"), "fold must be at least 0; got -1"),
     (lambda: FOLD([[1], [1]], [[0]], [[1], [1]], measure="AP", name=["a", "b"]),
-     "must have an element a model; got 2, 1 and 2"),
+     "must have one element per model; got 2, 1 and 2"),
     (lambda: HEAT([[0, 1]], name=["a", "b"], measure="AP"),
      r"differences must have the shape \(n_systems, n_systems\); got \(1, 2\)"),
     (lambda: HEAT([[0, 1], [1, 0]], [[1]], name=["a", "b"], measure="AP"),
      r"significant must have the shape \(2, 2\) of differences"),
     *((lambda wrong=wrong: THRESHOLD(wrong, [0.5, 0.5]),
-       "thresholds must be finite, above 0 and ascend")
+       "thresholds must be positive, finite, ascending")
       for wrong in ([0, 1], [2, 1], [1, np.nan], [1, np.inf])),
     (lambda: THRESHOLD([1, 2], [0.5, 0.5, 0.5]),
      r"average_precision must have the shape \(n_systems, 2\)"),

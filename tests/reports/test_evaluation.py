@@ -370,7 +370,7 @@ def test_json_is_of_the_standard_and_a_file_of_it_is_read(tmp_path):
 
 def test_json_says_what_it_cannot_write():
     ev = sg.evaluate([1], [1], qid=[frozenset("ab")], measures="ap")
-    with pytest.raises(TypeError, match=r"no form of the query id frozenset\(.*of type frozenset"):
+    with pytest.raises(TypeError, match=r"The query id frozenset\(.*of type frozenset"):
         ev.to_json()
 
 
@@ -473,7 +473,7 @@ def test_dates_stay_dates_in_json_and_pages_and_those_in_tuples_are_no_numbers(d
     assert_same_report(through_json(dated), dated)
     assert '"ids":["2026-01-02T00:00:00.000000000"' in dated.to_html()
     pairs = replace(dated, query_ids=ids_of([("a", day) for day in DAYS]))
-    with pytest.raises(TypeError, match="no form of the query id .*2026-01-02"):
+    with pytest.raises(TypeError, match="The query id .*2026-01-02"):
         pairs.to_json()
     assert "2026-01-02" in pairs.to_html()
 

@@ -92,7 +92,7 @@ def read(kind, written):
     try:
         return kind.from_json(json.dumps(written))
     except ValueError as error:
-        of_any = "The text is not JSON: it has a whole number of 401 digits"
+        of_any = "The text is not JSON: it contains an integer of 401 digits"
         assert str(error).startswith((f"The JSON of the {kind.__name__} ", of_any)), error
         assert "\n" not in str(error) and len(str(error)) < 1000
         return None
@@ -158,9 +158,9 @@ def test_text_that_was_cut_is_no_report(reports, name):
 @pytest.mark.parametrize("content, message", [
     (b"", "is not JSON"),
     (b"\xff\xfe", "is not JSON: 'utf-8' codec"),
-    (b"[" * 200_000, "is not a report that to_json wrote: it is too deep"),
+    (b"[" * 200_000, "is not a report that to_json wrote: it is nested too deeply"),
     (b"[1]", "report.json is not a report that to_json wrote: it has no 'kind'"),
-    (b'{"kind": "Evaluation", "a": NaN}', "it has NaN, which JSON does not know"),
+    (b'{"kind": "Evaluation", "a": NaN}', "it contains NaN, which is not valid JSON"),
     (b'{"kind": "Evaluation", "format": "2"}', "has the format '2'"),
     (b'{"kind": ["Evaluation"], "format": 1}', r"kind 'Evaluation'; got \['Evaluation'\]"),
     (b'{"kind": "Comparison", "format": 1}', "kind 'Evaluation'; got 'Comparison'"),
@@ -173,11 +173,11 @@ def test_files_that_are_no_reports(content, message, tmp_path):
 
 
 @pytest.mark.parametrize("dtype, message", [
-    ("<U2000000000", "query_ids['dtype'] is '<U2000000000', which no ids have"),
-    ("<U2", "query_ids['dtype'] is '<U2', which no ids have"),
-    ("|i1", "query_ids has values that its dtype, '|i1', does not hold"),
-    ("i4,i4", "query_ids['dtype'] is 'i4,i4', which no ids have"),
-    ("no dtype", "query_ids['dtype'] is 'no dtype', which no ids have"),
+    ("<U2000000000", "query_ids['dtype'] is '<U2000000000', which is not a dtype of ids"),
+    ("<U2", "query_ids['dtype'] is '<U2', which is not a dtype of ids"),
+    ("|i1", "query_ids contains values that do not fit its dtype, '|i1'"),
+    ("i4,i4", "query_ids['dtype'] is 'i4,i4', which is not a dtype of ids"),
+    ("no dtype", "query_ids['dtype'] is 'no dtype', which is not a dtype of ids"),
 ])
 def test_ids_that_are_not_of_their_dtype_are_refused(reports, dtype, message):
     written = json.loads(reports["Evaluation"].to_json())
