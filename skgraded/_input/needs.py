@@ -1,4 +1,4 @@
-"""Optional packages: whether they are installed, and the error if a function lacks them."""
+"""Checks for optional packages, and the error about a missing package."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
