@@ -1,12 +1,12 @@
-"""The site in a real browser: no broken link, a silent console, nothing too wide, accessible.
+"""The site in a real browser: links, console, layout, search, accessibility.
 
     python -m sphinx -W -b html docs docs/_build/html
     npm pack axe-core && tar xzf axe-core-*.tgz
     python benchmarks/check_site.py --axe package/axe.min.js --shots shots
 
-Opens every page, 400 and 1,400 pixels wide, light and dark. Prints what is wrong, and ends with 1
-if anything is. axe-core's rules are asked of every page that people wrote, and of some of the
-API's; what it calls serious or critical counts. Needs selenium, chromium and chromedriver; some
+Opens every page at 400, 1,024 and 1,280 pixels, light and dark. Prints every fault, and exits
+with 1 if there is one. axe-core checks every written page and some pages of the API; violations
+that it rates serious or critical are faults. Needs selenium, chromium and chromedriver; takes
 minutes.
 """
 
@@ -15,6 +15,7 @@ import functools
 import html.parser
 import http.server
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -23,21 +24,36 @@ import urllib.parse
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"
+DOCS = Path(__file__).parents[1] / "docs"
+SITE = DOCS / "_build" / "html"
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]
-WIDTHS, MODES = (400, 1400), ("light", "dark")
+WIDTHS, MODES = (400, 1024, 1280), ("light", "dark")
+DESKTOP = 1024  # from this width on, the header has one row and code blocks fit
+ONE_ROW = 70  # pixels; a header with two rows has 100
+FOLD = 800  # pixels that a small laptop shows of the front page
+SEARCHES = {
+    "NDCNG": "skgraded.NDCNG.html",
+    "torn queries": "html",
+    "ColumnTransformer": "recipes/column_transformer.html",
+    "time series split": "recipes/time_splits.html",
+    "LLM": "recipes/llm_grades.html",
+    "MLflow": "recipes/mlflow.html",
+    "PyTerrier": "coming_from.html",
+    "got no qid": "troubleshooting/queries.html",
+}
 # One of each kind of the many pages that are made of docstrings.
 API = {"skgraded.NDCNG", "skgraded.QueryRanker", "skgraded.Comparison", "skgraded.edrc_score"}
 AXE = """
 const done = arguments[0];
-axe.run({resultTypes: ['violations']}).then(found => done(
+axe.run({resultTypes: ['violations'], preload: false}).then(found => done(
   found.violations.filter(one => ['serious', 'critical'].includes(one.impact)).map(
     one => `${one.id}: ${one.nodes.slice(0, 3).map(one => one.html.slice(0, 90)).join(' | ')}`)));
 """
@@ -65,7 +81,9 @@ def opened(profile):
     for flag in [*FLAGS, f"--user-data-dir={profile}"]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options, Service(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
+    driver.set_script_timeout(120)  # seconds; axe-core needs tens of them for a long page
+    return driver
 
 
 def pages():
@@ -105,6 +123,19 @@ def broken_links():
                 yield f"{page}: there is no anchor {link}"
 
 
+def faulty_links():
+    """Pages with a link to an e-mail address, and guides without a link to the API."""
+    guides = re.findall(r"(?m)^\w+$", (DOCS / "guide.md").read_text(encoding="utf-8"))
+    for page in pages():
+        links = Links(page).links
+        for link in links:
+            if link.startswith("mailto:"):
+                yield f"{page}: {link} is no address"
+        is_guide = page.removesuffix(".html") in guides
+        if is_guide and not any("api/generated/" in link for link in links):
+            yield f"{page}: no link to the API"
+
+
 def is_looked_at(page):
     """Whether axe-core looks at a page."""
     return "/generated/" not in page or Path(page).stem in API
@@ -141,6 +172,8 @@ def faults(driver, page, mode, axe):
         yield f"{wide} pixels too wide"
     if driver.execute_script("return document.documentElement.dataset.theme") != mode:
         yield f"it is not {mode}"
+    if driver.execute_script("return innerWidth") >= DESKTOP:
+        yield from desktop_faults(driver, page)
     for image in driver.find_elements(By.TAG_NAME, "img"):
         loading = "return arguments[0].loading != 'lazy' && !arguments[0].naturalWidth"
         if driver.execute_script(loading, image):
@@ -151,15 +184,42 @@ def faults(driver, page, mode, axe):
             yield f"axe: {found}"
 
 
+LAYOUT = """
+const wide = [...document.querySelectorAll('.bd-article pre')].filter(
+  block => block.scrollWidth > block.clientWidth + 1);
+const cards = [...document.querySelectorAll('.bd-article .cards .sd-card')].map(
+  card => card.getBoundingClientRect().bottom);
+return {
+  header: document.querySelector('.bd-header').offsetHeight,
+  wide: wide.map(block => block.textContent.trim().slice(0, 60)),
+  cards: cards.length ? Math.max(...cards) : null,
+};
+"""
+
+
+def desktop_faults(driver, page):
+    """Faults in the layout on a wide screen."""
+    layout = driver.execute_script(LAYOUT)
+    if layout["header"] > ONE_ROW:
+        yield f"the header is {layout['header']} pixels high"
+    for start in layout["wide"]:
+        yield f"a code block is too wide: {start}"
+    if page == "index.html" and not (layout["cards"] and layout["cards"] <= FOLD):
+        yield f"the cards end at {layout['cards']} pixels"
+
+
 def search_faults(driver, site, words, wanted):
     """What is wrong with the search for a word."""
-    show(driver, f"{site}/search.html?q={words}", 1400, "light")
+    show(driver, f"{site}/search.html?q={urllib.parse.quote(words)}", 1400, "light")
 
     def links(_):
         return [one.get_attribute("href") for one in
                 driver.find_elements(By.CSS_SELECTOR, "#search-results a")]
 
-    found = WebDriverWait(driver, 20).until(links)
+    try:
+        found = WebDriverWait(driver, 20).until(links)
+    except TimeoutException:
+        found = []
     if not any(wanted in link for link in found):
         yield f"the search for {words} does not find {wanted}, but {found[:5]}"
     yield from complaints(driver)
@@ -178,7 +238,7 @@ def main():
         parser.error(f"build the site first: {SITE} is missing")
     axe = args.axe and args.axe.read_text(encoding="utf-8")
     chosen = [page for page in pages() if args.only in page]
-    broken = list(broken_links())
+    broken = [*broken_links(), *faulty_links()]
     print(*broken, sep="\n", end="\n" * bool(broken))
     n_faults = len(broken)
     with tempfile.TemporaryDirectory() as profile:
@@ -194,7 +254,7 @@ def main():
                         args.shots.mkdir(exist_ok=True)
                         name = page.removesuffix(".html").replace("/", "_")
                         driver.save_screenshot(str(args.shots / f"{name}-{mode}-{width}.png"))
-        for words, wanted in [("NDCNG", "skgraded.NDCNG.html"), ("torn queries", "html")]:
+        for words, wanted in SEARCHES.items():
             for fault in search_faults(driver, site, words, wanted):
                 n_faults += 1
                 print(fault)

@@ -2,9 +2,12 @@
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 from skgraded import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))  # for api_links
 
 project = "skgraded"
 author = "The skgraded developers"
@@ -19,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "api_links",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py"]
 templates_path = ["_templates"]
@@ -44,6 +48,7 @@ default_role = "py:obj"  # a link where it is a public name
 smartquotes = False
 autosummary_generate = True
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # the names of methods fit into the sidebar
 autodoc_typehints = "none"  # the docstrings say more
 numpydoc_show_class_members = False  # the template lists them
 
@@ -82,15 +87,15 @@ html_theme_options = {
     "collapse_navigation": True,
     "navbar_persistent": ["search-field"],
     "show_prev_next": True,
-    "header_links_before_dropdown": 7,
-    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 5,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "troubleshooting": [], "coming_from": []}
+html_sidebars = {"index": [], "coming_from": [], "changelog": []}
 
 # Formulas are MathML: browsers draw them by themselves, so that the site needs neither a script nor
 # a network for them, and screen readers read them.
@@ -139,13 +144,12 @@ def _link_to_pages(app, document, source):
     source[0] = re.sub(r"\n\n( *```\n)", r"\n\1", source[0])
 
 
+LISTED = runpy.run_path(str(Path(__file__).parent / "messages.py"))["listed"]
+
+
 def _add_messages(app, document, source):
-    """The page on troubleshooting ends with all messages."""
-    mark = "<!-- made of the code when the site is built -->"
-    if document == "troubleshooting":
-        assert mark in source[0]
-        lists = runpy.run_path(str(Path(app.srcdir) / "messages.py"))["lists"]
-        source[0] = source[0].replace(mark, lists())
+    """The pages on troubleshooting end with all messages on their topics, read from the code."""
+    source[0] = re.sub(r"<!-- messages: (.+?) -->", lambda mark: LISTED(mark[1]), source[0])
 
 
 def setup(app):

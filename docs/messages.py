@@ -1,10 +1,11 @@
 """Every message of an error or a warning of the package, read from the code.
 
-python docs/messages.py prints them. The page on troubleshooting ends with them, and a test asks
-them whether the messages that it quotes are still there.
+python docs/messages.py prints them. The pages on troubleshooting end with them, and a test checks
+that the messages quoted there still exist.
 """
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -21,7 +22,7 @@ ROOMS = {
     "model_selection": "Model selection",
     "inspection": "Model selection",
     "reports": "Reports",
-    "display": "Pictures",
+    "display": "Displays",
     "cli": "Command line",
     "stats": "Reports",
     "writing": "Reports",
@@ -68,8 +69,9 @@ def _raised(tree):
                 yield category, node.args[:1]
 
 
+@functools.cache
 def messages():
-    """(room, name of the error, message), by room and in the order of the code."""
+    """(topic, name of the error, message), by topic and in the order of the code."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         room = ROOMS.get(path.relative_to(PACKAGE).parts[0].removesuffix(".py"))
@@ -81,18 +83,19 @@ def messages():
             texts = [text for argument in arguments for text in _texts(argument, assigned)]
             # Short ones without a value are words of one reader to the next, which no user sees.
             found += [(room, name, text) for text in texts if ANY in text or len(text) > 35]
-    rooms = list(dict.fromkeys(ROOMS.values()))
-    return sorted(dict.fromkeys(found), key=lambda one: rooms.index(one[0]))
+    return sorted(dict.fromkeys(found), key=lambda message: topics().index(message[0]))
 
 
-def lists():
-    """Lists of all messages in Markdown, a heading a room."""
-    lines = []
-    for room in dict.fromkeys(ROOMS.values()):
-        lines += [f"\n### {room}\n"]
-        lines += [f"- {name}: ``{text}``" for at, name, text in messages() if at == room]
-    return "\n".join(lines)
+def topics():
+    """The topics of the messages, in the order in which they are printed."""
+    return list(dict.fromkeys(ROOMS.values()))
+
+
+def listed(topic):
+    """A Markdown list of all messages on a topic."""
+    return "\n".join(f"- {name}: ``{text}``" for at, name, text in messages() if at == topic)
 
 
 if __name__ == "__main__":
-    print(lists())
+    for topic in topics():
+        print(f"\n### {topic}\n\n{listed(topic)}")

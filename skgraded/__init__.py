@@ -7,7 +7,7 @@ from skgraded import datasets, reports
 from skgraded._input.versions import show_versions
 from skgraded.judgments import Judgments
 from skgraded.large import evaluate_batches
-from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure
+from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure, rbo
 
 # Star imports let type checkers find the classes that @measure registers.
 from skgraded.measures.correlation import *
@@ -40,7 +40,7 @@ LATER = {
 
 __all__ = sorted([
     "Judgments", "datasets", "edrc_per_query", "edrc_score", "evaluate_batches", "measure",
-    "required_queries", "show_versions",
+    "rbo", "required_queries", "show_versions",
     *MEASURES,
     *(name for names in LATER.values() for name in names),
     *reports.__all__,

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ def test_no_name_of_the_api_is_listed_twice_and_every_page_is_in_the_index():
     names = [name for names in pages.values() for name in names]
     assert len(names) == len(set(names)) > 70
     index = (DOCS / "api" / "index.rst").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"(?m)^   (\w+)$", index)) == sorted(set(pages) - {"index"})
+    assert sorted(re.findall(r"(?m)^ +(\w+)$", index)) == sorted(set(pages) - {"index"})
 
 
 def test_every_measure_has_a_formula():
@@ -77,3 +78,24 @@ def test_every_measure_has_a_formula():
     assert sorted(sections) == sorted(sg.measures.MEASURES)
     for name, text in sections.items():
         assert "```{math}\n" in text, name
+
+
+OBJECTS = {
+    "skgraded.NDCNG": "class", "skgraded.compare": "function", "skgraded.measure": "function",
+    "skgraded.datasets.join_run": "function", "skgraded.Summary.merge": "method",
+    "skgraded.lightgbm.eval_metric": "function", "skgraded.catboost.eval_metric": "function",
+}
+
+
+@pytest.mark.parametrize(("literal", "name"), [
+    ("NDCNG@10", "skgraded.NDCNG"), ("sg.NDCNG(k=10)", "skgraded.NDCNG"),
+    ("join_run(…, missing=\"count\")", "skgraded.datasets.join_run"),
+    ("Summary.merge", "skgraded.Summary.merge"), ("sg.measure", "skgraded.measure"),
+    ("skgraded.lightgbm.eval_metric", "skgraded.lightgbm.eval_metric"),
+    ("measure", None),  # a parameter
+    ("eval_metric", None),  # two functions
+    ("ndcng@10", None), ("merge", None), ("GridSearchCV", None), ("compare + NDCNG", None),
+])
+def test_a_literal_links_to_the_object_that_it_names(literal, name):
+    object_named = runpy.run_path(str(DOCS / "api_links.py"))["object_named"]
+    assert object_named(literal, OBJECTS) == name

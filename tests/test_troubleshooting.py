@@ -1,4 +1,4 @@
-"""The page on troubleshooting quotes messages as they are, ours and those of others."""
+"""The pages on troubleshooting quote messages of skgraded and other libraries word for word."""
 
 import re
 import runpy
@@ -17,13 +17,20 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 import skgraded as sg
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGE = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
-OWN, OTHERS = PAGE.split("## scikit-learn's\n")
-MESSAGES = runpy.run_path(str(DOCS / "messages.py"))["messages"]()
+PAGES = {
+    path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "troubleshooting").glob("*.md")
+}
+OTHERS = "\n".join(PAGES[name] for name in ("scikit_learn", "boosting_libraries"))
+WITHOUT_QUOTES = {"index", "numbers"}
+OURS = "\n".join(
+    text for name, text in PAGES.items() if text not in OTHERS and name not in WITHOUT_QUOTES
+)
+SCRIPT = runpy.run_path(str(DOCS / "messages.py"))
+MESSAGES = SCRIPT["messages"]()
 
 
 def quoted(part):
-    """Messages that a part of the page explains: code before a line that begins with a colon."""
+    """Messages that a page explains: code before a line that begins with a colon."""
     return [text.strip() for _, text in re.findall(r"(?m)^(`+)(.+?)\1\n: ", part)]
 
 
@@ -33,11 +40,11 @@ def pattern(quote):
 
 
 def test_every_entry_is_found():
-    assert len(quoted(OWN)) == OWN.count("\n: ") > 40
+    assert len(quoted(OURS)) == OURS.count("\n: ") > 40
     assert len(quoted(OTHERS)) == OTHERS.count("\n: ") > 20
 
 
-@pytest.mark.parametrize("quote", quoted(OWN))
+@pytest.mark.parametrize("quote", quoted(OURS))
 def test_a_message_of_ours_is_still_in_the_code(quote):
     assert any(re.search(pattern(quote), text, re.DOTALL) for _, _, text in MESSAGES), quote
 
@@ -50,6 +57,13 @@ def test_all_messages_are_read_from_the_code():
                   "QueryRanker.… got no qid.", "… of the … queries to score, such as …, are among"):
         assert any(text.startswith(start) for text in texts), start
     assert not [text for text in texts if re.search(r"\{\w*\}", text)]
+
+
+@pytest.mark.parametrize("topic", SCRIPT["topics"]())
+def test_the_messages_of_each_topic_are_listed_on_one_page(topic):
+    pages = [name for name, text in PAGES.items() if f"<!-- messages: {topic} -->" in text]
+    assert len(pages) == 1
+    assert SCRIPT["listed"](topic).startswith("- ")
 
 
 # ------------------------------------------------------------------------------- those of others

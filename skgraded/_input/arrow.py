@@ -1,5 +1,7 @@
 """Conversion of the parts of a large table to Arrow tables; this module requires pyarrow."""
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute
@@ -10,6 +12,8 @@ from skgraded._input.needs import needs
 from skgraded._input.queries import refuse_missing
 from skgraded._input.tables import is_pandas_frame, refuse_unknown
 from skgraded._input.words import object_array
+
+DECIMAL = pa.decimal256(76, 38)  # every decimal128 whose scale is not negative fits
 
 
 def as_arrow(part, names):
@@ -54,6 +58,11 @@ def _from_pandas(series):
     return pa.array(values.astype(dtype, copy=False))
 
 
+def missing(column):
+    """Whether each value of a column is null or NaN."""
+    return compute.is_null(column, nan_is_null=True).to_numpy()
+
+
 def numbers(column):
     """Convert a column to NumPy, with NaN for missing numbers; decimals and text become objects."""
     column = _plain(column)
@@ -94,7 +103,18 @@ def ids(column, name="qid"):
         refuse_missing(missing.to_numpy(), lambda row: column[row].as_py(), name)
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
-    return column
+    return _in_one_type(column) if pa.types.is_decimal(kind) else column
+
+
+def _in_one_type(decimals):
+    """Decimals in a type that does not depend on their digits; as they are if they do not fit.
+
+    Arrow infers precision and scale from the values, so parts of a table may differ in both.
+    """
+    try:
+        return decimals.cast(DECIMAL)
+    except pa.ArrowInvalid:
+        return decimals
 
 
 def _refuse_invalid_text(column, name):
@@ -115,9 +135,19 @@ def as_given(column):
     kind = column.type
     if pa.types.is_large_string(kind):
         return column
-    if pa.types.is_primitive(kind) and not (pa.types.is_time(kind) or pa.types.is_decimal(kind)):
+    if pa.types.is_decimal(kind):
+        encoded = column.combine_chunks().dictionary_encode()
+        distinct = object_array(list(map(_without_zeros, encoded.dictionary.to_pylist())))
+        return distinct[encoded.indices.to_numpy()].tolist()
+    if pa.types.is_primitive(kind) and not pa.types.is_time(kind):
         return column.to_numpy()
     return column.to_pylist()
+
+
+def _without_zeros(decimal):
+    """The same number without zeros at the end of its decimals, so that equal ids hash alike."""
+    digits = f"{decimal:f}"
+    return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 
 
 def first_of_last(column):

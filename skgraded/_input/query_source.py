@@ -8,9 +8,10 @@ import numpy as np
 from skgraded._input.tables import as_table, column_names, drop_column, is_pandas_frame, take_column
 from skgraded._input.words import did_you_mean, plain
 
-OR_ROUTING = (
-    "Where a tool drops columns or hands plain arrays on, as feature selection does, give qid by "
-    "metadata routing."
+OR_ROUTING = "Or pass qid by metadata routing, which does not depend on X."
+KEEP = (
+    "In a ColumnTransformer, keep it with remainder='passthrough', verbose_feature_names_out=False "
+    f"and set_output(transform='pandas'). {OR_ROUTING}"
 )
 
 
@@ -58,8 +59,9 @@ def look_up(X, series, name="qid"):
         )
     if not is_pandas_frame(X):
         raise ValueError(
-            f"{name} is a Series to look up by the row index of X, but X is a "
-            f"{type(X).__name__} and has no row index. Pass X as a pandas DataFrame. {OR_ROUTING}"
+            f"A preceding step probably returned an array: {name} is a Series to look up by the "
+            f"row index of X, but X is a {type(X).__name__} and has no row index. Pass X as a "
+            f"pandas DataFrame, or call set_output(transform='pandas') of that step. {OR_ROUTING}"
         )
     positions = series.index.get_indexer(X.index)
     if (positions < 0).any():
@@ -76,12 +78,16 @@ def find_column(table, key, name="qid"):
     n_columns = table.shape[1]
     if not isinstance(key, str):
         if not -n_columns <= key < n_columns:
-            raise ValueError(f"{name} is column {key}, but X has {n_columns} columns.")
+            raise ValueError(
+                f"A preceding step probably dropped the column: {name} is column {key}, but X has "
+                f"{n_columns} columns. {KEEP}"
+            )
         return int(key) % n_columns
     if not hasattr(table, "columns"):
         raise ValueError(
-            f"{name} is the column {key!r}, but X is a {type(table).__name__}, whose columns have "
-            f"no names. Pass X as a frame. {OR_ROUTING}"
+            f"A preceding step probably dropped the column or its name: {name} is the column "
+            f"{key!r}, but X is a {type(table).__name__}, whose columns have no names. Pass X as a "
+            f"frame. {KEEP}"
         )
     names = list(table.columns)
     if names.count(key) == 1:
@@ -89,8 +95,17 @@ def find_column(table, key, name="qid"):
     if key in names:
         raise ValueError(f"{name} is the column {key!r}, but X has it {names.count(key)} times.")
     shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+    fact = f"{name} is the column {key!r}, but X has only {shown}."
+    for renamed in names:
+        if str(renamed).endswith(f"__{key}"):
+            raise ValueError(
+                f"A preceding step renamed the column to {renamed!r}: {fact} Set "
+                "verbose_feature_names_out=False in the ColumnTransformer."
+            )
     hint = did_you_mean(key, names)
-    raise ValueError(f"{name} is the column {key!r}, but X has only {shown}.{hint}")
+    if hint:
+        raise ValueError(fact + hint)
+    raise ValueError(f"A preceding step probably dropped the column: {fact} {KEEP}")
 
 
 def checked_queries(queries, source):
@@ -101,8 +116,9 @@ def checked_queries(queries, source):
         if np.any(fractional):
             row = int(np.argmax(fractional))
             raise ValueError(
-                f"qid is column {source} of X, but that column has {values[row]:g} in row {row}, "
-                f"which looks like a feature and not like a query. {OR_ROUTING}"
+                f"A preceding step probably moved or dropped the column of the queries: qid is "
+                f"column {source} of X, but that column has {values[row]:g} in row {row}, which "
+                f"looks like a feature. {KEEP}"
             )
     return queries
 

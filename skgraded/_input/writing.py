@@ -12,10 +12,13 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the same folder; the file there replaces `path` at the end.
 
     Until then, and after any error, `path` is what it was: a full disk loses nothing. What is no
-    plain file, such as a pipe, is written to as it is.
+    plain file, such as a pipe or a device, is written to directly. An OSError names `path`.
     """
     if os.path.exists(path) and not os.path.isfile(path):
-        yield Path(path)
+        try:
+            yield Path(path)
+        except OSError as error:
+            raise _naming(path, error) from None
         return
     target = Path(os.path.realpath(path))  # follows symbolic links
     temporary = target.with_name(f".{secrets.token_hex(8)}-{target.name[-40:]}")
@@ -28,10 +31,14 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
+        raise _naming(path, error) from None
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def _naming(path, error):
+    return OSError(error.errno, error.strerror or str(error), os.fspath(path))
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:

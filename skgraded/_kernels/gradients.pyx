@@ -8,7 +8,7 @@ For each pair with a document among the first ranks, the change of the sum after
 how hard the two documents are pushed apart (LambdaRank, Burges 2010).
 """
 
-from libc.math cimport INFINITY, exp, log1p
+from libc.math cimport INFINITY, exp, log, log1p
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -47,6 +47,8 @@ cdef enum:
 cdef double FAR = 300.0  # sigmoid · range of scores, up to which no power or product overflows
 cdef double NEAR = 0.01  # added to differences of scores, as in LightGBM and XGBoost
 cdef double LN2 = 0.6931471805599453
+cdef double LARGEST = 1.7976931348623157e308  # double
+cdef double MOST = 1.7014117331926443e38  # half of the largest 32-bit float: XGBoost doubles it
 
 
 cdef struct Sum:
@@ -128,7 +130,7 @@ cdef void fill(
     ranked.k = min(sum.k, n)
     for i in range(n):
         at = keys[i] & mask
-        ranked.scores[i] = scores[at]
+        ranked.scores[i] = 0.5 * scores[at]  # the difference of two halves is finite
         ranked_codes[i] = codes[at]
         ranked.weights[i] = values[codes[at]]
         ranked.gradients[i] = ranked.hessians[i] = 0.0
@@ -149,7 +151,8 @@ cdef void fill_powers(
 ) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(first, ranked.n):
-        ranked.powers[i] = exp(sigmoid * (ranked.scores[i] - middle))
+        # The factor 2 is last: sigmoid · difference may be infinite, but never 0 · infinity.
+        ranked.powers[i] = exp(2.0 * (sigmoid * (ranked.scores[i] - middle)))
 
 
 # Sums above each document -----------------------------------------------------------------------
@@ -202,11 +205,19 @@ cdef inline void find_swaps(
         linear_swaps(ranked, a, scale)
 
 
+cdef double norm_of(double pushes, double sigmoid) noexcept nogil:
+    """log2(1 + x) / x for x = pushes · sigmoid, as in LightGBM; 1 if x is 0."""
+    cdef double x = pushes * sigmoid
+    if x == INFINITY:
+        return (log(pushes) + log(sigmoid)) / LN2 / pushes / sigmoid
+    return log1p(x) / LN2 / x if x > 0.0 else 1.0
+
+
 cdef double push_apart(Ranked* ranked, bint is_pair, const Push* push) noexcept nogil:
     """Gradients and hessians of one query; returns what both have to be multiplied by."""
     cdef Py_ssize_t a
     cdef double first = ranked.scores[0], last = ranked.scores[ranked.n - 1], pushes = 0.0
-    cdef bint is_far = push.sigmoid * (first - last) > FAR
+    cdef bint is_far = 2.0 * (push.sigmoid * (first - last)) > FAR  # scores are halved
     cdef bint by_difference = push.norm and first != last
     if not is_far:
         fill_powers(ranked, 0, push.sigmoid, 0.5 * first + 0.5 * last)
@@ -215,10 +226,14 @@ cdef double push_apart(Ranked* ranked, bint is_pair, const Push* push) noexcept 
             fill_powers(ranked, a, push.sigmoid, ranked.scores[a])
         find_swaps(ranked, is_pair, a, 1.0)
         pushes += add_pairs(
-            ranked, a, NEAR if by_difference else 1.0, 1.0 if by_difference else 0.0
+            ranked, a, NEAR if by_difference else 1.0, 2.0 if by_difference else 0.0
         )
-    pushes *= 2.0 * push.sigmoid
-    return log1p(pushes) / LN2 / pushes if push.norm and pushes > 0.0 else 1.0
+    return norm_of(2.0 * pushes, push.sigmoid) if push.norm else 1.0
+
+
+cdef inline float to_float(double number) noexcept nogil:
+    """A 32-bit float, at most MOST in magnitude."""
+    return <float>max(-MOST, min(number, MOST))
 
 
 cdef void give_back(
@@ -229,8 +244,8 @@ cdef void give_back(
     cdef Py_ssize_t i, row
     for i in range(ranked.n):
         row = rows[keys[i] & mask]
-        gradients[row] = <float>(of_gradients * ranked.gradients[i])
-        hessians[row] = <float>(of_hessians * ranked.hessians[i])
+        gradients[row] = to_float(of_gradients * ranked.gradients[i])
+        hessians[row] = to_float(of_hessians * ranked.hessians[i])
 
 
 cdef Sum sum_of(
@@ -290,8 +305,9 @@ def push_queries(
             factor = sigmoid * push_apart(ranked, sum.is_pair, &push)
             if weights_ is not None:
                 factor *= weights_[q]
+            factor = min(factor, LARGEST)  # 0 · infinity would be NaN
             give_back(
-                ranked, &order[row], keys, mask, factor, factor * sigmoid,
+                ranked, &order[row], keys, mask, factor, min(factor * sigmoid, LARGEST),
                 &gradients[0], &hessians[0],
             )
     return all_finite

@@ -4,16 +4,21 @@
 # cython: initializedcheck=False
 """The sums that define the measures: `Plan`, the ranking of a query, and one function per sum.
 
-A measure is a table with one number per level, `value`, and one of seven sums over the ranked list
+A measure is a table with one number per level, `value`, and one of eleven sums over the ranked list
 r_1, r_2, … of codes, to depth k:
 
 - LINEAR: Σ_p discount(p) · value(r_p)                        DCG, precision, recall
 - PAIR:   Σ_p (1/p) · Σ_{j≤p} min(value(r_j), value(r_p))     AP and μAP, `value` never decreasing
-- FIRST:  1/p for the first document with value > 0           reciprocal rank
+- FIRST:  discount(p), or 1/p, for the first document with value > 0     reciprocal rank, success
 - ABOVE:  Σ_p value(r_p) · (#{j < p: r_j > r_p}, tied documents counting `prior`)        EDRC
 - TAU:    Σ_{p≥2} (1/(p-1)) · #{j < p: r_j > r_p}, equal codes counting 1/2            τ_ap
 - CASCADE: Σ_p (1/p) · value(r_p) · Π_{j<p} (1 - value(r_j)), values from 0 to below 1      ERR
 - CUMULATED: Σ_p discount(p) · [r_p > 0] · Σ_{j≤p} value(r_j), value(0) = 0          Q-measure
+- KNOWN:  Σ_p discount(p) · [r_p ≥ 0]; code -1 is an unjudged document        Judged, RBP residual
+- BPREF:  Σ_{p: value(r_p) > 0} (1 - min(#{j < p: value(r_j) = 0}, value(r_p)) / value(r_p))
+- HIGHEST: max_p (1/p) · #{j ≤ p: value(r_j) > 0} where that number is at least value(r_p) > 0
+- OVERLAP: Σ_p discount(p) · overlap of the first p documents with the ideal ones, divided by the
+  same sum for the ideal list; `value` is how many documents a level has            Compat
 
 ABOVE and TAU cover the whole list, with the documents that were not retrieved as one tie at its
 end. The other sums leave these documents out.
@@ -60,7 +65,7 @@ cdef extern from "loops.h" nogil:
 
 # Python code imports these names as integers.
 cpdef enum:
-    LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE, CUMULATED
+    LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE, CUMULATED, KNOWN, BPREF, HIGHEST, OVERLAP
 cpdef enum:
     AVERAGE, ORDINAL, BEST, WORST
 
@@ -91,7 +96,7 @@ cdef class Plan:
 
     Parameters
     ----------
-    kind : LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE or CUMULATED
+    kind : LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE, CUMULATED, KNOWN, BPREF, HIGHEST or OVERLAP
     values : (n_levels,) array
         One number for each level of each query.
     ties : AVERAGE, ORDINAL, BEST or WORST
@@ -102,7 +107,7 @@ cdef class Plan:
         at every rank.
     by_row : bool
     per_retrieved : bool
-        Divide the sum by the number of retrieved documents; `k` must not be a cut-off then.
+        Divide the sum by the number of retrieved documents, at most `k`.
     prior : float
         The count of a tied document in ABOVE.
     scale, shift : (n_queries,) arrays or None
@@ -299,7 +304,7 @@ cdef double linear_sum(
 
 
 cdef double first_sum(
-    AnyList ranked, Py_ssize_t depth, const double* values
+    AnyList ranked, Py_ssize_t depth, const double* values, const double* discount
 ) noexcept nogil:
     """The FIRST sum; P(i-th of n tied, r relevant, is the first) = C(n-i, r-1) / C(n, r)."""
     cdef Py_ssize_t p, i, n, relevant, start = 0, end
@@ -313,7 +318,9 @@ cdef double first_sum(
             n = end - start
             probability = <double>relevant / n
             for i in range(1, min(n - relevant + 1, depth - start) + 1):
-                total += probability / (start + i)
+                total += probability * (
+                    1.0 / (start + i) if discount == NULL else discount[start + i - 1]
+                )
                 probability *= <double>(n - i - relevant + 1) / max(n - i, 1)
             return total
         start = end
@@ -779,6 +786,146 @@ cdef double cumulated_sum(
     return total
 
 
+cdef double known_sum(
+    AnyList ranked, Py_ssize_t depth, const double* discount
+) noexcept nogil:
+    """Every position of a block gets the block's share of judged documents."""
+    cdef Py_ssize_t p, n_known, start = 0, end
+    cdef double total = 0.0, discounts
+    while start < depth:
+        end = block_end(ranked, start)
+        n_known = 0
+        for p in range(start, end):
+            n_known += ranked.codes[p] >= 0
+        if n_known > 0:
+            discounts = 0.0
+            for p in range(start, min(end, depth)):
+                discounts += 1.0 if discount == NULL else discount[p]
+            total += discounts if n_known == end - start else (
+                discounts * n_known / (end - start)
+            )
+        start = end
+    return total
+
+
+cdef double bpref_sum(AnyList ranked, Py_ssize_t depth, const double* values) noexcept nogil:
+    """The value of a relevant document is where its count of irrelevant documents above is capped.
+
+    In a block with m irrelevant documents, 0 to m of them precede a relevant document, each number
+    with the same probability.
+    """
+    cdef Py_ssize_t p, start = 0, end
+    cdef double total = 0.0, above = 0.0, cap, n_relevant, m, n_below_cap, counted
+    while start < depth:
+        end = block_end(ranked, start)
+        n_relevant = m = cap = 0.0
+        for p in range(start, end):
+            if ranked.codes[p] >= 0:
+                if values[ranked.codes[p]] > 0.0:
+                    n_relevant += 1.0
+                    cap = values[ranked.codes[p]]
+                else:
+                    m += 1.0
+        if n_relevant > 0.0:
+            n_below_cap = min(max(cap - above + 1.0, 0.0), m + 1.0)
+            counted = n_below_cap * (above + 0.5 * (n_below_cap - 1.0))
+            counted += (m + 1.0 - n_below_cap) * cap
+            total += n_relevant * (1.0 - counted / ((m + 1.0) * cap))
+        above += m
+        start = end
+    return total
+
+
+cdef double highest_precision(
+    AnyList ranked, Py_ssize_t depth, const double* values
+) noexcept nogil:
+    """The value of a relevant document is how many of them the recall requires; nothing is tied."""
+    cdef Py_ssize_t p
+    cdef double highest = 0.0, n_relevant = 0.0
+    for p in range(depth):
+        if values[ranked.codes[p]] > 0.0:
+            n_relevant += 1.0
+            if n_relevant >= values[ranked.codes[p]]:
+                highest = max(highest, n_relevant / (p + 1))
+    return highest
+
+
+cdef double overlap_sum(
+    AnyList ranked, const Ranking* ranking, Py_ssize_t n, Py_ssize_t k, const double* sizes,
+    const double* discount, Py_ssize_t n_levels,
+) noexcept nogil:
+    """The ideal list has level after level, and of a level first the documents that the run has.
+
+    The overlap of two prefixes is then Σ_levels min(their numbers of documents of the level). A
+    list that has ended keeps all its documents.
+    """
+    cdef Py_ssize_t p, q, level = n_levels - 1, start = 0, end = 0
+    cdef double n_ideal = 0.0, at_level = 0.0, above = 0.0, tied_above = 0.0, overlap
+    cdef double total = 0.0, best = 0.0
+    ranking.numbers.assign(2 * n_levels, 0.0)
+    cdef double* counts = ranking.numbers.data()  # in the run's prefix, before the block
+    cdef double* tied = counts + n_levels  # in the block
+    for p in range(1, n_levels):
+        n_ideal += sizes[p]
+    for p in range(<Py_ssize_t>min(<double>k, max(<double>n, n_ideal))):
+        if p == end and p < n:
+            start, end, tied_above = p, block_end(ranked, p), 0.0
+            for q in range(start, end):
+                tied[ranked.codes[q]] += 1.0
+                tied_above += ranked.codes[q] > level
+        if level > 0 and at_level == sizes[level]:
+            above += counts[level]
+            tied_above += tied[level]
+            level -= 1
+            at_level = 0.0
+        overlap = above
+        if p < end:
+            overlap += tied_above * (p + 1 - start) / (end - start)
+        if level > 0:
+            at_level += 1.0
+            overlap += counts[level] + expected_minimum(
+                at_level - counts[level], tied[level], p + 1 - start, end - start
+            ) if at_level > counts[level] else at_level
+        total += discount[p] * overlap
+        best += discount[p] * min(p + 1.0, n_ideal)
+        if p + 1 == end:
+            above += tied_above
+            tied_above = 0.0
+            for q in range(start, end):
+                counts[ranked.codes[q]] += 1.0
+                tied[ranked.codes[q]] = 0.0
+    return total / best if best > 0.0 else 0.0
+
+
+cdef double expected_minimum(double b, double m, double j, double n) noexcept nogil:
+    """E min(b, H) for b > 0, H being how many of m marked documents are among the first j of n.
+
+    H = j - F, F the number of unmarked documents there, so that it is E H - E max(j - b - F, 0).
+    Probabilities of F are taken relative to the largest.
+    """
+    cdef double s = j - b, unmarked = n - m
+    if m == 0.0 or j > n:
+        return min(b, m)
+    if s <= 0.0 or m <= b:
+        return j * m / n
+    cdef double lowest = max(0.0, j - m), highest = min(j, unmarked)
+    cdef double mode = <double><Py_ssize_t>((j + 1.0) * (unmarked + 1.0) / (n + 2.0))
+    mode = min(max(mode, lowest), highest)
+    cdef double weights = 0.0, excess = 0.0, w = 1.0, f = mode
+    while f >= lowest and w > 1e-20:
+        weights += w
+        excess += w * max(s - f, 0.0)
+        w *= f * (m - j + f) / ((unmarked - f + 1.0) * (j - f + 1.0))
+        f -= 1.0
+    w, f = 1.0, mode
+    while f < highest and w > 1e-20:
+        w *= (unmarked - f) * (j - f) / ((f + 1.0) * (m - j + f + 1.0))
+        f += 1.0
+        weights += w
+        excess += w * max(s - f, 0.0)
+    return j * m / n - excess / weights
+
+
 # One query, and all ----------------------------------------------------------------------------
 
 cdef double sum_kind(
@@ -788,7 +935,7 @@ cdef double sum_kind(
     if plan.kind == LINEAR:
         return linear_sum(ranked, depth, values, discount, n_levels)
     if plan.kind == FIRST:
-        return first_sum(ranked, depth, values)
+        return first_sum(ranked, depth, values, discount)
     if plan.kind == CASCADE:
         return cascade_sum(ranked, ranking, depth, values)
     if plan.kind == ABOVE:
@@ -797,6 +944,14 @@ cdef double sum_kind(
         return tau_sum(ranked, ranking, depth, n_levels)
     if plan.kind == CUMULATED:
         return cumulated_sum(ranked, depth, values, discount)
+    if plan.kind == KNOWN:
+        return known_sum(ranked, depth, discount)
+    if plan.kind == BPREF:
+        return bpref_sum(ranked, depth, values)
+    if plan.kind == HIGHEST:
+        return highest_precision(ranked, depth, values)
+    if plan.kind == OVERLAP:
+        return overlap_sum(ranked, ranking, depth, plan.k, values, discount, n_levels)
     if n_levels <= FEW_LEVELS + 1:  # PAIR
         return pair_sum(ranked, depth, values, n_levels)
     if n_levels <= MANY_LEVELS:
@@ -833,7 +988,7 @@ cdef double sum_query(
     else:
         in_order.codes = codes
         total = sum_kind(in_order, plan, ranking, depth, values, discount, n_levels)
-    return total / n if plan.per_retrieved and n > 0 else total
+    return total / depth if plan.per_retrieved and depth > 0 else total
 
 
 def total(const double[::1] numbers):

@@ -18,7 +18,7 @@ static inline double sum_of_lanes(const double* parts) {
 // The documents of a query in ranked order.
 struct Ranked {
     ptrdiff_t n, k;  // k: number of ranks that count
-    double* scores;
+    double* scores;  // halved
     double* powers;  // exp(sigmoid · score), up to a common factor
     double* gradients;
     double* hessians;

@@ -8,7 +8,7 @@ from skgraded._input.docs import with_parameters
 
 PARAMETERS = """
 measure : Measure or str
-    NDCG, NDCNG, AP, MuAP or GAP, with a cut-off or without.
+    NDCG, NDCNG, AP, MuAP, GAP or RBP, with or without a cut-off.
 measures : Measure, str, or list of these
     The measures to compute. The predictions are sorted once for all measures of a list.
 every : int, default=1
@@ -60,6 +60,9 @@ divided by 0.01 + abs(d), and the gradients of a query are multiplied by log2(1 
 the sum of all pushes in the query. The gradients are also multiplied by the weight of the query,
 the mean weight of its rows. Tied documents (in the first round, all documents) are ranked in a
 random order that is the same in each training.
+
+Both derivatives are finite 32-bit floats. If `sigmoid` or a weight is so large that a derivative
+exceeds 1.7e38 in magnitude, half of the largest such float, it is set to this limit.
 
 A call raises a ValueError for a set without queries and for predictions that are not finite."""
 F = TypeVar("F", bound=Callable)

@@ -12,6 +12,7 @@ from skgraded._kernels.sums import LINEAR, PAIR
 from skgraded._kernels.threads import run_chunks
 from skgraded.boosting.metric import check_shape, refuse_nan
 from skgraded.judgments import Judgments
+from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as as_measure
 
 
@@ -33,16 +34,11 @@ class Objective:
             truncation=whole_number(self.truncation, "truncation", 1),
             sigmoid=number("sigmoid", 0, above=True)(self.sigmoid), norm=bool(self.norm),
         )
-        plan = self.measure.plan(Judgments([0.0]))  # whatever the truth, its kind is the same
-        # else no rank counts more than the next, or the sum is of another kind
-        trainable = plan is not None and (
-            plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
-        )
-        if not trainable:
+        if not is_trainable(self.measure):
             raise TypeError(
-                f"{self.measure} is nothing to train on: an objective is made of NDCG, NDCNG, AP, "
-                "MuAP and GAP, with or without a cut-off. "
-                f"Measure {self.measure} by a metric beside it."
+                f"{self.measure} cannot be used as an objective: train on "
+                f"{', '.join(trainable_measures())}, with or without a cut-off, and use "
+                f"{self.measure} as a metric."
             )
 
     def __repr__(self) -> str:
@@ -51,7 +47,10 @@ class Objective:
         return f"objective({self.measure.name!r}{''.join(shown)})"
 
     def gradients(self, judgments: Judgments, preds: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """First and second derivatives by row, 32-bit floats, times the weights of the queries."""
+        """First and second derivatives for each row, multiplied by the weight of its query.
+
+        Both are finite 32-bit floats, limited to half of the largest such float.
+        """
         check_shape(preds, judgments)
         scores = np.ascontiguousarray(preds, dtype=float)
         order, codes = judgments.remember("swaps", lambda: _shuffled(judgments))
@@ -61,7 +60,7 @@ class Objective:
         all_finite = run_chunks(
             lambda first, last: push_queries(
                 scores, order, judgments.starts, codes, judgments.level_starts, plan,
-                judgments.weights, self.truncation, self.sigmoid, self.norm,
+                judgments.weights, min(self.truncation, judgments.n_rows), self.sigmoid, self.norm,
                 gradients, hessians, first, last,
             ),
             judgments.starts,
@@ -74,6 +73,20 @@ class Objective:
                 "learning rate and the initial scores."
             )
         return gradients, hessians
+
+
+def is_trainable(measure: Measure) -> bool:
+    """Whether swapping two documents changes a sum whose swaps the kernel computes."""
+    plan = measure.plan(Judgments([0.0]))  # the kind of the sum does not depend on the grades
+    if plan is None:
+        return False
+    # Without a discount, all ranks count the same.
+    return plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
+
+
+def trainable_measures() -> list[str]:
+    """Names of the registered measures that can be used as an objective."""
+    return [name for name, cls in MEASURES.items() if is_trainable(cls())]
 
 
 def _shuffled(judgments):

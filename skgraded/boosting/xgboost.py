@@ -141,7 +141,9 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
         XGBoost calls it as ``metric(preds, dmatrix)``. It returns ``(name, value)``, where higher
         is better, or a list of these for a list of measures. In a training on several workers
         (``xgboost.dask.train``, a `CommunicatorContext`), the value is the mean over the queries
-        of all workers. A DMatrix has one weight per query; ``xgb.cv`` drops the weights from its
+        of all workers. A query whose rows lie on two workers counts as two queries, because each
+        worker measures the rows that it has: in Dask, keep all rows of a query in one partition. A
+        DMatrix has one weight per query; ``xgb.cv`` drops the weights from its
         folds. XGBoost's history contains the values with six decimals.
 
         As ``XGBRanker(eval_metric=)``, it raises a TypeError. XGBoost passes such a metric one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -19,7 +20,8 @@ with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
     import dask.dataframe as dd
     import pandas as pd
     import pyarrow as pa
-    from dask import delayed
+    from dask import compute, delayed
+    from dask.dataframe.dask_expr.io.parquet import ReadParquet
 
     from skgraded._input.arrow import as_arrow, buffers, ids, refuse_unknown
 
@@ -55,12 +57,13 @@ def evaluate(
     Summary(2 queries: RR=0.7500)
     """
     job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
-    measured = _measured(ddf, job)
-    results = [delayed(Result.of)(of_part, job) for of_part in measured]
-    while len(results) > 1:
-        groups = [results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE)]
-        results = [delayed(Result.merge)(group, job) for group in groups]
-    return results[0].compute().finished(job, lambda i: measured[i].query_ids.compute())
+    with _unreadable_files_named(ddf, job):
+        measured = _measured(ddf, job)
+        results = [delayed(Result.of)(of_part, job) for of_part in measured]
+        while len(results) > 1:
+            groups = [results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE)]
+            results = [delayed(Result.merge)(group, job) for group in groups]
+        return results[0].compute().finished(job, lambda i: measured[i].query_ids.compute())
 
 
 @documented(parts.PARAMETERS)
@@ -158,6 +161,49 @@ def _measured(ddf, job):
     pieces = dd.from_delayed(frames, meta=_frame_of(*packed(None, n)), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
+
+
+# Files that cannot be read -----------------------------------------------------------------------
+
+@contextmanager
+def _unreadable_files_named(ddf, job):
+    """Name the Parquet file that made a task fail; Dask's own error does not.
+
+    Only after an error are the files read once more.
+    """
+    try:
+        yield
+    except (pa.ArrowException, OSError, KeyError):
+        faults = [delayed(_fault_of)(file, schema, job.columns) for file, schema in _files_of(ddf)]
+        fault = next(filter(None, compute(*faults)), None)
+        if fault is None:
+            raise
+        raise ValueError(fault) from None
+
+
+def _files_of(ddf):
+    """The Parquet files behind a frame, as fragments of Arrow, and their common schema."""
+    for read in ddf.expr.find_operations(ReadParquet):
+        info = read._dataset_info
+        files = info["ds"].get_fragments() if "ds" in info else (
+            wrapper.fragment for wrapper in info["fragments"]
+        )
+        yield from ((file, info["schema"]) for file in files)
+
+
+def _fault_of(file, schema, columns):
+    """Why a file cannot be read, or None."""
+    try:
+        names = file.physical_schema.names
+        for name in set(columns).intersection(schema.names):
+            refuse_unknown([name], names, f"{file.path}: ")
+        for _ in file.to_batches(columns=[name for name in columns if name in names]):
+            pass
+    except (pa.ArrowException, OSError) as error:
+        return f"{file.path}: the Parquet file cannot be read: {' '.join(str(error).split())}"
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _packed(part, job, place, n):

@@ -24,7 +24,15 @@ PARTITIONINGS = ("shuffle", "clustered", "whole")
 _check_partitioning = one_of("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
 TOGETHER = "the shuffled rows"
+SPLIT = " are not contiguous in "  # in every message of `split_error`
 GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
+
+FOR_MISSING = {  # what to do about a missing value of an argument
+    "qid": "give every row its id",
+    "y_score": "give documents that were not retrieved the score -inf",
+    "sample_weight": "give every row a weight",
+    "y_true": "remove the rows of documents that nobody judged, or give them the grade 0",
+}
 
 PARAMETERS = """
 y_true, qid : str
@@ -145,19 +153,62 @@ def clean(part, job, place):
         table = arrow.as_arrow(part, job.columns)
         if not table.num_rows:
             return None
-        grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
-        _refuse_grades(grades, job.measures)
-        columns = {QUERY: arrow.ids(table[job.qid], "qid"), GRADE: grades}
-        for i, name in enumerate(job.y_score):
-            columns[f"{SCORE} {i}"] = arrow.scores(
-                table[name], "y_score" if job.is_single else f"y_score {name!r}"
+        try:
+            return _checked(table, job)
+        except (ValueError, TypeError):
+            _refuse_missing(table, job)
+            raise
+
+
+def _checked(table, job):
+    """The columns of a table, checked, as an Arrow table with our own names."""
+    from skgraded._input import arrow
+
+    grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
+    _refuse_grades(grades, job.measures)
+    columns = {QUERY: arrow.ids(table[job.qid], "qid"), GRADE: grades}
+    for i, name in enumerate(job.y_score):
+        columns[f"{SCORE} {i}"] = arrow.scores(
+            table[name], "y_score" if job.is_single else f"y_score {name!r}"
+        )
+    if job.sample_weight is not None:
+        weights = column(arrow.numbers(table[job.sample_weight]), "sample_weight")
+        if weights.any():  # other parts may have weight
+            weights = check_weights(weights, len(weights), "y_true")
+        columns[WEIGHT] = weights
+    return arrow.pa.table(columns)
+
+
+def _refuse_missing(table, job):
+    """Raise a ValueError that names the column and the query of the first missing value.
+
+    The row alone does not help: the rows of a partition have no fixed order.
+    """
+    from skgraded._input.arrow import missing
+
+    arguments = [(job.qid, "qid"), *((name, "y_score") for name in job.y_score)]
+    if job.sample_weight is not None:
+        arguments.append((job.sample_weight, "sample_weight"))
+    if any(map(_refuses_missing_grades, job.measures)):
+        arguments.append((job.y_true, "y_true"))
+    for name, argument in arguments:
+        is_missing = missing(table[name])
+        if is_missing.any():
+            row = int(is_missing.argmax())
+            value = "null" if table[name][row].as_py() is None else "NaN"
+            query = "" if argument == "qid" else f", query {table[job.qid][row].as_py()!r}"
+            raise ValueError(
+                f"the column {name!r} ({argument}) is {value} in row {row}{query}: "
+                f"{FOR_MISSING[argument]}."
             )
-        if job.sample_weight is not None:
-            weights = column(arrow.numbers(table[job.sample_weight]), "sample_weight")
-            if weights.any():  # other parts may have weight
-                weights = check_weights(weights, len(weights), "y_true")
-            columns[WEIGHT] = weights
-        return arrow.pa.table(columns)
+
+
+def _refuses_missing_grades(measure):
+    try:
+        measure.n_undefined(Judgments([np.nan]))
+    except ValueError:
+        return True
+    return False
 
 
 def _refuse_grades(grades, measures):
@@ -251,7 +302,7 @@ def without_edges(table, place, in_order):
         at_edges = arrow.compute.or_(equal(queries, queries[0]), equal(queries, queries[-1]))
         return table.filter(arrow.compute.invert(at_edges)), table.filter(at_edges)
     if end < start and queries[0] == queries[-1]:
-        raise split_error(queries[0].as_py(), place)
+        raise split_error(arrow.as_given(queries[:1])[0], place)
     inside = table.slice(end, max(start - end, 0))
     after = np.arange(max(end, start), table.num_rows)
     return inside, table.take(np.concatenate([np.arange(end), after]))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import re
+import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterable
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +26,7 @@ from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
     from pyspark import keyword_only
+    from pyspark.errors import PythonException
     from pyspark.ml.evaluation import Evaluator
     from pyspark.ml.param import Param, Params, TypeConverters
     from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
@@ -36,6 +41,8 @@ with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
 IN_BATCH = 4000  # rows; fewer than the 10,000 of Spark 3, which did not limit bytes either
+WORKER_PACKAGES = ("skgraded", "pyarrow", "pandas")
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 MOST_IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -69,7 +76,7 @@ def evaluate(
     job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
     together = _together(df, job, n_partitions, keeps_number=False)
     rows = _mapped(together, partial(tasks.sums, job=job), tasks.SUMS)
-    with _batches_by_rows(df.sparkSession):
+    with _batches_by_rows(df.sparkSession), _worker_errors_in_one_line():
         rows = rows.collect()
     results = [pickle.loads(row.sums) for row in rows]
     for error in results:
@@ -133,6 +140,7 @@ def _together(df, job, n_partitions, keeps_number):
     if df.isStreaming:
         raise ValueError("df is a stream, which has no end: give a frame of rows that are there.")
     refuse_unknown(job.columns, df.columns)
+    _check_local_workers(df.sparkSession)
     if job.partitioning != "whole":
         parts.refuse_order_of_rows(job)
     if n_partitions is None:
@@ -200,6 +208,57 @@ def _mapped(frame, function, schema):
         # Of pandas 3, which has no part in this.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         return frame.mapInArrow(partial(tasks.run, function), schema)
+
+
+# Python on the workers ---------------------------------------------------------------------------
+
+def _check_local_workers(spark):
+    """Refuse workers on this machine whose Python lacks skgraded, before Spark prints a trace."""
+    context = getattr(spark, "sparkContext", None)
+    if context is None or not re.fullmatch(r"local(\[.*\])?", context.master):
+        return
+    python = shutil.which(context.pythonExec) or context.pythonExec
+    if python != sys.executable:
+        _check_python(python)
+
+
+@cache
+def _check_python(python):
+    """Raise an ImportError unless this Python has our version and the packages of a worker."""
+    code = (
+        "import sys, importlib.util as u; print('%d.%d' % sys.version_info[:2], "
+        f"*[name for name in {WORKER_PACKAGES} if u.find_spec(name) is None])"
+    )
+    try:
+        version, *lacking = subprocess.run(
+            [python, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise _worker_error(f"{python} cannot be started ({type(error).__name__})") from None
+    if version != VERSION:
+        raise _worker_error(f"{python} is Python {version}, but this process runs {VERSION}")
+    if lacking:
+        raise _worker_error(f"{python} does not have {', '.join(lacking)}")
+
+
+@contextmanager
+def _worker_errors_in_one_line():
+    """Replace Spark's trace by one line if workers cannot run skgraded."""
+    try:
+        yield
+    except PythonException as error:
+        cause = re.search(r"No module named '[\w.]+'|Python in worker has different .*", str(error))
+        if cause is None:
+            raise
+        raise _worker_error(cause[0].rstrip(".")) from None
+
+
+def _worker_error(cause):
+    return ImportError(
+        f"Spark's Python workers cannot run skgraded: {cause}. Install skgraded[spark] for the "
+        "Python of the workers, or set PYSPARK_PYTHON before the session starts, for example to "
+        f"{sys.executable}, which runs this process."
+    )
 
 
 # pyspark.ml --------------------------------------------------------------------------------------

@@ -21,6 +21,11 @@ from skgraded.large.split_queries import refuse_split
 # A row per piece: pickled values of some queries of a partition, rows as bytes, or an error.
 PIECES = "piece int, measured binary, rows binary, error binary"
 SUMS = "sums binary"  # a row per partition: its pickled Summary, or an error
+FILES_ADVICE = (
+    "If the rows come from sorted files, Spark may have combined small files in another order: set "
+    "spark.sql.files.openCostInBytes to 1073741824 before reading, so that each file has its own "
+    "partition."
+)
 ROWS = 2**18  # rows that are cut into pieces at once
 ROWS_PER_PIECE = 2**13  # on average, so that a batch of pieces stays below Arrow's limit of 2 GB
 
@@ -97,6 +102,15 @@ def _pieces(numbers, **columns):
 
 def _evaluations(batches, job):
     """Evaluations of the queries in the pieces of a partition, none of which may be split."""
+    try:
+        return _measured(batches, job)
+    except ValueError as error:
+        if job.partitioning != "clustered" or parts.SPLIT not in str(error):
+            raise
+        raise ValueError(f"{error} {FILES_ADVICE}") from None
+
+
+def _measured(batches, job):
     batches = list(batches)
     if not batches:
         return [parts.no_queries(job)]

@@ -4,6 +4,7 @@ from skgraded.measures.base import MEASURES, Measure, mean_over_queries, mean_sc
 from skgraded.measures.correlation import *
 from skgraded.measures.curves import CutoffCurve, ThresholdCurve, cutoff_curve, threshold_curve
 from skgraded.measures.gain import *
+from skgraded.measures.overlap import rbo
 from skgraded.measures.precision import *
 from skgraded.measures.preferences import edrc_per_query, edrc_score, preferences_left_out
 from skgraded.measures.texts import as_measures, measure
@@ -12,5 +13,5 @@ from skgraded.measures.user_models import *
 __all__ = sorted([
     "CutoffCurve", "Measure", "ThresholdCurve", "as_measures", "cutoff_curve", "edrc_per_query",
     "edrc_score", "mean_over_queries", "mean_scores", "measure", "preferences_left_out",
-    "score_queries", "threshold_curve", *MEASURES,
+    "rbo", "score_queries", "threshold_curve", *MEASURES,
 ])

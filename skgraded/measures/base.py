@@ -95,7 +95,9 @@ def shared_fields(cls: type[M]) -> type[M]:
     """Turn a class into a frozen dataclass whose fields measures inherit."""
     cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
     fields = {field.name: field for field in dataclasses.fields(cls)}
-    cls.fields = fields | {"undefined": fields.pop("undefined")}  # readers expect it last
+    undefined = fields.pop("undefined")
+    first = {name: fields.pop(name) for name in ("k", "ties") if name in fields}
+    cls.fields = first | fields | {"undefined": undefined}  # in the order that readers expect
     return cls
 
 
@@ -119,6 +121,8 @@ class Measure:
             object.__setattr__(self, name, checks[name](value))
 
     _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # for the measure's own parameters
+    _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
+    _accepts_unknown: ClassVar[bool] = False  # whether grades may be NaN
 
     def __call__(
         self,
@@ -219,7 +223,7 @@ class Measure:
 
     def _check(self, judgments):
         """Refuse Judgments with a grade that the measure cannot use."""
-        if judgments.n_unknown:
+        if judgments.n_unknown and not self._accepts_unknown:
             raise ValueError(
                 f"y_true must not be NaN: row {judgments.first_unknown} is nan. "
                 f"{type(self).__name__} needs the grade of every document: leave out documents "
@@ -354,7 +358,9 @@ def measure(
 def other_names(cls: type[Measure]) -> dict[str, str]:
     """Other names of a measure, such as P_10, and the parameters that each stands for."""
     return {
-        alias.replace("{k}", "10"): ", ".join(f"{k}={value!r}" for k, value in parameters.items())
+        alias.format(k=10, recall="0.10"): ", ".join(
+            f"{name}={value!r}" for name, value in parameters.items()
+        )
         for alias, (measure_class, parameters) in ALIASES.items() if measure_class is cls
     }
 
@@ -389,8 +395,8 @@ def score_queries(
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
-        # The maximum of every measure is 1: values within the rounding error of 1 are set to 1.
-        values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
+        if measure._ends_at_1:  # values within the rounding error of 1 are set to 1
+            values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
     return all_values
 

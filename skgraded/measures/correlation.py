@@ -213,6 +213,7 @@ class EDRC(_Correlation):
     prior: float = field(default=0.5, kw_only=False)
 
     _own_checks = {"discount": CHECK_DISCOUNT, "prior": number("prior", 0, 1)}
+    _accepts_unknown = True  # no preference about such a document is known
 
     def _plan(self, judgments):
         counts, n_known = judgments.counts, judgments.sum_levels(judgments.counts)
@@ -236,9 +237,6 @@ class EDRC(_Correlation):
         by_rank = np.zeros(max(rank.max(), 2) + 1)
         by_rank[2:] = rank_weights(self.discount, np.arange(2, len(by_rank), dtype=float))
         return by_rank[rank]
-
-    def _check(self, judgments):
-        pass  # a document of unknown grade is in no preference
 
 
 class _ByScipy(_Correlation):

@@ -1,4 +1,4 @@
-"""Discounted cumulative gain: NDCG and NDCNG."""
+"""Discounted cumulative gain: DCG, NDCG and NDCNG."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR
 from skgraded.measures import base
 from skgraded.measures.base import Function, call_checked, shared_fields
-from skgraded.measures.grades import SMALL, Gained, divisors, of_tops
+from skgraded.measures.grades import LN2, SMALL, Gained, divisors, of_tops
 
 
 def _discounts(discount, depth):
@@ -53,6 +53,54 @@ class _CumulatedGain(Gained):
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, discount)
         gains /= judgments.by_level(divisors(ideal))
         return self._sum(LINEAR, gains, judgments, discount)
+
+
+@base.measure()
+class DCG(Gained):
+    r"""Discounted cumulative gain (Järvelin & Kekäläinen 2002), without a divisor.
+
+    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), r_i being the grade at rank i. Values are not
+    restricted to the range from 0 to 1. A query with no grade > 0 has DCG 0: `undefined` has no
+    effect.
+
+    Parameters
+    ----------
+    gain : {"exp2", "linear"} or callable, default="exp2"
+        2^r - 1, or r, or a function of an array of grades, which must not fall as grades rise.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> round(sg.DCG()([2, 0, 1], [3, 2, 1]), 3), 3 / 1 + 1 / 2
+    (3.5, 3.5)
+    """
+
+    gain: str | Function = "exp2"
+    discount: str | Function = "log2"
+
+    _ends_at_1 = False
+
+    def _plan(self, judgments):
+        discount = _discounts(self.discount, self._depth(judgments))
+        with np.errstate(over="ignore"):
+            gains = self._absolute_gains(judgments)
+            largest = judgments.max_size * gains.max() * discount[0]
+        if not np.isfinite(largest):
+            grade = judgments.levels[np.argmax(gains)]
+            raise ValueError(
+                f"DCG is too large for a float: y_true contains the grade {grade:g}, with gain "
+                f"{gains.max():g}. Use gain='linear' or NDCG."
+            )
+        return self._sum(LINEAR, gains, judgments, discount)
+
+    def _absolute_gains(self, judgments):
+        levels = judgments.levels
+        if self.gain == "exp2":
+            return np.where(levels < 1, np.expm1(LN2 * levels), np.exp2(levels) - 1)
+        return levels if self.gain == "linear" else self._called_gains(judgments)
+
+    def _undefined(self, judgments):
+        return np.zeros(judgments.n_queries, dtype=bool)
 
 
 @base.measure(aliases={

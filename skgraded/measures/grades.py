@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from skgraded.measures.base import Function, Ranked, call_checked, shared_fields
+from skgraded.measures.base import Function, Measure, Ranked, call_checked, shared_fields
 
 LN2 = np.log(2.0)
 SMALL = 1e-200  # computations with top grades below this may lose digits
 
 
 @shared_fields
-class Thresholded(Ranked):
-    """A measure of relevant documents; a query without a relevant document is undefined."""
+class Relevance(Measure):
+    """A measure of relevant documents; a query without one is undefined."""
 
     threshold: float | None = None
 
@@ -21,6 +21,11 @@ class Thresholded(Ranked):
 
     def _undefined(self, judgments):
         return n_relevant(judgments, self._relevant(judgments)) == 0
+
+
+@shared_fields
+class Thresholded(Ranked, Relevance):
+    """A measure of the relevant documents above a cut-off, under a tie rule."""
 
 
 class Graded(Ranked):

@@ -1,14 +1,17 @@
-"""Average precision, μAP and GAP, precision, recall, reciprocal rank."""
+"""Measures of relevant documents: average precision, precision, recall, reciprocal rank."""
 
 from __future__ import annotations
 
+from dataclasses import field
+
 import numpy as np
 
-from skgraded._input.columns import number
+from skgraded._input.columns import number, one_of
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
-from skgraded._kernels.sums import CUMULATED, FIRST, LINEAR, PAIR
+from skgraded._kernels.sums import BPREF, CUMULATED, FIRST, HIGHEST, LINEAR, ORDINAL, PAIR, Plan
+from skgraded.judgments import Judgments
 from skgraded.measures import base, grades
-from skgraded.measures.base import Function
+from skgraded.measures.base import TIES, Function, sum_plans
 
 
 @base.measure(aliases=("map",))
@@ -136,11 +139,10 @@ class QMeasure(grades.Gained):
         relevant = judgments.levels > 0
         self._refuse_gain_of_0(judgments)
         gains = self._gains(judgments)
-        # Numerator and denominator are divided by 1 + β · top gain, so that none overflows.
-        tops = self._top_gains(judgments)
-        tops = self.beta * tops if self.beta else np.zeros_like(tops)  # an infinite gain times 0
+        # The numerator and the denominator are divided by 1 + β · top gain, so neither overflows.
+        tops = self._weighted_tops(judgments)
         of_count = np.reciprocal(1.0 + tops)
-        of_gain = np.where(np.isinf(tops), 1.0, np.minimum(tops, 1e300) * of_count)
+        of_gain = np.divide(tops, 1.0 + tops, out=np.ones_like(tops), where=np.isfinite(tops))
         ideal = ideal_by_rank(
             gains, judgments.counts, judgments.level_starts, judgments.starts,
             np.ones(judgments.max_size),
@@ -153,14 +155,22 @@ class QMeasure(grades.Gained):
         discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
         return self._sum(CUMULATED, values, judgments, discount, by_row=True)
 
-    def _top_gains(self, judgments):
-        """Gain of the top grade of each query; inf if it is too large."""
+    @np.errstate(over="ignore", under="ignore")
+    def _weighted_tops(self, judgments):
+        """β · gain of the top grade of each query; infinite above the largest float.
+
+        A gain of 2^g - 1 may be infinite where its product with a small β is not, so the two
+        exponents are added before the product is computed.
+        """
+        if callable(self.gain):
+            return self.beta * grades.of_tops(self._called_gains(judgments), judgments)
         if self.gain == "linear":
-            return judgments.top_grades
-        if self.gain == "exp2":
-            with np.errstate(over="ignore"):
-                return np.expm1(grades.LN2 * judgments.top_grades)
-        return grades.of_tops(self._called_gains(judgments), judgments)
+            return self.beta * judgments.top_grades
+        mantissa, exponent = np.frexp(float(self.beta))
+        tops = np.minimum(judgments.top_grades, 4096.0)  # every β > 0 is above 2^-1075
+        whole = np.floor(tops)
+        below_1 = mantissa * -np.expm1(-grades.LN2 * tops) * np.exp2(tops - whole)
+        return np.ldexp(below_1, whole.astype(int) + exponent)
 
 
 def _mean_of_ranks(measure, values, judgments):
@@ -229,6 +239,217 @@ class RR(grades.Thresholded):
 
     def _plan(self, judgments):
         return self._sum(FIRST, self._relevant(judgments).astype(float), judgments)
+
+
+@base.measure(aliases=("success_{k}",))
+class Success(grades.Thresholded):
+    r"""Success S@k: 1 if one of the first k documents is relevant, else 0.
+
+    Under ties, the value is the probability that one of the first k documents is relevant. A query
+    without a relevant document has success 0: `undefined` has no effect. trec_eval calls the
+    measure ``success_k``.
+
+    Examples
+    --------
+    Two of three tied documents are relevant, and one of them is first with probability 2/3:
+
+    >>> import skgraded as sg
+    >>> round(sg.Success(k=1)([1, 0, 2], [5, 5, 5]), 3)
+    0.667
+    """
+
+    def _plan(self, judgments):
+        ones = np.ones(self._depth(judgments))
+        return self._sum(FIRST, self._relevant(judgments).astype(float), judgments, ones)
+
+    def _undefined(self, judgments):
+        return np.zeros(judgments.n_queries, dtype=bool)
+
+
+@base.measure(aliases=("Rprec",))
+class RPrecision(grades.Relevance):
+    r"""R-precision: precision at rank R, the number of relevant documents of the query.
+
+    It divides by R even when fewer documents were retrieved. A query without a relevant document
+    has no R-precision. trec_eval calls the measure ``Rprec``.
+
+    Examples
+    --------
+    Two documents are relevant, and one of them is among the first two:
+
+    >>> import skgraded as sg
+    >>> sg.RPrecision()([2, 0, 1], [0.9, 0.8, 0.1])
+    0.5
+    """
+
+    ties: str = "average"
+
+    def _plan(self, judgments):
+        relevant = self._relevant(judgments)
+        n = grades.n_relevant(judgments, relevant)
+        starts, sizes = judgments.starts[:-1], judgments.sizes
+        rank = np.arange(1, judgments.n_rows + 1) - np.repeat(starts, sizes)
+        return Plan(
+            LINEAR, relevant / judgments.by_level(np.maximum(n, 1)), TIES[self.ties],
+            judgments.max_size, (rank <= np.repeat(n, sizes)).astype(float), by_row=True,
+        )
+
+
+@base.measure(aliases=("iprec_at_recall_{recall}",))
+class InterpolatedPrecision(grades.Relevance):
+    r"""Interpolated precision: the highest precision at any rank with at least a given recall.
+
+    max_p P@p over ranks p with at least ⌊ρR + 0.9⌋ relevant documents among the first p, ρ being
+    the recall and R the number of relevant documents; 0 if no rank has as many. The threshold of
+    0.9 is trec_eval's (``iprec_at_recall``). A query without a relevant document has no value.
+
+    Parameters
+    ----------
+    recall : float, default=0
+        ρ, from 0 to 1.
+    ties : {"worst", "best", "ordinal"}, default="worst"
+        The order of documents with equal scores: the worst or the best for the grades, or the
+        order of rows. The expectation over all orders would take too long to compute.
+
+    Examples
+    --------
+    Both relevant documents are among the first three, and the first document is relevant:
+
+    >>> import skgraded as sg
+    >>> y_true, y_score = [1, 0, 1, 0], [4, 3, 2, 1]
+    >>> round(sg.InterpolatedPrecision(1)(y_true, y_score), 3)
+    0.667
+    >>> sg.InterpolatedPrecision(0.5)(y_true, y_score)
+    1.0
+    """
+
+    recall: float = field(default=0, kw_only=False)
+    ties: str = "worst"
+
+    _own_checks = {
+        "recall": number("recall", 0, 1), "ties": one_of("ties", ("worst", "best", "ordinal")),
+    }
+
+    def _plan(self, judgments):
+        relevant = self._relevant(judgments)
+        n = grades.n_relevant(judgments, relevant)
+        required = np.maximum(np.floor(self.recall * n + 0.9), 1)
+        values = relevant * judgments.by_level(required)
+        return Plan(HIGHEST, values, TIES[self.ties], judgments.max_size)
+
+
+@base.measure(aliases=("set_P",))
+class SetPrecision(grades.Relevance):
+    r"""Set precision: the share of relevant documents among those that were retrieved.
+
+    The order of the documents does not matter. The value is 0 if no document was retrieved. A
+    query without a relevant document has set precision 0: `undefined` has no effect.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.SetPrecision()([2, 0, 1], [0.9, 0.8, -float("inf")])
+    0.5
+    """
+
+    def _plan(self, judgments):
+        return _retrieved(self._relevant(judgments).astype(float), judgments, per_retrieved=True)
+
+    def _undefined(self, judgments):
+        return np.zeros(judgments.n_queries, dtype=bool)
+
+
+@base.measure()
+class SetRecall(grades.Relevance):
+    r"""Set recall: the share of the relevant documents that were retrieved.
+
+    The order of the documents does not matter. A query without a relevant document has no recall.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.SetRecall()([2, 0, 1], [0.9, 0.8, -float("inf")])
+    0.5
+    """
+
+    def _plan(self, judgments):
+        relevant = self._relevant(judgments)
+        weights = grades.relevant_weights(judgments, relevant, judgments.max_size)
+        return _retrieved(weights, judgments)
+
+
+@base.measure()
+class SetF(grades.Relevance):
+    r"""Set F: the weighted harmonic mean of set precision P and set recall R.
+
+    F = (β² + 1) P R / (R + β² P), as in scikit-learn's ``fbeta_score``; 0 if P and R are 0.
+    trec_eval's ``set_F.x`` has β = √x. The order of the documents does not matter. A query without
+    a relevant document has no F.
+
+    Parameters
+    ----------
+    beta : float, default=1
+        β ≥ 0, the weight of recall relative to precision.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.SetF()([2, 0, 1], [0.9, 0.8, -float("inf")]), 2 * 0.5 * 0.5 / (0.5 + 0.5)
+    (0.5, 0.5)
+    """
+
+    beta: float = 1
+
+    _own_checks = {"beta": number("beta", 0)}
+
+    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+        """F = hits / (w · retrieved + (1 - w) · relevant) with w = 1 / (1 + β²)."""
+        relevant = self._relevant(judgments)
+        ones = np.ones(len(relevant))
+        plans = [_retrieved(values, judgments) for values in (relevant.astype(float), ones)]
+        n_hits, n_retrieved = sum_plans(plans, judgments, scores)
+        weight = 1 / (1 + float(self.beta) * float(self.beta))
+        n = weight * n_retrieved + (1 - weight) * grades.n_relevant(judgments, relevant)
+        return n_hits / grades.divisors(n)
+
+
+def _retrieved(values, judgments, **settings):
+    """Plan a sum over all retrieved documents, for which ties do not matter."""
+    return Plan(LINEAR, values, ORDINAL, judgments.max_size, **settings)
+
+
+@base.measure()
+class Bpref(grades.Relevance):
+    r"""Binary preference (Buckley & Voorhees 2004), as trec_eval computes it.
+
+    bpref = (1/R) Σ_r (1 - min(n_r, R) / min(R, N)) over the relevant documents r that were
+    retrieved. R and N are the numbers of relevant and of irrelevant documents of the query; n_r is
+    the number of irrelevant documents ranked above r. Documents that nobody judged, with the grade
+    NaN, count on neither side. A query without a relevant document has no bpref.
+
+    Examples
+    --------
+    The documents are relevant, irrelevant, unjudged, relevant and irrelevant, so R = N = 2:
+
+    >>> import skgraded as sg
+    >>> sg.Bpref()([1, 0, float("nan"), 1, 0], [5, 4, 3, 2, 1]), (1 + (1 - 1 / 2)) / 2
+    (0.75, 0.75)
+    """
+
+    ties: str = "average"
+
+    _accepts_unknown = True
+
+    def _plan(self, judgments):
+        relevant = self._relevant(judgments)
+        n_relevant = grades.n_relevant(judgments, relevant)
+        n_irrelevant = grades.n_relevant(judgments, ~relevant)
+        # No count of irrelevant documents exceeds N, so that R and min(R, N) cap it alike.
+        caps = np.maximum(np.minimum(n_relevant, n_irrelevant), 1.0)
+        return Plan(
+            BPREF, relevant * judgments.by_level(caps), TIES[self.ties], judgments.max_size,
+            scale=1.0 / np.maximum(n_relevant, 1), shift=0.0,
+        )
 
 
 @base.measure()

@@ -1,11 +1,23 @@
-"""Measures that model when a user stops reading the list: ERR, nERR and RBP."""
+"""Measures that model when a user stops reading the list: ERR, nERR, RBP, Judged and Compat."""
+
+from dataclasses import field
 
 import numpy as np
 
 from skgraded._input.columns import number
-from skgraded._kernels.sums import CASCADE, LINEAR, ORDINAL, Plan
+from skgraded._kernels.sums import (
+    BEST,
+    CASCADE,
+    KNOWN,
+    LINEAR,
+    ORDINAL,
+    OVERLAP,
+    WORST,
+    Plan,
+)
+from skgraded.judgments import Judgments
 from skgraded.measures import base
-from skgraded.measures.base import sum_plans
+from skgraded.measures.base import TIES, Measure, Ranked, sum_plans
 from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_exp2_gains
 
 
@@ -99,3 +111,118 @@ class RBP(Graded):
         gains = (1.0 - self.persistence) * self._normalized(judgments)
         discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
         return self._sum(LINEAR, gains, judgments, discount)
+
+
+@base.measure()
+class RBPResidual(Ranked):
+    r"""Residual of rank-biased precision: the amount that RBP could still gain.
+
+    (1 - φ) Σ φ^(i-1) over the ranks i ≤ k whose documents nobody judged (grade NaN), plus
+    φ^min(k, n) for the ranks below, n being the number of retrieved documents (Moffat & Zobel 2008,
+    section 3.3). It bounds `RBP` if that has the same persistence and the top of the scale as
+    `max_grade`. Every query has a residual: `undefined` has no effect.
+
+    Parameters
+    ----------
+    persistence : float, default=0.8
+        φ, from 0 to below 1.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How documents with equal scores count: the exact expectation over all their orders, the
+        order of rows, or the order with the largest or the smallest residual.
+
+    Examples
+    --------
+    The second of two documents is unjudged, and so are all ranks below:
+
+    >>> import skgraded as sg
+    >>> sg.RBPResidual(persistence=0.5)([1, float("nan")], [2, 1]), 0.5 * 0.5 + 0.5**2
+    (0.5, 0.5)
+    """
+
+    persistence: float = 0.8
+
+    _own_checks = {"persistence": number("persistence", 0, 1, below=True)}
+    _accepts_unknown = True
+
+    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+        """1 - (1 - φ) Σ φ^(i-1) over the ranks of judged documents."""
+        with np.errstate(under="ignore"):
+            discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
+        discount *= 1.0 - self.persistence
+        # The residual is largest where unjudged documents come first, the worst order for grades.
+        ties = {"best": WORST, "worst": BEST}.get(self.ties, TIES[self.ties])
+        plan = Plan(KNOWN, judgments.levels, ties, len(discount), discount)
+        (judged,) = sum_plans([plan], judgments, scores)
+        return np.maximum(1.0 - judged, 0.0)
+
+    def _undefined(self, judgments):
+        return np.zeros(judgments.n_queries, dtype=bool)
+
+
+@base.measure()
+class Judged(Ranked):
+    r"""Judged@k: the share of judged documents among the first k that were retrieved.
+
+    The divisor is the smaller of k and the number of retrieved documents. Documents that nobody
+    judged have the grade NaN. A query with nothing retrieved has the value 0: `undefined` has no
+    effect.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.Judged(k=2)([1, float("nan"), 0], [3, 2, 1])
+    0.5
+    """
+
+    _accepts_unknown = True
+
+    def _plan(self, judgments):
+        return self._sum(KNOWN, judgments.levels, judgments, per_retrieved=True)
+
+    def _undefined(self, judgments):
+        return np.zeros(judgments.n_queries, dtype=bool)
+
+
+@base.measure()
+class Compat(Measure):
+    r"""Compatibility (Clarke, Vtyurina, Smucker 2020): rank-biased overlap with the ideal ranking.
+
+    Σ_i φ^(i-1) X_i / i, divided by the same sum for the ideal ranking and itself. X_i is the
+    overlap of the first i documents of the run and of the ideal ranking. The ideal ranking contains
+    the documents of grade > 0, ordered by grade, and within a grade in the order that suits the run
+    best. The sum ends with the longer list; a list that has ended keeps all its documents. A query
+    with no grade > 0 has no compatibility.
+
+    Parameters
+    ----------
+    persistence : float, default=0.95
+        φ, from 0 to below 1.
+
+    Examples
+    --------
+    The ideal ranking swaps the two documents, so X_1 = 0 and X_2 = 2:
+
+    >>> import skgraded as sg
+    >>> round(sg.Compat(persistence=0.5)([1, 2], [2, 1]), 3), round((0 + 0.5) / (1 + 0.5), 3)
+    (0.333, 0.333)
+    """
+
+    persistence: float = field(default=0.95, kw_only=False)
+    ties: str = "average"
+
+    _own_checks = {"persistence": number("persistence", 0, 1, below=True)}
+
+    def _plan(self, judgments):
+        ranks = np.arange(1.0, judgments.max_size + 1)
+        with np.errstate(under="ignore"):
+            discount = np.power(float(self.persistence), ranks - 1) / ranks
+        # Ranks whose discounts together are below 1e-17 of the first cannot change the value.
+        depth = len(ranks)
+        if 0 < self.persistence:
+            negligible = np.log(1e-17 * (1 - self.persistence)) / np.log(self.persistence)
+            depth = min(depth, int(negligible) + 1)
+        sizes = judgments.counts.astype(float)
+        return Plan(OVERLAP, sizes, TIES[self.ties], depth, discount)
+
+    def _undefined(self, judgments):
+        return judgments.top_grades <= 0

@@ -413,8 +413,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         position = column.position_in(X)
         if position is None:
             raise ValueError(
-                f"{method} needs the queries, column {column.name or column.position!r} of X, but "
-                f"this X with {X.shape[1]} columns is without it."
+                f"A preceding step probably dropped the column: {method} needs the queries, column "
+                f"{column.name or column.position!r} of X, but this X with {X.shape[1]} columns is "
+                "without it."
             )
         return checked_queries(take_column(X, position), self.qid)
 

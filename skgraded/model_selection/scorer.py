@@ -26,6 +26,7 @@ NO_QID = (
 )
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
+MANTISSA_DECIMALS = 10  # rounding errors of forests and linear models are below 1e-13, relatively
 
 
 def make_ranking_scorer(
@@ -55,7 +56,8 @@ def make_ranking_scorer(
         What gives the scores of the documents; of a list the first that the estimator has. By
         default ``predict`` of rankers and regressors, and of classifiers ``decision_function``
         when there are two classes, else ``predict_proba``. Probabilities become the expected
-        grade Σ c·P(c), for which the classes must be the grades.
+        grade Σ c·P(c), for which the classes must be the grades. Expected grades that agree in the
+        first ten digits tie.
 
     Returns
     -------
@@ -247,9 +249,7 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
         )
     response = np.asarray(getattr(estimator, method)(X))
     if method == "predict_proba":
-        grades = _grades_of_classes(estimator, response)
-        # class by class: a matrix product's last bits depend on the processor and its threads
-        return np.sum([g * response[:, i] for i, g in enumerate(grades)], axis=0)
+        return _expected_grades(_grades_of_classes(estimator, response), response)
     if response.ndim == 2 and response.shape[1] == 1:
         return response[:, 0]
     if response.ndim == 2:
@@ -258,6 +258,18 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
             "document instead of one: use response_method='predict_proba' for the expected grade, or a regressor."
         )
     return response
+
+
+def _expected_grades(grades, probabilities):
+    """Σ c·P(c) of each row, rounded so that equal expected grades tie.
+
+    The last bits of the sum depend on how the probability mass is split over the classes, and those
+    of the probabilities may depend on the position of the row.
+    """
+    # Class by class: the last bits of a matrix product depend on the processor and its threads.
+    terms = [grade * probabilities[:, i].astype(float) for i, grade in enumerate(grades)]
+    mantissas, exponents = np.frexp(np.sum(terms, axis=0))
+    return np.ldexp(np.round(mantissas, MANTISSA_DECIMALS), exponents)
 
 
 def _default_methods(estimator):

@@ -2,7 +2,9 @@
 
 import gc
 import pickle
+import re
 import weakref
+from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
@@ -15,6 +17,7 @@ from sklearn.model_selection import GroupKFold
 
 import skgraded as sg
 from skgraded.boosting.metric import truth_of
+from skgraded.boosting.objective import trainable_measures
 from skgraded.datasets import make_ranking
 from skgraded.lightgbm import eval_metric, objective
 from skgraded.xgboost import custom_metric
@@ -301,10 +304,74 @@ def test_bagging_by_query_is_refused(real):
 
 
 @pytest.mark.parametrize("door", [objective, objective_of_xgboost])
-def test_other_measures_are_refused_with_those_that_are_not(door):
+def test_other_measures_are_refused_and_the_message_lists_those_to_train_on(door):
     for measure in ("rr", "nerr@5", "q", "tau_ap", "kendall_tau", "p@5", "edrc"):
-        with pytest.raises(TypeError, match="is made of NDCG, NDCNG, AP, MuAP and GAP"):
+        with pytest.raises(TypeError, match="train on AP, MuAP, GAP, NDCG, NDCNG, RBP, with or"):
             door(measure)
+
+
+def test_docs_list_every_measure_that_can_be_an_objective():
+    page = (Path(__file__).parents[2] / "docs" / "objectives.md").read_text(encoding="utf-8")
+    texts = {
+        "docs/objectives.md": page.replace("μAP", "MuAP").partition("Mostly")[0],
+        "the docstring": re.search(r"measure : .*\n(.*)", objective.__doc__)[1],
+    }
+    for place, text in texts.items():
+        for name in trainable_measures():
+            assert re.search(rf"\b{name}\b", text), f"{place} does not list {name}"
+
+
+def test_training_on_rbp_improves_rbp(data):
+    X, y, sizes, first = data
+    scores = trained(data, objective("rbp")).predict(X)
+    assert sg.RBP()(y, scores, group=sizes) > sg.RBP()(y, first, group=sizes) + 0.1
+
+
+# Extreme scores and parameters -------------------------------------------------------------------
+
+EXTREME_SCORES = [
+    [1e308, -1e308, 0, 1, 1e308, -1e308], [1.7e308, -1.7e308, 1.6e308, 0, 0, 0], [0] * 6,
+    [1, 2, 3, 4, 5, 6], [5e-324, 0, 0, 1e-310, 0, 3],
+]
+
+
+@pytest.mark.parametrize("measure", ["ndcg", "mu_map", "rbp"])
+@pytest.mark.parametrize("norm", [True, False])
+@pytest.mark.parametrize("sigmoid", [5e-324, 1, 1e30, 1e308])
+def test_gradients_are_finite_for_all_finite_scores_and_parameters(measure, norm, sigmoid):
+    settings = objective(measure, norm=norm, sigmoid=sigmoid)
+    for weight in (None, [1e300] * 6):
+        judgments = sg.Judgments([3, 0, 1, 0, 2, 0], group=[4, 2], sample_weight=weight)
+        for scores in EXTREME_SCORES:
+            for derivatives in settings.gradients(judgments, scores):
+                assert np.isfinite(derivatives).all()
+
+
+def test_without_norm_only_the_order_of_far_apart_scores_matters():
+    judgments = sg.Judgments([3, 0, 1])
+    near, far = (
+        objective("ndcg", norm=False).gradients(judgments, [-top, top, 0]) for top in (1e4, 1e308)
+    )
+    np.testing.assert_array_equal(far, near)
+    assert far[0][0] < 0 < far[0][1]
+
+
+def test_norm_limits_the_gradient_of_a_steep_sigmoid():
+    judgments = sg.Judgments([1, 0])
+    swap = 1 - 1 / np.log2(3)
+    gradients, _ = objective("ndcg", sigmoid=1e308).gradients(judgments, [0, 0])
+    # σ · log2(1 + x) / x · swap / 2 with x = σ · swap
+    expected = (np.log2(1e308) + np.log2(swap)) / 2
+    np.testing.assert_allclose(gradients, [-expected, expected], rtol=1e-6)
+
+
+def test_truncation_may_exceed_every_query(data):
+    X, y, sizes, first = data
+    judgments = sg.Judgments(y, group=sizes)
+    whole, beyond = (
+        objective("ndcg", truncation=n).gradients(judgments, first) for n in (len(y), 10**30)
+    )
+    np.testing.assert_array_equal(beyond, whole)
 
 
 def test_parameters_out_of_range_are_refused():

@@ -153,6 +153,16 @@ def test_a_closed_standard_error_leaves_standard_output_alone_and_a_full_one_is_
     assert refused_in_one_line(done) == "skgraded: standard output: No space left on device\n"
 
 
+@pytest.mark.parametrize("arguments", [
+    "evaluate qrels run", "evaluate qrels run --format html", "measures",
+])
+def test_a_full_device_is_named(files, arguments):
+    (files / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    (files / "run").write_text("1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n")
+    done = shell(f"SKGRADED {arguments} --output /dev/full")
+    assert refused_in_one_line(done) == "skgraded: /dev/full: No space left on device\n"
+
+
 # Interrupts --------------------------------------------------------------------------------------
 
 BEGIN = """

@@ -19,6 +19,7 @@ from oracle import (
     average_pair_form,
     expected_gains,
     is_relevant,
+    one_order,
     over_ties,
     precision_at_each_position,
     signs,
@@ -56,7 +57,7 @@ class Entry:
     """
 
     cls: type
-    on_average: Callable  # (grades, scores, **setting) -> the expectation under ties, or None
+    on_average: Callable  # (grades, scores, **setting) -> value by the first tie rule, or None
     of_orders: Callable | None = None  # (ranked, grades, **setting) -> a value an order, or None
     settings: list = field(default_factory=list)
     few: list = field(default_factory=list)  # for the properties that do not depend on all settings
@@ -64,10 +65,13 @@ class Entry:
     ideal_is_one: list = field(default_factory=list)  # the list sorted by grade scores 1
     unretrieved_last: bool = False  # the documents of score -inf are ranked, tied at the end
     lowest: int = 0  # the lowest value
+    highest: float = 1
+    tie_rules: tuple = TIES
+    always_defined: bool = False
 
-    @property
-    def tie_rules(self):
-        return TIES if self.of_orders else (None,)
+    def __post_init__(self):
+        if self.of_orders is None:
+            object.__setattr__(self, "tie_rules", (None,))
 
     def by_orders(self, orders, grades, scores, **setting):
         """Values by tie rule from those of all the orders, or from the scores if there is none."""
@@ -301,7 +305,7 @@ def average_precision_at(grades, scores, k=None, threshold=None):
 
 register(
     sg.Precision, of_orders=precision, on_average=average_precision_at,
-    is_defined=lambda *args, **setting: True,
+    is_defined=lambda *args, **setting: True, always_defined=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Precision(), sg.Precision(k=3)],
     scale_invariant=[sg.Precision(k=3)],  # an ideal list may have too few relevant documents
@@ -530,6 +534,265 @@ register(
     settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5), max_grade=(None, TOP_GRADE)),
     few=[sg.RBP(), sg.RBP(k=3, persistence=0.5, max_grade=TOP_GRADE)],
     scale_invariant=[sg.RBP()],
+)
+
+
+# Success -----------------------------------------------------------------------------------------
+
+def always(*args, **setting):
+    return True
+
+
+def success(ranked, grades, k=None, threshold=None):
+    return is_relevant(ranked, threshold)[:, :k].any(axis=1).astype(float)
+
+
+def average_success(grades, scores, k=None, threshold=None):
+    failure, before = 1.0, 0
+    for block in tie_blocks(grades, scores):
+        n, r = len(block), int(is_relevant(block, threshold).sum())
+        n_drawn = int(np.clip((k or inf) - before, 0, n))
+        failure *= comb(n - r, n_drawn) / comb(n, n_drawn)
+        before += n
+    return 1.0 - failure
+
+
+register(
+    sg.Success, of_orders=success, on_average=average_success, is_defined=always,
+    always_defined=True,
+    settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
+    few=[sg.Success(k=3), sg.Success(k=2, threshold=2)],
+    scale_invariant=[sg.Success(k=3)],  # a query may have no relevant document
+)
+
+
+# RPrecision --------------------------------------------------------------------------------------
+
+def r_precision(ranked, grades, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    return is_relevant(ranked, threshold)[:, :n_relevant].sum(axis=1) / n_relevant
+
+
+def average_r_precision(grades, scores, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    gains = expected_gains(lambda ranked: is_relevant(ranked, threshold), grades, scores)
+    return gains[:n_relevant].sum() / n_relevant
+
+
+register(
+    sg.RPrecision, of_orders=r_precision, on_average=average_r_precision,
+    settings=grid(threshold=THRESHOLDS),
+    few=[sg.RPrecision(), sg.RPrecision(threshold=2)],
+    scale_invariant=[sg.RPrecision()],
+    ideal_is_one=[sg.RPrecision(), sg.RPrecision(threshold=2)],
+)
+
+
+# InterpolatedPrecision ---------------------------------------------------------------------------
+
+def interpolated_precision(ranked, grades, recall=0, threshold=None):
+    required = np.floor(recall * is_relevant(grades, threshold).sum() + 0.9)
+    relevant = is_relevant(ranked, threshold)
+    enough = np.cumsum(relevant, axis=1) >= required
+    return np.max(precision_at_each_position(relevant) * enough, axis=1, initial=0.0)
+
+
+def worst_interpolated_precision(grades, scores, **setting):
+    return interpolated_precision(one_order(grades, scores, "worst"), grades, **setting)[0]
+
+
+register(
+    sg.InterpolatedPrecision, of_orders=interpolated_precision,
+    on_average=worst_interpolated_precision,
+    tie_rules=("worst", "best", "ordinal"),
+    settings=grid(recall=(0, 0.1, 0.5, 1), threshold=THRESHOLDS),
+    few=[sg.InterpolatedPrecision(), sg.InterpolatedPrecision(0.5, threshold=2)],
+    scale_invariant=[sg.InterpolatedPrecision(0.5)],
+    ideal_is_one=[sg.InterpolatedPrecision(), sg.InterpolatedPrecision(1)],
+)
+
+
+# SetPrecision, SetRecall, SetF -------------------------------------------------------------------
+
+def retrieved_and_relevant(grades, scores, threshold):
+    retrieved, relevant = np.array(scores) > -inf, is_relevant(grades, threshold)
+    return (retrieved & relevant).sum(), retrieved.sum(), relevant.sum()
+
+
+def set_precision(grades, scores, threshold=None):
+    n_hits, n_retrieved, _ = retrieved_and_relevant(grades, scores, threshold)
+    return n_hits / max(n_retrieved, 1)
+
+
+def set_recall(grades, scores, threshold=None):
+    n_hits, _, n_relevant = retrieved_and_relevant(grades, scores, threshold)
+    return n_hits / n_relevant
+
+
+def set_f(grades, scores, threshold=None, beta=1):
+    p, r = set_precision(grades, scores, threshold), set_recall(grades, scores, threshold)
+    return (beta**2 + 1) * p * r / (r + beta**2 * p) if p and r else 0.0
+
+
+register(
+    sg.SetPrecision, on_average=set_precision, is_defined=always, always_defined=True,
+    settings=grid(threshold=THRESHOLDS),
+    few=[sg.SetPrecision()], scale_invariant=[sg.SetPrecision()],
+)
+register(
+    sg.SetRecall, on_average=set_recall,
+    settings=grid(threshold=THRESHOLDS),
+    few=[sg.SetRecall(), sg.SetRecall(threshold=2)],
+    scale_invariant=[sg.SetRecall()], ideal_is_one=[sg.SetRecall()],
+)
+register(
+    sg.SetF, on_average=set_f,
+    settings=grid(threshold=THRESHOLDS, beta=(1, 0, 0.5, 3)),
+    few=[sg.SetF(), sg.SetF(threshold=2, beta=0.5)], scale_invariant=[sg.SetF()],
+)
+
+
+# Bpref -------------------------------------------------------------------------------------------
+
+def bpref(ranked, grades, threshold=None):
+    """A grade of nan belongs to an unjudged document."""
+    n_relevant = is_relevant(grades, threshold).sum()
+    n_irrelevant = np.sum(~np.isnan(grades)) - n_relevant
+    relevant = is_relevant(ranked, threshold)
+    above = np.cumsum(~relevant & ~np.isnan(ranked), axis=1)
+    cap = max(min(n_relevant, n_irrelevant), 1)
+    terms = relevant * (1 - np.minimum(above, n_relevant) / cap)
+    return terms.sum(axis=1) / n_relevant
+
+
+def average_bpref(grades, scores, threshold=None):
+    n_relevant = int(is_relevant(grades, threshold).sum())
+    cap = max(min(n_relevant, len(grades) - n_relevant), 1)
+    total, above = 0.0, 0
+    for block in tie_blocks(grades, scores):
+        r = int(is_relevant(block, threshold).sum())
+        m = len(block) - r
+        capped = [min(above + n, n_relevant) for n in range(m + 1)]
+        total += r * (1 - np.mean(capped) / cap)
+        above += m
+    return total / n_relevant
+
+
+register(
+    sg.Bpref, of_orders=bpref, on_average=average_bpref,
+    settings=grid(threshold=THRESHOLDS),
+    few=[sg.Bpref(), sg.Bpref(threshold=2)],
+    scale_invariant=[sg.Bpref()], ideal_is_one=[sg.Bpref(), sg.Bpref(threshold=2)],
+)
+
+
+# DCG ---------------------------------------------------------------------------------------------
+
+def absolute_dcg(ranked, grades, k=None, gain="exp2", discount="log2"):
+    gain = (lambda grades: 2.0**grades - 1) if gain == "exp2" else gain
+    return dcg(ranked, k, gain, discount)
+
+
+def average_dcg(grades, scores, k=None, gain="exp2", discount="log2"):
+    gain = (lambda grades: 2.0**grades - 1) if gain == "exp2" else GAINS.get(gain, gain)
+    gains = expected_gains(gain, grades, scores)
+    discounts = DISCOUNTS.get(discount, discount)(np.arange(1, len(gains) + 1))
+    return (gains * discounts)[:k].sum()
+
+
+register(
+    sg.DCG, of_orders=absolute_dcg, on_average=average_dcg, is_defined=always,
+    always_defined=True, highest=inf,
+    settings=grid(
+        k=CUTOFFS, gain=("linear", "exp2", square_root), discount=("log2", "letor", reciprocal)
+    ),
+    few=[sg.DCG(gain="linear"), sg.DCG(k=3), sg.DCG(gain=square_root)],
+)
+
+
+# Judged and RBPResidual --------------------------------------------------------------------------
+
+def judged(ranked, grades, k=None):
+    return (~np.isnan(ranked))[:, :k].sum(axis=1) / max(ranked[:, :k].shape[1], 1)
+
+
+def average_judged(grades, scores, k=None):
+    return judged(one_order(grades, scores, "ordinal"), grades, k)[0]  # no grade is nan
+
+
+register(
+    sg.Judged, of_orders=judged, on_average=average_judged, is_defined=always,
+    always_defined=True,
+    settings=grid(k=CUTOFFS),
+    few=[sg.Judged(k=3)], scale_invariant=[sg.Judged()],
+)
+
+
+def rbp_residual(ranked, grades, k=None, persistence=0.8):
+    unjudged = np.isnan(ranked)[:, :k]
+    ranks = np.arange(unjudged.shape[1])
+    return (1 - persistence) * (unjudged * persistence**ranks).sum(axis=1) + persistence**len(ranks)
+
+
+def average_rbp_residual(grades, scores, k=None, persistence=0.8):
+    return rbp_residual(one_order(grades, scores, "ordinal"), grades, k, persistence)[0]
+
+
+register(
+    sg.RBPResidual, of_orders=rbp_residual, on_average=average_rbp_residual, is_defined=always,
+    always_defined=True,
+    settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5, 0.95)),
+    few=[sg.RBPResidual(), sg.RBPResidual(k=3, persistence=0.5)],
+    scale_invariant=[sg.RBPResidual()],
+)
+
+
+# Compat ------------------------------------------------------------------------------------------
+
+def compat(ranked, grades, persistence=0.95):
+    """Rank-biased overlap with the ideal list, from the numbers of documents per grade."""
+    ideal = sorted((grade for grade in grades if grade > 0), reverse=True)
+    total = best = 0.0
+    for i in range(1, max(ranked.shape[1], len(ideal)) + 1):
+        overlap = sum(
+            np.minimum((ranked[:, :i] == grade).sum(axis=1), ideal[:i].count(grade))
+            for grade in set(ideal)
+        )
+        total += persistence ** (i - 1) / i * overlap
+        best += persistence ** (i - 1) / i * min(i, len(ideal))
+    return total / best
+
+
+def average_compat(grades, scores, persistence=0.95):
+    """A block's documents of one grade among its first j are hypergeometric."""
+    ideal = sorted((grade for grade in grades if grade > 0), reverse=True)
+    blocks = tie_blocks(grades, scores)
+    n = sum(map(len, blocks))
+    total = best = 0.0
+    for i in range(1, max(n, len(ideal)) + 1):
+        before, start = [], 0
+        for block in blocks:
+            if start + len(block) > i:
+                break
+            before, start = before + block, start + len(block)
+        else:
+            block = [0.0]
+        j = min(i, n) - start
+        for grade in set(ideal):
+            m, c, a = block.count(grade), before.count(grade), ideal[:i].count(grade)
+            total += persistence ** (i - 1) / i * sum(
+                comb(m, h) * comb(len(block) - m, j - h) / comb(len(block), j) * min(c + h, a)
+                for h in range(max(0, j - len(block) + m), min(m, j) + 1)
+            )
+        best += persistence ** (i - 1) / i * min(i, len(ideal))
+    return total / best
+
+
+register(
+    sg.Compat, of_orders=compat, on_average=average_compat,
+    settings=grid(persistence=(0.95, 0, 0.5)),
+    few=[sg.Compat(), sg.Compat(0.5)],
+    scale_invariant=[sg.Compat()], ideal_is_one=[sg.Compat(), sg.Compat(0.5)],
 )
 
 

@@ -3,7 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import skgraded as sg
 from skgraded._input.query_source import QueryColumn
 
 FRAME = pd.DataFrame([[1.0, 7, 2.0], [3.0, 8, 4.0]], columns=["a", "q", "b"])
@@ -42,3 +47,37 @@ def test_the_column_is_taken_out_where_it_is():
     assert column.take_out(FRAME[["q", "b"]]).columns.tolist() == ["b"]
     with pytest.raises(ValueError, match="no feature besides the column of the queries"):
         column.take_out(FRAME[["q"]])
+
+
+def reduced(**settings):
+    """A ColumnTransformer of two of the features."""
+    output = settings.pop("output", "default")
+    columns = ColumnTransformer([("scaled", StandardScaler(), ["age", "links"])], **settings)
+    return columns.set_output(transform=output)
+
+
+@pytest.mark.parametrize("qid, settings, cause", [
+    ("query_id", {"output": "pandas"}, "A preceding step probably dropped the column: qid is the"),
+    ("query_id", {}, "A preceding step probably dropped the column or its name: qid is the column"),
+    (3, {}, "A preceding step probably dropped the column: qid is column 3, but X has 2 columns"),
+    (-1, {}, "A preceding step probably moved or dropped the column of the queries: qid is"),
+    ("query_id", {"output": "pandas", "remainder": "passthrough"},
+     "A preceding step renamed the column to 'remainder__query_id': qid is the column 'query_id'"),
+])
+def test_a_column_transformer_that_drops_the_queries_is_the_first_cause(qid, settings, cause):
+    X, y, queries = sg.datasets.make_ranking(n_queries=10, n_features=3, random_state=0)
+    frame = pd.DataFrame(X, columns=["age", "links", "words"]).assign(query_id=queries)
+    with pytest.raises(ValueError, match=f"^{cause}"):
+        make_pipeline(reduced(**settings), sg.QueryRanker(Ridge(), qid=qid)).fit(frame, y)
+    with pytest.raises(ValueError, match=f"^{cause}"):
+        model = make_pipeline(reduced(**settings), Ridge()).fit(frame, y)
+        sg.make_ranking_scorer("ndcng", qid=qid)(model[-1], model[0].transform(frame), y)
+
+
+def test_the_settings_that_the_error_names_keep_the_queries():
+    X, y, queries = sg.datasets.make_ranking(n_queries=10, n_features=3, random_state=0)
+    frame = pd.DataFrame(X, columns=["age", "links", "words"]).assign(query_id=queries)
+    keeping = reduced(output="pandas", remainder="passthrough", verbose_feature_names_out=False)
+    model = make_pipeline(keeping, sg.QueryRanker(Ridge(), qid="query_id")).fit(frame, y)
+    expected = sg.NDCNG()(y, model.predict(frame), qid=queries)
+    assert sg.make_ranking_scorer("ndcng")(model, frame, y) == expected

@@ -12,7 +12,7 @@ from skgraded.boosting.objective import Objective
 CLASSES = [
     (sg.NDCG, {}), (sg.NDCG, {"gain": "linear", "discount": "letor"}), (sg.NDCNG, {}),
     (sg.NDCNG, {"max_grade": 20}), (sg.AP, {}), (sg.AP, {"threshold": 2}), (sg.MuAP, {}),
-    (sg.GAP, {}), (sg.GAP, {"gain": "exp2"}),
+    (sg.GAP, {}), (sg.GAP, {"gain": "exp2"}), (sg.RBP, {}), (sg.RBP, {"persistence": 0.5}),
 ]
 MEASURES = [cls(k=k, **setting) for cls, setting in CLASSES for k in (None, 1, 3, 10)]
 MEASURES += [sg.NDCG(k="mean"), sg.NDCNG(k="mean")]

@@ -100,6 +100,29 @@ def test_ids_that_are_uuids():
         assert summary.worst(1)["query_id"].item() == bytes(16)
 
 
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "Arrow"])
+def test_decimals_of_any_length_are_equal_by_value(kind, partitioning, small_steps):
+    """Arrow infers another type from the digits of each batch."""
+    frame = table(60)
+    digits = np.random.default_rng(0).integers(2, 9, len(frame))
+    decimals = frame.assign(**{
+        name: [
+            decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-n))
+            for value, n in zip(frame[name] / 4, digits.tolist(), strict=True)
+        ]
+        for name in ("query", "grade")
+    })
+    batches = pieces(decimals, 7)[1:]
+    types = {pa.Array.from_pandas(batch["query"]).type for batch in batches}
+    assert len(types) > 1
+    summary = measured(map(KINDS[kind], batches), partitioning)
+    assert summary == sg.Summary.of(in_memory(decimals))
+    assert str(summary.worst(1)["query_id"].item()) == str(
+        float(in_memory(decimals).worst(1)["query_id"].item())
+    ).removesuffix(".0")
+
+
 def test_numbers_of_any_type():
     exact = table()
     expected = sg.Summary.of(in_memory(exact))
@@ -248,7 +271,8 @@ def with_value(column, value, row=17):
 
 def test_an_error_says_in_which_file_and_row(tmp_path):
     folder = written(tmp_path, with_value("score", np.nan))
-    with pytest.raises(ValueError, match=r"part\.1\.parquet from row 0, where .* row 17 is nan"):
+    message = r"part\.1\.parquet from row 0, where .* is null in row 17, query"
+    with pytest.raises(ValueError, match=message):
         measured(folder)
 
 
@@ -341,6 +365,6 @@ def test_few_rows_need_no_disk_and_of_many_nothing_is_left_on_it(tmp_path, monke
     request.getfixturevalue("small_steps")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     measured(pieces(mixed(frame), 30))
-    with pytest.raises(ValueError, match="row 0 is nan"):
+    with pytest.raises(ValueError, match="is NaN in row 0, query"):
         measured([*pieces(mixed(frame), 30), frame[:5].assign(score=np.nan)])
     assert list(tmp_path.iterdir()) == []

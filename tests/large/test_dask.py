@@ -1,6 +1,7 @@
 """Dask on a real cluster of two processes: its shuffles, types of ids, and other libraries."""
 
 import runpy
+from decimal import Decimal
 from types import SimpleNamespace
 
 import numpy as np
@@ -76,6 +77,69 @@ def test_ids_of_two_types_are_refused(dask, partitioning):
             measure()
 
 
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
+def test_decimal_ids_of_different_lengths_are_equal_by_value(dask, partitioning):
+    import dask as dask_library
+
+    ids = [Decimal("1.5")] * 3, [Decimal("1.50"), Decimal("10.125"), Decimal("10.125")]
+    if partitioning == "whole":
+        ids = ids[0], [Decimal("10.125")] * 3
+    parts = [pd.DataFrame({"grade": [0, 1, 1], "score": [3, 2, 1], "query": part}) for part in ids]
+    settings = {"measures": "rr", "sample_weight": None, "partitioning": partitioning}
+    with dask_library.config.set({"dataframe.convert-string": False}):
+        values = dask.values(parts, **settings)
+        summary = dask.measured(parts, **settings)
+    assert values["query_id"].tolist() == [Decimal("1.5"), Decimal("10.125")]
+    expected = [1 / 2, 1 / 2] if partitioning == "whole" else [1 / 3, 1 / 1]
+    assert values["RR"].tolist() == expected
+    assert summary.mean()["RR"] == sum(expected) / 2
+
+
+@pytest.fixture
+def parquet_folder(tmp_path):
+    for i, part in enumerate(pieces(table(30), 4)[1:]):
+        part.to_parquet(tmp_path / f"part-{i}.parquet", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("filesystem", ["fsspec", "arrow"])
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
+def test_a_corrupt_file_is_named(dask, parquet_folder, filesystem, partitioning):
+    from dask import dataframe as dd
+
+    if filesystem == "arrow":
+        pytest.importorskip("pyarrow", minversion="15", reason="Dask's own limit")
+    corrupt = parquet_folder / "part-1.parquet"
+    corrupt.write_bytes(corrupt.read_bytes()[:400])
+    # the prediction of a model is a column that no file has
+    frame = dd.read_parquet(parquet_folder, filesystem=filesystem).rename(columns={"score": "old"})
+    frame = frame.assign(score=1.0)
+    with pytest.raises(ValueError, match=f"^{corrupt}: the Parquet file cannot be read: .*footer"):
+        dask.evaluate(frame, partitioning=partitioning, **COLUMNS)
+
+
+def test_a_file_that_lacks_a_column_is_named(dask, parquet_folder):
+    from dask import dataframe as dd
+
+    lacking = parquet_folder / "part-2.parquet"
+    pd.read_parquet(lacking).drop(columns="grade").to_parquet(lacking)
+    frame = dd.read_parquet(parquet_folder)
+    with pytest.raises(ValueError, match=f"^{lacking}: There is no column 'grade'; there are"):
+        dask.evaluate(frame, **COLUMNS)
+
+
+def test_an_error_outside_of_files_stays_as_it_is(dask, parquet_folder):
+    from dask import dataframe as dd
+
+    def fail(part):
+        raise OSError("the model is lost")
+
+    frame = dd.read_parquet(parquet_folder)
+    frame = frame.map_partitions(fail, meta=frame._meta)
+    with pytest.raises(OSError, match="^the model is lost$"):
+        dask.evaluate(frame, **COLUMNS)
+
+
 def test_numbers_that_are_categories_stay_numbers(dask):
     data = dask.frame_of(pieces(table(12).astype({"query": "category"}), 3))
     found = dask.module.evaluate_per_query(data, measures=MEASURES, **COLUMNS).compute()
@@ -142,6 +206,28 @@ def test_xgboost_stops_where_the_pooled_truth_does(cluster, on_workers):
         scores = booster.predict(xgb.DMatrix(worse), iteration_range=(0, i + 1))
         assert value == pytest.approx(sg.NDCG(k=5)(y, scores, qid=qid), abs=1e-6)
     assert len(history) == int(np.argmax(history)) + 1 + 4
+
+
+def test_xgboost_counts_a_query_on_two_workers_twice(cluster, on_workers):
+    """As the docs of custom_metric say: no worker knows the rows of another."""
+    reason = "XGBoost 2 asks Dask for what it has no more"
+    xgb = pytest.importorskip("xgboost", minversion="3.0", reason=reason)
+    from xgboost import dask as dxgb
+
+    from skgraded.xgboost import custom_metric
+
+    X, y, qid, split = on_workers
+    torn = qid.copy()
+    torn[qid == 50] = 49  # the first rows of the second worker continue the last query of the first
+    data = dxgb.DaskDMatrix(cluster, split(X), split(y), qid=split(torn))
+    output = dxgb.train(
+        cluster, {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": 1}, data,
+        1, evals=[(data, "train")], custom_metric=custom_metric("ndcg@5"),
+    )
+    scores = output["booster"].predict(xgb.DMatrix(X))
+    (value,) = output["history"]["train"]["NDCG@5"]
+    assert value == pytest.approx(sg.NDCG(k=5)(y, scores, qid=qid), abs=1e-6)
+    assert value != pytest.approx(sg.NDCG(k=5)(y, scores, qid=torn), abs=1e-6)
 
 
 # LightGBM's own: the workers' ports, and parameters that a Dask estimator sets itself

@@ -113,17 +113,33 @@ def test_a_split_query_is_named_with_its_parts(engine, partitioning, text):
 
 # Bad input ---------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("column", "message", "partitioning"), [
-    ("score", "y_score must not be NaN: row 17 is nan", "shuffle"),
-    ("query", "qid is missing in row 17 .(None|<NA>).", "clustered"),
+@pytest.mark.parametrize(("column", "argument", "partitioning"), [
+    ("score", "y_score", "shuffle"), ("grade", "y_true", "whole"),
+    ("weight", "sample_weight", "shuffle"), ("query", "qid", "clustered"),
 ])
-def test_an_error_says_in_which_part_and_row(engine, column, message, partitioning):
+def test_an_error_names_the_part_and_of_a_missing_value_the_column_and_the_query(
+    engine, column, argument, partitioning
+):
     frame = table(text=True)
+    query = frame.loc[117, "query"]
     frame.loc[117, column] = None
     parts = [frame[:100], frame[100:200]]
     place = f"In {engine.part} [01], where rows count from 0: "  # Spark orders files by size
-    with pytest.raises(ValueError, match=place + message):
+    missing = rf"the column '{column}' \({argument}\) is (null|NaN) in row 17"
+    with pytest.raises(ValueError, match=place + missing + (
+        ": give every row its id" if column == "query" else f", query '{query}': "
+    )):
         engine.measured(parts, partitioning)
+
+
+def test_a_missing_grade_is_no_error_for_measures_that_take_it(engine):
+    frame = table(20)
+    frame.loc[7, "grade"] = None
+    expected = sg.Summary.of(in_memory(frame, "edrc"))
+    assert engine.measured([frame], measures="edrc") == expected
+    frame.loc[9, "grade"] = -1.0
+    with pytest.raises(ValueError, match="y_true must hold grades ≥ 0: row 9 is -1"):
+        engine.measured([frame], measures="edrc")
 
 
 ROWS = table(3)

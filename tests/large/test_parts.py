@@ -74,11 +74,11 @@ def test_rows_of_a_query_must_be_contiguous_where_parts_are_clustered(name, n_ch
 @pytest.mark.parametrize(("column", "value", "message"), [
     ("grade", np.inf, "y_true must be finite: row 17 is inf"),
     ("grade", -1.0, "y_true must hold grades ≥ 0: row 17 is -1"),
-    ("grade", np.nan, "y_true must not be NaN: row 17 is nan"),
+    ("grade", np.nan, "the column 'grade' .y_true. is NaN in row 17, query "),
     ("grade", 9.0, "max_grade is 3, but y_true has 9 in row 17"),
-    ("score", np.nan, "y_score must not be NaN: row 17 is nan"),
+    ("score", np.nan, "the column 'score' .y_score. is NaN in row 17, query "),
     ("weight", -2.0, "sample_weight must be finite and ≥ 0: row 17 is -2"),
-    ("query", np.nan, "qid is missing in row 17 .nan."),
+    ("query", np.nan, "the column 'query' .qid. is NaN in row 17: "),
 ])
 def test_a_bad_value_is_named_with_its_part_and_row(column, value, message):
     part = part_of(10, 10).astype(float).assign(weight=1.0)

@@ -3,12 +3,14 @@
 import subprocess
 import sys
 import time
+import venv
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from large_tables import in_memory, mixed, pieces, table
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
 
 import skgraded as sg
 
@@ -133,6 +135,83 @@ def test_bad_settings(spark):
         spark.measured([table(3)], n_partitions=0)
     with pytest.raises(TypeError, match="df must be a Spark DataFrame; got str"):
         spark.module.with_folds("day", "query")
+
+
+@pytest.fixture
+def small_sorted_files(tmp_path):
+    """A folder of files sorted by query, whose sizes differ, and the Summary of all rows."""
+    frame = table(60, text=True).sort_values("query", kind="stable")
+    cuts = [0, 30, 200, 210, 330, 350, len(frame)]
+    for i, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        frame[start:end].to_parquet(tmp_path / f"part-{i}.parquet", index=False)
+    return str(tmp_path), sg.Summary.of(in_memory(frame))
+
+
+def test_the_error_names_the_setting_that_keeps_sorted_files_apart(
+    spark, session, small_sorted_files
+):
+    folder, expected = small_sorted_files
+    name = "spark.sql.files.openCostInBytes"
+    large = session.conf.get(name)
+    settings = {"partitioning": "clustered", "measures": MEASURES, **COLUMNS}
+    try:
+        session.conf.unset(name)
+        with pytest.raises(ValueError, match=f"not contiguous in .* set {name} to {2**30} before"):
+            spark.evaluate(session.read.parquet(folder), **settings)
+        session.conf.set(name, 2**30)
+        assert spark.evaluate(session.read.parquet(folder), **settings) == expected
+    finally:
+        session.conf.set(name, large)
+
+
+@pytest.fixture
+def bare_python(tmp_path):
+    """A Python with PySpark alone, whatever paths the JVM hands to its workers."""
+    import pyspark
+
+    venv.create(tmp_path / "bare", with_pip=False)
+    archives = Path(pyspark.__file__).parent.glob("python/lib/*.zip")
+    python = tmp_path / "bare" / "bin" / "worker"
+    python.write_text(
+        f"#!/bin/sh\nPYTHONPATH={':'.join(map(str, archives))} "
+        f'exec {tmp_path}/bare/bin/python "$@"\n'
+    )
+    python.chmod(0o755)
+    return str(python)
+
+
+def test_workers_without_skgraded_are_one_line(
+    spark, session, bare_python, monkeypatch, tmp_path, capfd
+):
+    lines = (
+        "^Spark's Python workers cannot run skgraded: .*bare/bin/worker does not have skgraded, "
+        "pyarrow, pandas. Install .*set PYSPARK_PYTHON before the session starts, [^\n]*$"
+    )
+    monkeypatch.setattr(session.sparkContext, "pythonExec", bare_python)
+    monkeypatch.chdir(tmp_path)  # where there is no skgraded to import
+    for measure in (spark.measured, spark.per_query):
+        with pytest.raises(ImportError, match=lines):
+            measure([table(3)])
+    assert capfd.readouterr().err == ""
+
+
+def test_workers_of_a_cluster_without_skgraded_are_one_line(session, bare_python, monkeypatch):
+    """This process cannot check them before the job."""
+    from skgraded.large import spark_tasks
+    from skgraded.large.spark import _mapped, _worker_errors_in_one_line
+
+    monkeypatch.setattr(session.sparkContext, "pythonExec", bare_python)
+    rows = _mapped(session.range(2), spark_tasks.values, "id long")
+    # the JVM may have been started in the folder of the sources, where skgraded is found
+    line = r"^Spark's .* cannot run skgraded: No module named '(skgraded|numpy)'\. Install [^\n]*$"
+    with pytest.raises(ImportError, match=line), _worker_errors_in_one_line():
+        rows.collect()
+
+
+def test_a_worker_that_cannot_be_started_is_one_line(spark, session, monkeypatch):
+    monkeypatch.setattr(session.sparkContext, "pythonExec", "/nowhere/python")
+    with pytest.raises(ImportError, match="/nowhere/python cannot be started"):
+        spark.measured([table(3)])
 
 
 def test_a_stream_is_refused(spark, session):

@@ -1,12 +1,18 @@
 """One way from an estimator to the scores of documents, wherever they are asked for."""
 
+from fractions import Fraction
+from itertools import product
+
 import numpy as np
 import pytest
 from catboost import CatBoostRegressor
 from lightgbm import LGBMClassifier, LGBMRanker
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker
@@ -14,6 +20,7 @@ from xgboost import XGBRanker
 import skgraded as sg
 from skgraded.inspection import permutation_importance
 from skgraded.model_selection import learning_curve
+from skgraded.model_selection.scorer import document_scores
 
 CLASSIFIERS = [
     LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1),
@@ -49,6 +56,55 @@ def test_classifiers_are_scored_by_the_expected_grade(ranking, classifier):
         classifier, X, y, qid=qid, measures=MEASURE, cv=3, response_method="predict"
     )
     assert by_labels.mean()[MEASURE.name] < cv.mean()[MEASURE.name]
+
+
+class Probabilities:
+    """A classifier of the grades 0 to 3 whose probabilities are the columns of X."""
+
+    _estimator_type = "classifier"
+    classes_ = np.arange(4)
+
+    def predict_proba(self, X):
+        return np.asarray(X)
+
+
+# Rows of tenths: probabilities of the grades 0 to 3.
+TENTHS = [row for row in product(range(11), repeat=4) if sum(row) == 10]
+
+
+def test_equal_expected_grades_tie():
+    scores = document_scores(Probabilities(), np.array(TENTHS) / 10, "predict_proba")
+    exact = np.array([Fraction(b + 2 * c + 3 * d, 10) for _, b, c, d in TENTHS])
+    assert len(np.unique(scores)) == len(set(exact)) == 31
+    np.testing.assert_allclose(scores, exact.astype(float), rtol=1e-10)
+
+
+def test_expected_grades_of_any_size_keep_ten_digits():
+    grades = np.array([0, 1e-300, 1.000000001e-300, 1e-10, 1.000000001e-10, 1, 1.000000001, 3])
+    X = np.column_stack([np.zeros((8, 3)), grades / 3])
+    scores = document_scores(Probabilities(), X, "predict_proba")
+    assert (np.diff(scores) > 0).all()
+    np.testing.assert_allclose(scores, grades, rtol=1e-10)
+
+
+@pytest.mark.parametrize("classifier", [
+    LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1),
+    RandomForestClassifier(50, random_state=0),
+    KNeighborsClassifier(30),
+    GaussianNB(),
+    make_pipeline(StandardScaler(), LogisticRegression()),
+], ids=["LightGBM", "forest", "neighbors", "Bayes", "logistic"])
+def test_expected_grades_do_not_depend_on_the_position_of_a_row(ranking, classifier):
+    X, y, _ = ranking
+    fitted = clone(classifier).fit(X, y)
+    scores = document_scores(fitted, X, "predict_proba")
+    order = np.random.default_rng(0).permutation(len(X))
+    shuffled = document_scores(fitted, np.asfortranarray(X[order]), "predict_proba")
+    np.testing.assert_array_equal(shuffled, scores[order])
+    alone = [document_scores(fitted, X[[i]], "predict_proba")[0] for i in range(40)]
+    np.testing.assert_array_equal(alone, scores[:40])
+    gaps = np.diff(np.unique(scores))
+    assert gaps.min() > 1e-9  # expected grades differ clearly or tie
 
 
 def test_a_scorer_and_cross_evaluate_agree(ranking):

@@ -1,0 +1,119 @@
+"""Measures that accept unjudged documents, whose grade is NaN."""
+
+from math import inf, nan
+
+import numpy as np
+import pytest
+from oracle import orders, over_ties
+from queries import random_queries
+from registry import REGISTRY, build
+
+import skgraded as sg
+
+ACCEPTING = ["Bpref", "EDRC", "Judged", "RBPResidual"]
+
+
+def unjudged_queries(seed=5, n_queries=150):
+    return random_queries(
+        seed=seed, n_queries=n_queries, sizes=(1, 6), grades=(nan, nan, 0, 0, 1, 2.5)
+    )
+
+
+@pytest.mark.parametrize("name", ["Bpref", "Judged", "RBPResidual"])
+def test_equal_to_enumeration_of_all_orders(name):
+    queries, entry = unjudged_queries(), REGISTRY[name]
+    all_orders = [(orders(*part), part[0]) for part in queries.parts]
+    for setting in entry.settings:
+        for ties in entry.tie_rules:
+            expected = [
+                over_ties(entry.of_orders(ranked, np.array(grades), **setting), ties) or 0.0
+                for ranked, grades in all_orders
+            ]
+            measure = build(name, setting, ties=ties)
+            values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
+            np.testing.assert_allclose(values, expected, rtol=1e-10, atol=1e-13, err_msg=measure)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_other_measures_refuse_them(name):
+    measure = build(name, REGISTRY[name].settings[0])
+    if name in ACCEPTING:
+        assert np.isfinite(measure([1, nan, 0], [1, 2, 3]))
+    else:
+        with pytest.raises(ValueError, match="y_true must not be NaN: row 1 is nan"):
+            measure([1, nan, 0], [1, 2, 3])
+
+
+def test_they_are_measured_in_one_call_with_weights_and_any_order_of_rows():
+    queries = unjudged_queries(seed=6)
+    measures = [build(name, REGISTRY[name].settings[-1]) for name in ACCEPTING]
+    evaluation = sg.evaluate(queries.y_true, queries.y_score, qid=queries.qid, measures=measures)
+    for measure in measures:
+        alone = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
+        np.testing.assert_array_equal(evaluation.per_query[measure.name], alone)
+        parts = [measure(*part) for part in queries.parts]
+        np.testing.assert_array_equal(alone, parts)
+
+
+class TestJudged:
+    def test_divides_by_the_smaller_of_k_and_the_number_retrieved(self):
+        grades, scores = [1, nan, 0, nan], [4, 3, 2, -inf]
+        assert sg.Judged(k=2)(grades, scores) == 1 / 2
+        assert sg.Judged(k=10)(grades, scores) == 2 / 3
+        assert sg.Judged()(grades, scores) == 2 / 3
+
+    def test_nothing_retrieved_is_0(self):
+        assert sg.Judged(k=5, undefined=1.0)([1, nan], [-inf, -inf]) == 0.0
+
+    def test_a_cut_off_inside_a_tie_counts_the_expected_share(self):
+        # one document above, and the second of the list is any of three tied, one of them unjudged
+        assert sg.Judged(k=2)([0, 1, nan, 2], [9, 5, 5, 5]) == pytest.approx((1 + 2 / 3) / 2)
+
+
+class TestRBPResidual:
+    def test_bounds_rbp_for_any_grades_of_the_unjudged_documents(self):
+        rng = np.random.default_rng(0)
+        queries = unjudged_queries(seed=7)
+        unjudged = np.isnan(queries.y_true)
+        settings = {"k": None, "persistence": 0.8}
+        rows = queries.y_score, queries.qid
+        residual = sg.RBPResidual(**settings).per_query(queries.y_true, rows[0], qid=rows[1])
+        rbp = sg.RBP(**settings, max_grade=2.5)
+        low = rbp.per_query(np.where(unjudged, 0, queries.y_true), rows[0], qid=rows[1])
+        high = rbp.per_query(np.where(unjudged, 2.5, queries.y_true), rows[0], qid=rows[1])
+        assert (high <= low + residual + 1e-12).all()
+        grades = np.where(unjudged, rng.uniform(0, 2.5, len(unjudged)), queries.y_true)
+        between = rbp.per_query(grades, rows[0], qid=rows[1])
+        assert (low <= between + 1e-12).all() and (between <= high + 1e-12).all()
+
+    def test_of_a_long_judged_list_is_not_negative(self):
+        grades = np.zeros(10_000)
+        for persistence in (0.3, 0.8, 0.95, 0.999):
+            value = sg.RBPResidual(persistence=persistence)(grades, -np.arange(10_000))
+            assert value == pytest.approx(persistence**10_000, abs=1e-12) and value >= 0
+
+
+class TestBpref:
+    def test_unjudged_documents_may_as_well_be_dropped(self):
+        queries = unjudged_queries(seed=8)
+        judged = ~np.isnan(queries.y_true)
+        rows = [column[judged] for column in (queries.y_true, queries.y_score, queries.qid)]
+        kept = sg.Bpref().per_query(queries.y_true, queries.y_score, qid=queries.qid)
+        dropped = dict(zip(
+            dict.fromkeys(rows[2].tolist()),
+            sg.Bpref().per_query(rows[0], rows[1], qid=rows[2]), strict=True,
+        ))
+        expected = [dropped.get(query, 0.0) for query in dict.fromkeys(queries.qid.tolist())]
+        np.testing.assert_allclose(kept, expected, rtol=1e-12)
+
+    def test_without_irrelevant_documents_each_retrieved_relevant_one_counts_1(self):
+        assert sg.Bpref()([1, 2, 1], [3, 2, -inf]) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("measure", [sg.Compat(), sg.Compat(0.999), sg.Bpref(), sg.Success(k=50)])
+def test_a_long_tied_query_is_exact_and_quick(measure):
+    grades = np.arange(20_000) % 97 == 0
+    value = measure(grades, np.zeros(len(grades)))
+    rng = np.random.default_rng(0)
+    drawn = [measure(grades, rng.permutation(len(grades))) for _ in range(300)]
+    assert value == pytest.approx(np.mean(drawn), abs=6 * np.std(drawn) / np.sqrt(300) + 1e-12)
