@@ -13,7 +13,7 @@ from skgraded._input.queries import refuse_missing
 from skgraded._input.tables import is_pandas_frame, refuse_unknown
 from skgraded._input.words import object_array
 
-DECIMAL = pa.decimal256(76, 38)  # every decimal128 whose scale is not negative fits
+DECIMAL = pa.decimal256(76, 38)  # fits every decimal128 with a scale ≥ 0
 
 
 def as_arrow(part, names):
@@ -107,7 +107,7 @@ def ids(column, name="qid"):
 
 
 def _in_one_type(decimals):
-    """Decimals in a type that does not depend on their digits; as they are if they do not fit.
+    """Cast decimals to a type that does not depend on their digits, unless they do not fit.
 
     Arrow infers precision and scale from the values, so parts of a table may differ in both.
     """
@@ -145,7 +145,7 @@ def as_given(column):
 
 
 def _without_zeros(decimal):
-    """The same number without zeros at the end of its decimals, so that equal ids hash alike."""
+    """Remove trailing zeros after the decimal point, so that equal ids have equal hashes."""
     digits = f"{decimal:f}"
     return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 

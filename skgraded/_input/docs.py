@@ -20,7 +20,7 @@ def documented(shared: str) -> Callable[[F], F]:
 
 
 def with_parameters(doc, names, shared):
-    """Add to a docstring the shared descriptions of parameters that it does not describe.
+    """Return the docstring with shared descriptions of the parameters that it does not describe.
 
     Shared sections follow the parameters.
     """

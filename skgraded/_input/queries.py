@@ -114,7 +114,7 @@ def mean_weights(weights, codes, sizes):
 
 
 def _heads(ids):
-    """First rows of the runs of equal ids; None if ids are no array or there are hardly any runs."""
+    """First row of each run of equal ids; None without an array or if there are few runs."""
     if not isinstance(ids, np.ndarray):
         return None
     if ids.dtype.kind in "biu":
@@ -145,7 +145,7 @@ def refuse_missing(missing, value_of, name):
     if missing.any():
         row = int(np.argmax(missing))
         raise ValueError(
-            f"{name} is missing in row {row} ({value_of(row)}): every row needs an id."
+            f"{name} is missing in row {row} ({value_of(row)}): give every row its id."
         )
 
 
@@ -224,7 +224,7 @@ def _hash_codes(values, name):
         if code is None:
             if columns.is_missing(query):
                 raise ValueError(
-                    f"{name} is missing in row {row} ({query!r}): every row needs an id."
+                    f"{name} is missing in row {row} ({query!r}): give every row its id."
                 )
             code = numbers_of[query] = len(numbers_of)
         codes[row] = code

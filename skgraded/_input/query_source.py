@@ -8,7 +8,7 @@ import numpy as np
 from skgraded._input.tables import as_table, column_names, drop_column, is_pandas_frame, take_column
 from skgraded._input.words import did_you_mean, plain
 
-OR_ROUTING = "Or pass qid by metadata routing, which does not depend on X."
+OR_ROUTING = "Or pass qid with metadata routing, which does not depend on X."
 KEEP = (
     "In a ColumnTransformer, keep it with remainder='passthrough', verbose_feature_names_out=False "
     f"and set_output(transform='pandas'). {OR_ROUTING}"
@@ -22,7 +22,7 @@ def check_source(source, name="qid"):
     if source is None or isinstance(source, str) or is_position or is_series:
         return
     if is_pandas_frame(source):
-        raise TypeError(f"{name} is a DataFrame; pass only the column that it is to be read from.")
+        raise TypeError(f"{name} is a DataFrame; pass only the column to read it from.")
     raise TypeError(
         f"{name} must be the name of a column of X (str), its position (int), or a pandas Series "
         f"that is looked up by the row index of X; got {type(source).__name__}. An array of "
@@ -93,7 +93,9 @@ def find_column(table, key, name="qid"):
     if names.count(key) == 1:
         return names.index(key)
     if key in names:
-        raise ValueError(f"{name} is the column {key!r}, but X has it {names.count(key)} times.")
+        raise ValueError(
+            f"{name} is the column {key!r}, but X has {names.count(key)} columns with this name."
+        )
     shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     fact = f"{name} is the column {key!r}, but X has only {shown}."
     for renamed in names:
@@ -102,8 +104,7 @@ def find_column(table, key, name="qid"):
                 f"A preceding step renamed the column to {renamed!r}: {fact} Set "
                 "verbose_feature_names_out=False in the ColumnTransformer."
             )
-    hint = did_you_mean(key, names)
-    if hint:
+    if hint := did_you_mean(key, names):
         raise ValueError(fact + hint)
     raise ValueError(f"A preceding step probably dropped the column: {fact} {KEEP}")
 
@@ -116,7 +117,7 @@ def checked_queries(queries, source):
         if np.any(fractional):
             row = int(np.argmax(fractional))
             raise ValueError(
-                f"A preceding step probably moved or dropped the column of the queries: qid is "
+                f"A preceding step probably moved or dropped the query column: qid is "
                 f"column {source} of X, but that column has {values[row]:g} in row {row}, which "
                 f"looks like a feature. {KEEP}"
             )

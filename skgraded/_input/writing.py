@@ -11,8 +11,8 @@ from pathlib import Path
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the same folder; the file there replaces `path` at the end.
 
-    Until then, and after any error, `path` is what it was: a full disk loses nothing. What is no
-    plain file, such as a pipe or a device, is written to directly. An OSError names `path`.
+    Until then, and after any error, `path` is unchanged, so that a full disk loses no data. Pipes
+    and devices are written to directly. An OSError names `path`.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         try:

@@ -161,7 +161,8 @@ def refuse_shared_queries(ids, eval_ids):
     if shared:
         raise ValueError(
             f"{len(shared)} of the {len(eval_ids)} queries of eval_X, such as "
-            f"{plain(shared[0])!r}, are also in X: use a query either for training or for early stopping."
+            f"{plain(shared[0])!r}, are also in X: use a query only for training or only for "
+            "early stopping."
         )
 
 

@@ -404,8 +404,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(NO_QID.format(method=method))
         if n_sources > 1:
             raise ValueError(
-                f"The queries are passed more than once: qid={_brief(self.qid)} to the constructor, "
-                f"qid={_brief(qid)} and group={_brief(group)} to {method}. Pass them once."
+                f"Queries are passed more than once: qid={_brief(self.qid)} to the constructor, "
+                f"qid={_brief(qid)} and group={_brief(group)} to {method}. Pass them only once."
             )
         column = self.query_column_
         if column is None:
@@ -414,8 +414,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         if position is None:
             raise ValueError(
                 f"A preceding step probably dropped the column: {method} needs the queries, column "
-                f"{column.name or column.position!r} of X, but this X with {X.shape[1]} columns is "
-                "without it."
+                f"{column.name or column.position!r} of X, but this X with {X.shape[1]} columns "
+                "lacks it."
             )
         return checked_queries(take_column(X, position), self.qid)
 

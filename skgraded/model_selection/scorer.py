@@ -18,15 +18,15 @@ from skgraded.model_selection.split_queries import warn_of_split_queries
 
 NO_QID = (
     "The scorer got no qid, and it never scores all rows as one query. There are four ways to "
-    "pass it: as a column of X that the ranker names, QueryRanker(…, qid='query_id'); with metadata "
-    "routing, sklearn.set_config(enable_metadata_routing=True) and search.fit(X, y, qid=qid) "
-    "(cross_validate: params={'qid': qid}); as a column of X that the scorer names, "
+    "pass it: as a column of X that the ranker names, QueryRanker(…, qid='query_id'); with "
+    "metadata routing, sklearn.set_config(enable_metadata_routing=True) and search.fit(X, y, "
+    "qid=qid) (cross_validate: params={'qid': qid}); as a column of X that the scorer names, "
     "make_ranking_scorer(…, qid='query_id'); or as a Series with the row labels of X, "
     "make_ranking_scorer(…, qid=series)."
 )
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
-MANTISSA_DECIMALS = 10  # rounding errors of forests and linear models are below 1e-13, relatively
+MANTISSA_DECIMALS = 10  # forests and linear models have relative rounding errors below 1e-13
 
 
 def make_ranking_scorer(
@@ -53,11 +53,11 @@ def make_ranking_scorer(
         looked up by the row index of the frame X. The Series should contain exactly the rows of all
         queries, so that a query seen only in part is noticed.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
-        What gives the scores of the documents; of a list the first that the estimator has. By
-        default ``predict`` of rankers and regressors, and of classifiers ``decision_function``
-        when there are two classes, else ``predict_proba``. Probabilities become the expected
-        grade Σ c·P(c), for which the classes must be the grades. Expected grades that agree in the
-        first ten digits tie.
+        The method that returns the document scores; with a list, the first method that the
+        estimator has. The default is ``predict`` for rankers and regressors; for classifiers, it is
+        ``decision_function`` with two classes and ``predict_proba`` otherwise. Probabilities become
+        the expected grade Σ c·P(c), so the classes must be the grades. Expected grades that agree
+        in the first ten digits tie.
 
     Returns
     -------
@@ -244,8 +244,8 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         raise ValueError(
-            f"{type(estimator).__name__} has no method {' or '.join(methods)} to score documents "
-            "with: pass another response_method, or wrap it in CalibratedClassifierCV."
+            f"{type(estimator).__name__} has no {' or '.join(methods)} to score documents with: "
+            "pass another response_method, or wrap it in CalibratedClassifierCV."
         )
     response = np.asarray(getattr(estimator, method)(X))
     if method == "predict_proba":
@@ -255,16 +255,17 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
     if response.ndim == 2:
         raise ValueError(
             f"{method} of {type(estimator).__name__} returns {response.shape[1]} scores per "
-            "document instead of one: use response_method='predict_proba' for the expected grade, or a regressor."
+            "document instead of one: use "
+            "response_method='predict_proba' for the expected grade, or a regressor."
         )
     return response
 
 
 def _expected_grades(grades, probabilities):
-    """Σ c·P(c) of each row, rounded so that equal expected grades tie.
+    """Compute Σ c·P(c) for each row, rounded so that equal expected grades tie.
 
-    The last bits of the sum depend on how the probability mass is split over the classes, and those
-    of the probabilities may depend on the position of the row.
+    The last bits of the sum depend on how the probability is distributed over the classes, and the
+    last bits of the probabilities may depend on the position of the row.
     """
     # Class by class: the last bits of a matrix product depend on the processor and its threads.
     terms = [grade * probabilities[:, i].astype(float) for i, grade in enumerate(grades)]

@@ -31,8 +31,8 @@ class TornQueryWarning(UserWarning):
 TORN = (
     "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
     "ranker was fitted on. Either the split divides queries, and the score is better than it will "
-    "be for new queries, or both sets use the same ids for different queries. Keep each query whole: "
-    "cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
+    "be for new queries, or both sets use the same ids for different queries. Keep each query "
+    "whole: cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
     "cv=GroupKFold(5).set_split_request(groups='qid')."
 )
 
@@ -95,7 +95,7 @@ class FittedQueries:
 def splits_of_queries(splitter, X, y, ids, query_of_row, name):
     """Return the splits of a scikit-learn splitter, which receives the queries as groups.
 
-    A ValueError names the first query that is split. `name` is the parameter that holds the splitter.
+    A ValueError names the first query that is split. `name` is the name of the parameter.
     """
     groups = sortable_ids(ids, query_of_row)
     with warnings.catch_warnings():
