@@ -58,7 +58,7 @@ def refuse_other_length(values, name, n, expected):
 
 
 def refuse_unordered(values, name):
-    """Raise a TypeError for a set, a dict, or the qrels or run of ranx."""
+    """Raise a TypeError for a set, a dict, or a Qrels or Run of ranx."""
     is_set = isinstance(values, (set, frozenset))
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
         advice = JOIN if name in ("y_true", "y_score") and not is_set else ""

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 
-DISTRIBUTIONS = {"jinja2": "Jinja2"}  # names in messages that differ from the module names
+DISTRIBUTIONS = {"jinja2": "Jinja2"}  # distribution names that differ from module names
 
 
 @contextmanager

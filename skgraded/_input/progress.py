@@ -13,7 +13,7 @@ def progress_bar(*args, **settings):
         warnings.simplefilter("ignore")  # tqdm.auto warns if a notebook lacks widgets
         from tqdm.auto import tqdm
 
-    # None shows the bar only if standard error is a terminal, which is never so in a notebook
+    # None shows the bar only on a terminal, and a notebook is no terminal
     return tqdm(*args, **settings, disable=False if "ipykernel" in sys.modules else None)
 
 

@@ -191,7 +191,7 @@ def _ids(qid, name):
     if isinstance(dtype, np.dtype):
         array = np.asarray(columns.unmasked(qid))
         return array if array.dtype.kind in "buifmMO" else array.tolist()
-    # Of the pandas and polars types, only integers without missing values convert exactly.
+    # Only pandas and polars integers without missing values keep their values in NumPy.
     if str(dtype).lower() in WHOLE_NUMBERS:
         array = np.asarray(qid)
         if array.dtype.kind in "iu":

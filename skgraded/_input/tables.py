@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.words import did_you_mean
 
-ENGINES = ("dask", "pyspark")  # each has an `evaluate` for its frames in skgraded
+ENGINES = ("dask", "pyspark")  # skgraded.dask and skgraded.spark evaluate their frames
 HASHED_COLUMNS = 16
 
 

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-LONGEST = 100  # characters to compare; the time is quadratic
+LONGEST = 100  # characters to compare; the time grows quadratically
 
 
 def nearest(word, known):
