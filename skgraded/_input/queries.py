@@ -114,7 +114,7 @@ def mean_weights(weights, codes, sizes):
 
 
 def _heads(ids):
-    """First row of each run of equal ids; None without an array or if there are few runs."""
+    """First row of each run of equal ids; None without an array or if most runs are short."""
     if not isinstance(ids, np.ndarray):
         return None
     if ids.dtype.kind in "biu":
