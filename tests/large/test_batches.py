@@ -278,27 +278,27 @@ def test_an_error_says_in_which_file_and_row(tmp_path):
 
 ONE = table(3)
 BAD = {
-    "Expected an Arrow table or batch, or a frame of pandas or polars; got dict": lambda: measured(
+    "Expected an Arrow table or record batch, or a .* DataFrame; got dict": lambda: measured(
         [{"grade": [1]}]
     ),
     "batches is a single DataFrame: put it in a list": lambda: measured(ONE),
     "batches must be an iterable of tables or the path": lambda: measured(7),
-    "In batch 0, .*The column 'query', of the dtype object, is of no one type": lambda: measured(
+    "In batch 0, .*Column 'query' with dtype object cannot be converted": lambda: measured(
         [ONE.assign(query=[1, "1"] + [2] * (len(ONE) - 2))]
     ),
-    "The column 'query', of the dtype Object, is of no one type": lambda: measured(
+    "Column 'query' with dtype Object cannot be converted to a single": lambda: measured(
         [pl.from_pandas(ONE).with_columns(pl.Series("query", [{1}] * len(ONE), pl.Object))]
     ),
-    "The column 'score', of the dtype complex128": lambda: measured([ONE.assign(score=1j)]),
+    "Column 'score' with dtype complex128": lambda: measured([ONE.assign(score=1j)]),
     "There are several columns 'grade'": lambda: measured([ONE.rename(columns={"other": "grade"})]),
     "qid must be text in UTF-8: row 1 is b'.xff'": lambda: measured([pa.table({
         "grade": [1, 0], "score": [1, 2], "weight": [1, 1],
         "query": pa.array([b"a", b"\xff"], pa.binary()).view(pa.string()),
     })]),
-    "qid must hold numbers, text or dates; it is of the type list": lambda: measured(
+    "qid must hold numbers, text or dates; its type is list": lambda: measured(
         [ONE.assign(query=[["a"]] * len(ONE))]
     ),
-    "qid must hold numbers, text or dates; it is of the type extension": lambda: measured(
+    "qid must hold numbers, text or dates; its type is extension": lambda: measured(
         [ONE.assign(query=pd.period_range("2026-01", freq="M", periods=len(ONE)))]
     ),
     "y_score must hold numbers": lambda: measured([ONE.assign(score="high")]),

@@ -159,7 +159,7 @@ def test_a_segment_is_summed_up_as_its_queries_alone(five, by):
     ("topic", TypeError, "by must be an array .* or a mapping .*; got 'topic'"),
     (set(SEGMENT), TypeError, "by must be an array"),
     (pd.Series(IN_ORDER), ValueError, "no segment for query 'q1'"),  # by query, not by position
-    (pd.Series("all", index=["q1", *IDS]), ValueError, "its index has 'q1' twice"),
+    (pd.Series("all", index=["q1", *IDS]), ValueError, "its index contains 'q1' twice"),
     (pd.DataFrame(SEGMENT, index=[0]).T, TypeError, "by is a frame"),
 ])
 def test_segments_that_do_not_fit_are_refused(five, by, error, message):
