@@ -1,4 +1,4 @@
-"""Measures of graded ranking, as scikit-learn scorers and LightGBM metrics."""
+"""Evaluate and tune rankers per query, with graded relevance."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from skgraded.judgments import Judgments
 from skgraded.large import evaluate_batches
 from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure, rbo
 
-# The classes that @measure has registered, family by family, as type checkers can follow them.
+# Star imports let type checkers find the classes that @measure registers.
 from skgraded.measures.correlation import *
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The rooms that need scikit-learn, which takes most of a second to import, and what of them is
-# public here: imported when first asked for, so that the command starts at once.
+# Imported on first access, because scikit-learn takes most of a second to import.
 LATER = {
     "display": (
         "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FeatureImportanceDisplay", "FoldDisplay",

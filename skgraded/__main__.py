@@ -1,4 +1,4 @@
-"""The command: ``python -m skgraded``."""
+"""The command ``python -m skgraded``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Measures as the eval_metric of CatBoost, which has to be told the queries."""
+"""Measures as CatBoost's eval_metric, computed per query."""
 
 from skgraded.boosting.catboost import eval_metric
 

@@ -36,7 +36,7 @@ def permutation_importance(
     """Measure how much worse a ranker gets when the values of a feature are permuted.
 
     The importance of a feature is the mean of the measure over the queries, minus its mean after
-    the column of the feature is permuted [1]_. The grades are laid out only once.
+    the column of the feature is permuted [1]_. The grades are sorted by query only once.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Measures as metrics and objectives of LightGBM: for lgb.train, lgb.cv and its rankers."""
+"""Measures as metrics and objectives for LightGBM: lgb.train, lgb.cv and LGBMRanker."""
 
 from skgraded.boosting.lightgbm import eval_metric, evaluate_rounds, objective
 

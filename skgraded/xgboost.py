@@ -1,4 +1,4 @@
-"""Measures as metrics and objectives of XGBoost's trainings, and early stopping on them."""
+"""Measures as metrics and objectives for XGBoost, and early stopping on them."""
 
 from skgraded.boosting.xgboost import EarlyStopping, custom_metric, objective
 

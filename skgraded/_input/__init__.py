@@ -1,1 +1,1 @@
-"""What users hand in, made clean once: columns, queries and tables."""
+"""Checks and conversions of user input: columns, queries and tables."""

@@ -1,4 +1,4 @@
-"""Parts of a large table, whatever they come as, as Arrow tables; imported by who has pyarrow."""
+"""Conversion of the parts of a large table to Arrow tables; this module requires pyarrow."""
 
 from decimal import Decimal
 
@@ -13,11 +13,11 @@ from skgraded._input.queries import refuse_missing
 from skgraded._input.tables import is_pandas_frame, refuse_unknown
 from skgraded._input.words import object_array
 
-DECIMAL = pa.decimal256(76, 38)  # every decimal128 whose scale is not negative fits
+DECIMAL = pa.decimal256(76, 38)  # fits every decimal128 with a scale ≥ 0
 
 
 def as_arrow(part, names):
-    """The named columns of an Arrow table or batch, or of a frame of pandas or polars."""
+    """Convert the named columns of an Arrow, pandas or polars table to an Arrow table."""
     if isinstance(part, pa.RecordBatch):
         part = pa.Table.from_batches([part])
     if isinstance(part, pa.Table):
@@ -26,30 +26,30 @@ def as_arrow(part, names):
     is_polars = hasattr(part, "to_arrow") and hasattr(part, "select")
     if not (is_pandas_frame(part) or is_polars):
         raise TypeError(
-            "Expected an Arrow table or batch, or a frame of pandas or polars; got "
+            "Expected an Arrow table or record batch, or a pandas or polars DataFrame; got "
             f"{type(part).__name__}."
         )
     refuse_unknown(names, part.columns)
     columns = {}
     for name in names:
         try:
-            columns[name] = (_of_polars if is_polars else _of_pandas)(part[name])
+            columns[name] = (_from_polars if is_polars else _from_pandas)(part[name])
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
             raise TypeError(
-                f"The column {name!r}, of the dtype {part[name].dtype}, is of no one type that "
-                f"Arrow has: {error}"
+                f"Column {name!r} with dtype {part[name].dtype} cannot be converted to a single "
+                f"Arrow type: {error}"
             ) from None
     return pa.table(columns)
 
 
-def _of_polars(series):
-    if str(series.dtype) == "Object":  # of which Arrow gets the addresses
-        raise TypeError("give its values a type of polars.")
+def _from_polars(series):
+    if str(series.dtype) == "Object":  # Arrow would receive memory addresses
+        raise TypeError("cast it to another polars type.")
     return series.to_arrow()
 
 
-def _of_pandas(series):
-    """A column as Arrow's; NumPy's numbers as they are, a NaN is not looked for to be a null."""
+def _from_pandas(series):
+    """Convert a column to Arrow; NaN in a column of NumPy numbers does not become null."""
     if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"):
         return pa.Array.from_pandas(series)
     values = series.to_numpy()
@@ -64,7 +64,7 @@ def missing(column):
 
 
 def numbers(column):
-    """A column of numbers as NumPy's, NaN where one is missing; of decimals and text as objects."""
+    """Convert a column to NumPy, with NaN for missing numbers; decimals and text become objects."""
     column = _plain(column)
     kind = column.type
     if pa.types.is_decimal(kind):
@@ -75,7 +75,7 @@ def numbers(column):
 
 
 def scores(column, name):
-    """A column of scores without NaN, as floats unless it has 64-bit integers or decimals."""
+    """Convert scores to floats, except 64-bit integers and decimals; NaN raises a ValueError."""
     values = numbers(column)
     refuse_nan_scores(number_column(values, name), name)
     if values.dtype.kind == "O":
@@ -86,19 +86,19 @@ def scores(column, name):
 
 
 def ids(column, name="qid"):
-    """A column of ids in one of few types; a missing one is refused."""
+    """Convert ids to one of a few types; a missing id raises a ValueError."""
     column = _plain(column)
     kind = column.type
     is_extension = isinstance(kind, pa.BaseExtensionType)
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
-        raise TypeError(f"{name} must hold numbers, text or dates; it is of the type {kind}.")
+        raise TypeError(f"{name} must hold numbers, text or dates; its type is {kind}.")
     if pa.types.is_floating(kind):
         column = column.cast(pa.float64())
         missing = compute.is_null(column, nan_is_null=True)
     else:
         missing = compute.is_null(column)
     if pa.types.is_large_string(kind):
-        _refuse_other_bytes(column, name)
+        _refuse_invalid_text(column, name)
     if compute.any(missing).as_py():
         refuse_missing(missing.to_numpy(), lambda row: column[row].as_py(), name)
     if pa.types.is_integer(kind) and kind != pa.uint64():
@@ -107,7 +107,7 @@ def ids(column, name="qid"):
 
 
 def _in_one_type(decimals):
-    """Decimals in a type that does not depend on their digits; as they are if they do not fit.
+    """Cast decimals to a type that does not depend on their digits, unless they do not fit.
 
     Arrow infers precision and scale from the values, so parts of a table may differ in both.
     """
@@ -117,21 +117,21 @@ def _in_one_type(decimals):
         return decimals
 
 
-def _refuse_other_bytes(column, name):
-    """Raise a ValueError about the first text that is not UTF-8, as files may have it."""
+def _refuse_invalid_text(column, name):
+    """Raise a ValueError that names the first text that is not valid UTF-8."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
-        for row, given in enumerate(column.cast(pa.large_binary()).to_pylist()):
+        for row, text in enumerate(column.cast(pa.large_binary()).to_pylist()):
             try:
-                (given or b"").decode()
+                (text or b"").decode()
             except UnicodeDecodeError:
-                raise ValueError(f"{name} must be text in UTF-8: row {row} is {given!r}.") from None
+                raise ValueError(f"{name} must be text in UTF-8: row {row} is {text!r}.") from None
         raise
 
 
 def as_given(column):
-    """A column that `ids` gave, in the form in which Judgments read it fastest."""
+    """The result of `ids` in the form that Judgments reads fastest."""
     kind = column.type
     if pa.types.is_large_string(kind):
         return column
@@ -145,23 +145,23 @@ def as_given(column):
 
 
 def _without_zeros(decimal):
-    """The same number without zeros at the end of its decimals, so that equal ids hash alike."""
+    """Remove trailing zeros after the decimal point, so that equal ids have equal hashes."""
     digits = f"{decimal:f}"
     return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 
 
 def first_of_last(column):
-    """Where the run of equal ids that begins a column ends, and where the one at its end starts."""
+    """Return where the first run of equal ids ends and where the last run starts."""
     return _run(column, 1), len(column) - _run(column, -1)
 
 
 def _run(column, step):
-    """How many rows at the start of a column (step 1) or at its end (-1) hold the same id."""
+    """Length of the run of equal ids at the start (step 1) or the end (step -1) of a column."""
     n, length = len(column), 1024
     while True:
         part = column.slice(0 if step > 0 else max(n - length, 0), length)
-        own = part[0 if step > 0 else len(part) - 1]
-        differs = compute.not_equal(part, own).to_numpy()[::step]
+        outermost = part[0 if step > 0 else len(part) - 1]
+        differs = compute.not_equal(part, outermost).to_numpy()[::step]
         if differs.any():
             return int(differs.argmax())
         if length >= n:
@@ -170,9 +170,9 @@ def _run(column, step):
 
 
 def marks(ids):
-    """64 bits of each id, the same in any process; for text a hash, which two texts may share."""
+    """Map each id to 64 bits, the same in every process; text ids are hashed and may collide."""
     kind = ids.dtype.kind
-    if kind in "mM":  # whatever their unit
+    if kind in "mM":  # independent of the unit
         return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)
     if kind in "iub":
         return ids.astype(np.int64, copy=False).view(np.uint64)
@@ -187,18 +187,18 @@ def marks(ids):
 
 
 def marks_of_rows(column):
-    """Marks of a column that `ids` gave."""
-    given = as_given(column)
-    if isinstance(given, np.ndarray):
-        return marks(given)
-    if isinstance(given, list):
-        return marks(object_array(given))
+    """Return the `marks` of each row in a column that `ids` converted."""
+    values = as_given(column)
+    if isinstance(values, np.ndarray):
+        return marks(values)
+    if isinstance(values, list):
+        return marks(object_array(values))
     encoded = column.combine_chunks().dictionary_encode()
     return marks(object_array(encoded.dictionary.to_pylist()))[encoded.indices.to_numpy()]
 
 
 def to_bytes(batches):
-    """An array that holds each batch, its schema with it, as bytes."""
+    """Serialize each record batch with its schema; return an array of bytes."""
     stream, ends = pa.BufferOutputStream(), [0]
     for batch in batches:
         with pa.ipc.new_stream(stream, batch.schema) as writer:
@@ -209,29 +209,29 @@ def to_bytes(batches):
 
 
 def of_bytes(pieces):
-    """The tables that `to_bytes` made bytes of, which come as buffers, whose memory they share."""
-    for given in pieces:
-        if given.address % 8:  # of bytes that came from elsewhere
-            given = pa.py_buffer(given.to_pybytes())
-        with pa.ipc.open_stream(given) as reader:
+    """Yield the tables that `to_bytes` serialized; they share the memory of the buffers."""
+    for buffer in pieces:
+        if buffer.address % 8:  # unaligned
+            buffer = pa.py_buffer(buffer.to_pybytes())
+        with pa.ipc.open_stream(buffer) as reader:
             yield reader.read_all()
 
 
 def buffers(column):
-    """What each row of a column of bytes holds."""
+    """Return a buffer for each row of a column of bytes."""
     return [row.as_buffer() for row in column]
 
 
 def narrowed(column):
-    """A column of numbers, as small whole numbers if all are."""
-    given = column.to_numpy()
+    """Convert a column of numbers to uint8 if this changes no value."""
+    values = column.to_numpy()
     with np.errstate(invalid="ignore"):
-        small = given.astype(np.uint8)
-    return pa.array(small) if (small == given).all() else column
+        small = values.astype(np.uint8)
+    return pa.array(small) if (small == values).all() else column
 
 
 def _plain(column):
-    """A column without a dictionary, a UUID as its bytes, and text and bytes of one type each."""
+    """Decode dictionaries, and convert UUIDs, text and bytes to one type each."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid":
         return column.cast(kind.storage_type)

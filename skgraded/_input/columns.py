@@ -1,6 +1,6 @@
-"""Checks of user input: each returns clean arrays or raises one clear error.
+"""Checks of user input: each check returns clean values or raises one clear error.
 
-`name` is the argument that the error names, and `expected` the argument that has `n` rows.
+`name` is the argument that the error names; `expected` is the argument that has `n` rows.
 """
 
 import math
@@ -19,7 +19,7 @@ JOIN = (
 
 
 def is_missing(value):
-    """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that holds one."""
+    """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that contains one."""
     if isinstance(value, tuple):
         return any(is_missing(v) for v in value)
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
@@ -28,7 +28,7 @@ def is_missing(value):
 
 
 def as_array(values, name):
-    """A 1-D ndarray of anything array-like, or an error that names the argument."""
+    """Convert an array-like to a 1-D ndarray; errors name the argument."""
     if values is None:
         raise ValueError(
             f"{name} is missing. Expected array-like (array or non-string sequence), got None."
@@ -52,13 +52,13 @@ def as_array(values, name):
 
 
 def refuse_other_length(values, name, n, expected):
-    """Raise a ValueError unless there are n values, as `expected` has; any number if n is None."""
+    """Raise a ValueError unless there are `n` values; None allows any number."""
     if n is not None and len(values) != n:
         raise ValueError(f"{name} has {len(values)} rows, but {expected} has {n}.")
 
 
 def refuse_unordered(values, name):
-    """Raise a TypeError about a set or a dict, and about qrels or a run of ranx."""
+    """Raise a TypeError for a set, a dict, or a Qrels or Run of ranx."""
     is_set = isinstance(values, (set, frozenset))
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
         advice = JOIN if name in ("y_true", "y_score") and not is_set else ""
@@ -66,17 +66,17 @@ def refuse_unordered(values, name):
 
 
 def refuse_data_set(values, name):
-    """Raise a TypeError about a data set of a library that has a door here."""
+    """Raise a TypeError for the data set of a library that skgraded has a module for."""
     package = type(values).__module__.partition(".")[0]
     if find_spec(f"skgraded.{package}") is not None:
         raise TypeError(
-            f"{name} is a {type(values).__name__} of {package}, which calls metrics in a form of "
-            f"its own: give it what skgraded.{package} makes of the measure, not the measure."
+            f"{name} is a {type(values).__name__} of {package}, which passes data sets to "
+            f"metrics: use a metric from skgraded.{package} instead of the measure."
         )
 
 
 def unmasked(values):
-    """A masked array as an array of objects, None where it is masked; all else as it is."""
+    """Convert a masked array to objects, None where masked; return other values unchanged."""
     if not np.ma.isMaskedArray(values):
         return values
     objects = values.data.astype(object)
@@ -85,26 +85,26 @@ def unmasked(values):
 
 
 def column(values, name, n=None, expected="y_true"):
-    """A column of numbers of any kind, NaN too, as contiguous float64; itself if it is already."""
+    """Convert a column of numbers, which may contain NaN, to contiguous float64."""
     return _as_given_and_float(values, name, n, expected)[1]
 
 
 def _as_given_and_float(values, name, n, expected):
-    """An array of the values as they are, and of them as contiguous float64."""
+    """Return the values as an array, first unconverted and then as contiguous float64."""
     array = as_array(values, name)
     refuse_other_length(array, name, n, expected)
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):
-        array = as_array(np.array(list(values), dtype=object), name)  # a list, numbers among it
+        array = as_array(np.array(list(values), dtype=object), name)  # a list
     floats = array if array.dtype.kind in "buif" else _numbers(array, name)
-    with np.errstate(over="ignore"):  # a long double may become infinite
+    with np.errstate(over="ignore"):  # a long double may overflow
         return array, np.ascontiguousarray(floats, dtype=np.float64)
 
 
 def _numbers(array, name):
-    """float64 of an object array of numbers; missing values become NaN."""
+    """Convert an object array of numbers to float64; missing values become NaN."""
     if array.dtype.kind != "O":
         raise TypeError(
-            f"{name} must hold numbers; it has {array.dtype}, row 0 is {array[0].item()!r}."
+            f"{name} must hold numbers; its dtype is {array.dtype}, row 0 is {array[0].item()!r}."
         )
     out = np.empty(len(array))
     for row, value in enumerate(array):
@@ -121,15 +121,15 @@ def _numbers(array, name):
 
 
 def grade_type(values):
-    """The type of floats that grades came in: that of fewer than 64 bits, or else float64."""
+    """The floating-point type of grades: float16, float32 or, for all other types, float64."""
     dtype = np.dtype(float)
-    if hasattr(values, "__array__"):  # not a list, whose numbers are Python's
+    if hasattr(values, "__array__"):  # a list contains Python numbers
         dtype = np.asarray(unmasked(values)).dtype
     return dtype if dtype.type in (np.float16, np.float32) else np.dtype(float)
 
 
 def as_decimals(floats):
-    """The shortest decimals, as float64, that round to these floats of fewer bits: 0.7 is 0.7."""
+    """Convert float16 or float32 values to the float64 nearest to their shortest decimals."""
     if (floats == np.rint(floats)).all() and floats.max() < 2**11:  # speed only
         return floats.astype(np.float64)
     distinct, inverse = np.unique(floats, return_inverse=True)
@@ -137,29 +137,29 @@ def as_decimals(floats):
 
 
 def check_grades(y, name, n=None, expected="X", allow_nan=False):
-    """Check a column of grades: finite and ≥ 0, or NaN where that is allowed; float64."""
+    """Check that grades are finite and ≥ 0, or NaN if allowed; return float64."""
     grades = grade_column(y, name, n, expected)
     refuse_bad_grades(grades, name, allow_nan)
     return grades
 
 
 def grades_as_given(y, name, allow_nan=False):
-    """Check a column of grades; float64, or the fewer bits they came in, which Judgments know."""
+    """Check grades; return float64, or the original array if it is float16 or float32."""
     grades = check_grades(y, name, allow_nan=allow_nan)
     return grades if grade_type(y) == np.float64 else np.asarray(y)
 
 
 def grade_column(y, name, n=None, expected="X"):
-    """A column of grades as float64, not checked; of fewer bits the decimals they stand for."""
+    """Convert unchecked grades to float64; float16 and float32 become their shortest decimals."""
     grades = column(y, name, n, expected)
     dtype = grade_type(y)
     return grades if dtype == np.float64 else as_decimals(grades.astype(dtype))
 
 
 def refuse_bad_grades(grades, name, allow_nan):
-    """Raise a ValueError that names the first row whose grade is no finite number ≥ 0."""
+    """Raise a ValueError that names the first row whose grade is not a finite number ≥ 0."""
     if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # speed only
-        return  # as nearly always, without an array; a NaN is neither
+        return
     good = (grades >= 0) & (grades < np.inf) | np.isnan(grades) & allow_nan
     if good.all():
         return
@@ -173,25 +173,25 @@ def refuse_bad_grades(grades, name, allow_nan):
 
 
 def check_weights(sample_weight, n, expected):
-    """Check weights of rows: finite, ≥ 0 and not all 0; float64."""
+    """Check that row weights are finite, ≥ 0 and not all 0; return float64."""
     weights = column(sample_weight, "sample_weight", n, expected)
     good = (weights >= 0) & (weights < np.inf)
     if not good.all():
         row = int(np.argmin(good))
         raise ValueError(f"sample_weight must be finite and ≥ 0: row {row} is {weights[row]:g}.")
     if weights.max() == 0:
-        raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
+        raise ValueError("sample_weight is 0 in all rows: at least one must be positive.")
     return weights
 
 
 def is_finite_number(value):
-    """Whether it is one real number, neither a bool nor nan nor infinite."""
+    """Whether the value is a finite real number and not a bool."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     return is_number and -math.inf < value < math.inf
 
 
 def whole_number(value, name, minimum):
-    """Check a whole number of at least `minimum` and return it as an int."""
+    """Check that a value is a whole number ≥ `minimum`; return it as an int."""
     if not is_finite_number(value) or value != int(value):
         raise ValueError(f"{name} must be a whole number ≥ {minimum}; got {value!r}.")
     if value < minimum:
@@ -200,7 +200,7 @@ def whole_number(value, name, minimum):
 
 
 def one_of(name, known, or_callable=False):
-    """Make a check of one of the known words, or of a callable where that is allowed."""
+    """Make a validator that accepts the known words and, if `or_callable`, callables."""
     def check(value):
         if or_callable and callable(value):
             return value
@@ -213,7 +213,7 @@ def one_of(name, known, or_callable=False):
 
 
 def number(name, low, high=math.inf, above=False, below=False, optional=False):
-    """Make a check of a finite number from `low` (or `above` it) to `high` (or `below` it)."""
+    """Make a validator of finite numbers ≥ `low` (> if `above`) and ≤ `high` (< if `below`)."""
     def check(value):
         if value is None and optional:
             return None
@@ -226,22 +226,22 @@ def number(name, low, high=math.inf, above=False, below=False, optional=False):
                 f"got {value!r}."
             )
         if isinstance(value, (np.float16, np.float32)):
-            value = float(str(value))  # 0.7, not what 32 bits hold of it
-        # 2.0 and 2 are one value and have one text
+            value = float(str(value))  # 0.7, not 0.699999988
+        # 2.0 and 2 are shown alike
         return int(value) if value == int(value) and value < 2**53 else float(value)
 
     return check
 
 
 def check_scores(y_score, n, name="y_score", expected="y_true"):
-    """Check a column of scores: numbers, -inf for what was not retrieved, never NaN; float64."""
+    """Check scores: numbers, -inf for documents not retrieved, no NaN; return float64."""
     scores = score_column(y_score, n, name, expected)
     refuse_nan_scores(scores, name)
     return scores
 
 
 def score_column(y_score, n, name="y_score", expected="y_true"):
-    """A column of scores as float64, NaN too; ranks if float64 would round any, as above 2^53."""
+    """Convert scores to float64, or to ranks if float64 would round any, as it does above 2^53."""
     array, scores = _as_given_and_float(y_score, name, n, expected)
     kind = array.dtype.kind
     if kind in "bf" and array.dtype.type is not np.longdouble:
@@ -258,7 +258,7 @@ def score_column(y_score, n, name="y_score", expected="y_true"):
 
 
 def _exact(value):
-    """A number of any kind as one that compares with all others without rounding."""
+    """Convert a number to an int or a Fraction, which compare without rounding."""
     if isinstance(value, (numbers.Integral, np.bool_)):
         return int(value)
     return Fraction(*value.as_integer_ratio())

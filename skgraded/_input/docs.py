@@ -1,4 +1,4 @@
-"""Docstrings that share their paragraphs about parameters, and whole sections."""
+"""Docstrings that share descriptions of parameters and whole sections."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ F = TypeVar("F", bound=Callable)
 
 
 def documented(shared: str) -> Callable[[F], F]:
-    """Make a decorator that adds what docstrings share, see `with_parameters`."""
+    """Make a decorator that adds shared texts to docstrings; see `with_parameters`."""
     def decorator(function):
         if function.__doc__ is not None:  # python -OO
             names = inspect.signature(function).parameters
@@ -20,7 +20,7 @@ def documented(shared: str) -> Callable[[F], F]:
 
 
 def with_parameters(doc, names, shared):
-    """The docstring with a paragraph for each of the parameters: its own, or else a shared one.
+    """Return the docstring with shared descriptions of the parameters that it does not describe.
 
     Shared sections follow the parameters.
     """
@@ -32,7 +32,7 @@ def with_parameters(doc, names, shared):
     shown = dict.fromkeys(by_parameter[name] for name in names)
     parameters = "\n".join(["Parameters", "----------", *shown])
     whole = "\n\n".join([text, parameters, *shared_sections, *sections])
-    return whole if sections else whole + "\n"  # some callers add a section of their own
+    return whole if sections else whole + "\n"  # some callers append a section
 
 
 def _sections(text):
@@ -42,7 +42,7 @@ def _sections(text):
 
 
 def _by_parameter(text):
-    """The paragraph of each parameter, some of which may share one."""
+    """Map each parameter to its paragraph, which several parameters may share."""
     return {
         name: paragraph
         for paragraph in re.split(r"\n(?=\S)", text.strip())

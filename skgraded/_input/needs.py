@@ -1,11 +1,11 @@
-"""Optional packages: whether they are installed, and the error if a function lacks them."""
+"""Checks for optional packages, and the error about a missing package."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 
-DISTRIBUTIONS = {"jinja2": "Jinja2"}  # names in messages that differ from the module names
+DISTRIBUTIONS = {"jinja2": "Jinja2"}  # distribution names that differ from module names
 
 
 @contextmanager

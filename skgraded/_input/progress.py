@@ -1,4 +1,4 @@
-"""Bars that show how far long work is."""
+"""Progress bars for long computations."""
 
 import sys
 import warnings
@@ -8,22 +8,22 @@ from skgraded._input.needs import is_installed
 
 
 def progress_bar(*args, **settings):
-    """A bar of tqdm, on a terminal or in a notebook only; an ImportError without tqdm."""
+    """Make a tqdm bar, shown only on a terminal or in a notebook; requires tqdm."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # in a notebook without widgets tqdm.auto advises on them
+        warnings.simplefilter("ignore")  # tqdm.auto warns if a notebook lacks widgets
         from tqdm.auto import tqdm
 
-    # None: shown if standard error is a terminal, which it is not in a notebook
+    # None shows the bar only on a terminal, and a notebook is no terminal
     return tqdm(*args, **settings, disable=False if "ipykernel" in sys.modules else None)
 
 
 def unseen(n):
-    """Take note of work that nobody watches."""
+    """Ignore progress that is not shown."""
 
 
 @contextmanager
 def counting_bar(is_shown, total, **settings):
-    """A function to tell how many more of `total` are done; with tqdm it moves a bar, if shown."""
+    """Yield a function that adds to the progress; it advances a bar if tqdm is installed."""
     if not is_shown or not is_installed("tqdm"):
         yield unseen
         return

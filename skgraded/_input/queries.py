@@ -1,4 +1,4 @@
-"""Query ids, sizes of groups, and the rows of each query."""
+"""Query ids, group sizes and the rows of each query."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32
 
 
 def query_codes(qid, n=None, expected="y_true", name="qid"):
-    """Number the queries in order of first appearance: the number of each row, and the ids.
+    """Return the code of each row and the ids, numbered in order of first appearance.
 
-    Ids, of queries or of documents, are any hashable; they come back as objects unless they are
+    Query or document ids may be any hashable values; they are returned as objects unless they are
     numbers or dates.
     """
     ids, categories = _checked_ids(qid, n, expected, name)
@@ -22,10 +22,10 @@ def query_codes(qid, n=None, expected="y_true", name="qid"):
 
 
 def queries_of(qid, n, expected="y_true"):
-    """Ids in order of first appearance, and of `rows_by_query` the order and the starts."""
+    """Return ids in order of first appearance, and the order and starts from `rows_by_query`."""
     ids, categories = _checked_ids(qid, n, expected, "qid")
     heads = _heads(ids)
-    if heads is None:  # or rows come in another order
+    if heads is None:
         codes, queries, counts, in_order = _number(ids, "qid")
         starts = np.append(0, np.cumsum(counts))
         order = None if in_order else order_by_code(codes, starts)
@@ -33,7 +33,7 @@ def queries_of(qid, n, expected="y_true"):
     try:
         codes, queries, *_ = _number(ids[heads], "qid")
     except (ValueError, TypeError):
-        _number(ids, "qid")  # raises the same about the row
+        _number(ids, "qid")  # raises the same error with the row
         raise
     queries = _named(queries, categories)
     if len(queries) == len(heads):
@@ -43,31 +43,31 @@ def queries_of(qid, n, expected="y_true"):
 
 
 def _checked_ids(qid, n, expected, name):
-    """Ids, as many as there must be, and None; or codes of ids and their categories."""
+    """Return the ids and None, or codes and categories; raise if their number is wrong."""
     ids, categories = _coded(qid) or (_ids(qid, name), None)
     if n is not None and categories is None and _are_sizes(ids, n):
         raise ValueError(
-            f"{name} has {len(ids)} rows, but {expected} has {n}. The numbers of {name} add up "
-            f"to {n}: sizes of queries go in group=, or become ids by "
+            f"{name} has {len(ids)} rows, but {expected} has {n}. The values of {name} add up "
+            f"to {n}: pass query sizes as group=, or convert them to ids with "
             "np.repeat(np.arange(len(sizes)), sizes)."
         )
     columns.refuse_other_length(ids, name, n, expected)
     if len(ids) == 0:
-        raise ValueError(f"{name} is empty: there is no id.")
+        raise ValueError(f"{name} is empty: it contains no ids.")
     if categories is not None:
         refuse_missing(ids < 0, lambda row: None, name)
     return ids, categories
 
 
 def _named(queries, categories):
-    """The ids, or the categories whose positions they are."""
+    """Return the ids; if there are categories, the ids are positions in them."""
     if categories is None:
         return queries
     return object_array([categories[i] for i in queries.tolist()])
 
 
 def sortable_ids(ids, codes):
-    """The id of each row, or its number if the ids have no order, for tools that sort ids."""
+    """Return the id of each row, or its code if the ids cannot be sorted."""
     try:
         np.unique(ids)
     except TypeError:
@@ -90,9 +90,9 @@ def group_sizes(group, n, expected="y_true"):
 
 
 def rows_by_query(codes, n_queries):
-    """The rows query by query, and where each query begins in that order, (n_queries + 1,).
+    """Order the rows by query; return the order and where each query starts, (n_queries + 1,).
 
-    The rows of a query stay in their order; the order is None if rows are query by query already.
+    The rows of a query keep their order. The order is None if the rows are already sorted.
     """
     starts = np.zeros(n_queries + 1, dtype=np.intp)
     np.cumsum(np.bincount(codes, minlength=n_queries), out=starts[1:])
@@ -101,30 +101,29 @@ def rows_by_query(codes, n_queries):
 
 
 def mean_weights(weights, codes, sizes):
-    """Mean weight of each query's rows; not all weights are 0."""
-    # Over a power of 2, which rounds nothing: no sum overflows, and no query's weight depends on
-    # those of others.
+    """Mean weight of each query's rows; at least one weight must be positive."""
+    # Dividing by a power of 2 is exact and keeps sums from overflowing.
     exponent = np.frexp(weights.max())[1]
     weights = np.ldexp(weights, -exponent)
-    one = np.empty(len(sizes))
-    one[codes] = weights
-    if (weights != one[codes]).any():  # a sum of different numbers has other bits in another order
+    by_query = np.empty(len(sizes))
+    by_query[codes] = weights
+    if (weights != by_query[codes]).any():  # sort: their order affects the sum
         order = np.lexsort((weights, codes))
         codes, weights = codes[order], weights[order]
     return np.ldexp(np.bincount(codes, weights, minlength=len(sizes)) / sizes, exponent)
 
 
 def _heads(ids):
-    """First rows of the runs of equal ids; None without an array, or if there are hardly any."""
+    """First row of each run of equal ids; None without an array or if most runs are short."""
     if not isinstance(ids, np.ndarray):
         return None
     if ids.dtype.kind in "biu":
-        ids = ids.astype(np.int64, copy=False)  # or of uint64, as many different ones
+        ids = ids.astype(np.int64, copy=False)  # uint64 ids remain distinct
     return heads_of_runs(ids) if ids.dtype.itemsize == 8 else None
 
 
 def _number(ids, name):
-    """Numbers of the rows, the ids, rows of each id, and whether the numbers never fall."""
+    """Return row codes, ids, the number of rows per id, and whether the codes never decrease."""
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _hash_codes(ids, name)
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
@@ -135,7 +134,7 @@ def _number(ids, name):
     low = whole.min()
     span = int(whole.max()) - int(low) + 1
     if span > 4 * len(ids) + 1000:
-        span = 0  # of values so far apart a table would be too large
+        span = 0  # a lookup table would be too large
     whole = np.ascontiguousarray(whole, dtype=np.intp)
     codes, first, *rest = number_by_appearance(whole, int(low.astype(np.intp)), span)
     return codes, ids[first], *rest
@@ -151,7 +150,7 @@ def refuse_missing(missing, value_of, name):
 
 
 def _coded(qid):
-    """Codes (-1: missing) and categories of a column of categories or of texts; else None."""
+    """Codes (-1: missing) and categories of a categorical or text column; otherwise None."""
     dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
     if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
         codes, categories = qid.factorize()
@@ -182,7 +181,7 @@ def _coded(qid):
 
 
 def _ids(qid, name):
-    """The ids as an array of numbers or dates, else as Python's values, so that 1 is not "1"."""
+    """Return an array of numbers or dates, or else Python values, so that 1 differs from "1"."""
     columns.refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         raise TypeError(f"{name} must be an array with the id of each row; got {qid!r}.")
@@ -192,21 +191,21 @@ def _ids(qid, name):
     if isinstance(dtype, np.dtype):
         array = np.asarray(columns.unmasked(qid))
         return array if array.dtype.kind in "buifmMO" else array.tolist()
-    # Of pandas' and polars' own types only whole numbers without gaps keep their values in NumPy.
+    # Only pandas and polars integers without missing values keep their values in NumPy.
     if str(dtype).lower() in WHOLE_NUMBERS:
         array = np.asarray(qid)
         if array.dtype.kind in "iu":
             return array
-        if array.dtype.kind == "O" and not any(map(columns.is_missing, array)):  # of pandas 2
+        if array.dtype.kind == "O" and not any(map(columns.is_missing, array)):  # pandas 2
             return array.astype(str(dtype).lower())
-    return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # else pyarrow's own scalars
+    return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # not pyarrow scalars
 
 
 def _are_sizes(ids, n):
-    """Whether ids are fewer than n and could be sizes: whole numbers ≥ 1 that add up to n."""
+    """Whether the ids may be query sizes: fewer than n whole numbers ≥ 1 that add up to n."""
     return (
         len(ids) < n
-        and all(columns.is_finite_number(one) and one >= 1 and one == int(one) for one in ids)
+        and all(columns.is_finite_number(size) and size >= 1 and size == int(size) for size in ids)
         and sum(map(int, ids)) == n
     )
 
@@ -219,7 +218,7 @@ def _hash_codes(values, name):
             code = numbers_of.get(query)
         except TypeError:
             raise TypeError(
-                f"{name} must hold hashable ids; row {row} is {query!r}. Use tuples for composed "
+                f"{name} must hold hashable ids; row {row} is {query!r}. Use tuples for composite "
                 "ids."
             ) from None
         if code is None:

@@ -1,4 +1,4 @@
-"""Where the query or the time of each row is found: in a column of X, or by X's row index."""
+"""Lookup of the query or time of each row: in a column of X, or in a Series by row label."""
 
 import numbers
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from skgraded._input.tables import as_table, column_names, drop_column, is_pandas_frame, take_column
 from skgraded._input.words import did_you_mean, plain
 
-OR_ROUTING = "Or pass qid by metadata routing, which does not depend on X."
+OR_ROUTING = "Or pass qid with metadata routing, which does not depend on X."
 KEEP = (
     "In a ColumnTransformer, keep it with remainder='passthrough', verbose_feature_names_out=False "
     f"and set_output(transform='pandas'). {OR_ROUTING}"
@@ -16,28 +16,28 @@ KEEP = (
 
 
 def check_source(source, name="qid"):
-    """Refuse a source that is neither None, a column name, a position nor a pandas Series."""
+    """Raise a TypeError unless the source is None, a name, a position or a pandas Series."""
     is_position = isinstance(source, numbers.Integral) and not isinstance(source, (bool, np.bool_))
     is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
     if source is None or isinstance(source, str) or is_position or is_series:
         return
     if is_pandas_frame(source):
-        raise TypeError(f"{name} is a DataFrame; pass the one column of it that holds the query.")
+        raise TypeError(f"{name} is a DataFrame; pass only the column to read it from.")
     raise TypeError(
         f"{name} must be the name of a column of X (str), its position (int), or a pandas Series "
         f"that is looked up by the row index of X; got {type(source).__name__}. An array of "
-        "queries cannot follow the rows through a split: give it where X and y are given, "
-        "fit(X, y, qid=qid), with metadata routing."
+        "queries cannot be split with the rows here: pass it to fit(X, y, qid=qid) with metadata "
+        "routing."
     )
 
 
 def is_column(source):
-    """Whether the queries are a column of X."""
+    """Whether the source is a column of X."""
     return isinstance(source, (str, numbers.Integral))
 
 
 def values_of(X, source, name):
-    """The value for each row of `X`, from the column or the Series that is its source."""
+    """Read the value for each row of `X` from the column or Series `source`."""
     if not is_column(source):
         return look_up(X, source, name)
     table = as_table(X)
@@ -45,17 +45,17 @@ def values_of(X, source, name):
 
 
 def queries_of(X, source):
-    """The query of each row of `X`, from the column or the Series that is its source."""
+    """Read the query of each row of `X` from the column or Series `source`."""
     return checked_queries(values_of(X, source, "qid"), source)
 
 
 def look_up(X, series, name="qid"):
-    """Find the query of each row of the pandas frame `X` by its label in the Series."""
+    """Look up the query of each row of the pandas frame `X` by its row label."""
     if not series.index.is_unique:
         label = series.index[series.index.duplicated()][0]
         raise ValueError(
-            f"{name} is looked up by the row index of X, but its own index has {plain(label)!r} "
-            "twice."
+            f"{name} is looked up by the row index of X, but the index of {name} contains "
+            f"{plain(label)!r} twice."
         )
     if not is_pandas_frame(X):
         raise ValueError(
@@ -68,13 +68,13 @@ def look_up(X, series, name="qid"):
         row = int(np.argmax(positions < 0))
         raise ValueError(
             f"{name} has no query for the label {plain(X.index[row])!r} (row {row} of X): its "
-            "index must hold every row label of X. Was the index of X reset?"
+            "index must contain every row label of X. Was the index of X reset?"
         )
     return series.iloc[positions]
 
 
 def find_column(table, key, name="qid"):
-    """Position ≥ 0 of the column with the name `key` (str), or at the position `key` (int)."""
+    """Return the position ≥ 0 of the column with name `key` (str) or position `key` (int)."""
     n_columns = table.shape[1]
     if not isinstance(key, str):
         if not -n_columns <= key < n_columns:
@@ -93,7 +93,9 @@ def find_column(table, key, name="qid"):
     if names.count(key) == 1:
         return names.index(key)
     if key in names:
-        raise ValueError(f"{name} is the column {key!r}, but X has it {names.count(key)} times.")
+        raise ValueError(
+            f"{name} is the column {key!r}, but X has {names.count(key)} columns with this name."
+        )
     shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     fact = f"{name} is the column {key!r}, but X has only {shown}."
     for renamed in names:
@@ -102,21 +104,20 @@ def find_column(table, key, name="qid"):
                 f"A preceding step renamed the column to {renamed!r}: {fact} Set "
                 "verbose_feature_names_out=False in the ColumnTransformer."
             )
-    hint = did_you_mean(key, names)
-    if hint:
+    if hint := did_you_mean(key, names):
         raise ValueError(fact + hint)
     raise ValueError(f"A preceding step probably dropped the column: {fact} {KEEP}")
 
 
 def checked_queries(queries, source):
-    """The column of the queries; an error if a position leads to fractions, as in a feature."""
+    """Return the query column; raise if a column chosen by position contains fractions."""
     if isinstance(source, numbers.Integral):
         values = np.asarray(queries)
         fractional = values.dtype.kind == "f" and np.isfinite(values) & (values != np.rint(values))
         if np.any(fractional):
             row = int(np.argmax(fractional))
             raise ValueError(
-                f"A preceding step probably moved or dropped the column of the queries: qid is "
+                f"A preceding step probably moved or dropped the query column: qid is "
                 f"column {source} of X, but that column has {values[row]:g} in row {row}, which "
                 f"looks like a feature. {KEEP}"
             )
@@ -125,15 +126,15 @@ def checked_queries(queries, source):
 
 @dataclass(frozen=True)
 class QueryColumn:
-    """The column of the queries, as it was found in one X and is looked for in others."""
+    """The query column: found in the X of one call, and looked up in the X of later calls."""
 
     position: int
-    name: str | None  # None if X has no names, or that name twice
-    n_columns: int  # of the X in which it was found
+    name: str | None  # None if X has no column names or repeats this name
+    n_columns: int  # in the X in which the column was found
 
     @classmethod
     def of(cls, table, source):
-        """Find the column in a table; None if the source is none."""
+        """Find the column in a table; None if the source is not a column."""
         check_source(source)
         if not is_column(source):
             return None
@@ -143,17 +144,17 @@ class QueryColumn:
         return cls(position, name if names.count(name) == 1 else None, table.shape[1])
 
     def position_in(self, table):
-        """Where the column is in this table; None if the table is without it."""
+        """Position of the column in this table; None if the table lacks it."""
         names = column_names(table)
         if self.name is not None and names is not None:
             return names.index(self.name) if self.name in names else None
         return self.position if table.shape[1] == self.n_columns else None
 
     def take_out(self, table):
-        """The table without the column; itself if it is without it already."""
+        """Return the table without the column, or unchanged if it lacks the column."""
         position = self.position_in(table)
         if position is None:
             return table
         if table.shape[1] == 1:
-            raise ValueError(f"X has no feature besides the column of the queries. {OR_ROUTING}")
+            raise ValueError(f"X has no feature besides the query column. {OR_ROUTING}")
         return drop_column(table, position)

@@ -1,4 +1,4 @@
-"""The argument `by`: the segment of each query."""
+"""Checks of the argument `by`, which specifies the segment of each query."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,30 +8,30 @@ import numpy as np
 from skgraded._input.columns import is_missing
 from skgraded._input.words import plain_list
 
-MOST = 100  # segments to compare with each other
+MOST = 100  # segments; every pair is compared
 
 
 def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
-    """Find the queries of each segment: (segment, positions), in order of first appearance."""
+    """Return (segment, positions of its queries) pairs in order of first appearance."""
     ids = plain_list(query_ids)
     positions: dict = {}
     for i, (query, segment) in enumerate(zip(ids, _segment_of_each(ids, by), strict=True)):
         if is_missing(segment):
             raise ValueError(f"by has no segment for query {query!r}: it is {segment!r}.")
         positions.setdefault(segment, []).append(i)
-    return [(segment, np.array(found)) for segment, found in positions.items()]
+    return [(segment, np.array(members)) for segment, members in positions.items()]
 
 
 def few_segments_of(query_ids, by):
-    """Find the queries of each segment if every two segments are compared."""
+    """Return the pairs of `segments_of`; raise if there are too many segments to compare."""
     segments = segments_of(query_ids, by)
     if not segments:
-        raise ValueError("by has no segment, for there is no query.")
+        raise ValueError("by has no segments because there are no queries.")
     if len(segments) > MOST:
         (first, _), (second, _), *_ = segments
         raise ValueError(
-            f"by has {len(segments):,} segments, such as {first!r} and {second!r}; each is "
-            f"compared with each, at most {MOST}: give ranges of values, such as by pandas.cut."
+            f"by has {len(segments):,} segments, such as {first!r} and {second!r}, but at "
+            f"most {MOST} can be compared: group values into ranges, for example with pandas.cut."
         )
     return segments
 
@@ -51,16 +51,16 @@ def _segment_of_each(ids, by):
         return [by[query] for query in ids]
     if len(by) != len(ids):
         raise ValueError(
-            f"by has {len(by)} segments, but there are {len(ids)} queries: give one for each of "
-            "query_ids, or a mapping from query id to segment."
+            f"by has {len(by)} segments, but there are {len(ids)} queries: pass one segment "
+            "for each of query_ids, or a mapping from query id to segment."
         )
     return plain_list(by) if isinstance(by, np.ndarray) else list(by)
 
 
 def _mapping_of_series(by):
     if by.ndim != 1:
-        raise TypeError("by is a frame; pass the one column of it that holds the segment.")
+        raise TypeError("by is a frame; pass only the column that contains the segments.")
     if not by.index.is_unique:
         label = by.index[by.index.duplicated()].tolist()[0]
-        raise ValueError(f"by is looked up by query id, but its index has {label!r} twice.")
+        raise ValueError(f"by is looked up by query id, but its index contains {label!r} twice.")
     return dict(zip(plain_list(by.index.to_numpy()), by.tolist(), strict=True))

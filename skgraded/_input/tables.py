@@ -9,20 +9,20 @@ import numpy as np
 
 from skgraded._input.words import did_you_mean
 
-ENGINES = ("dask", "pyspark")  # libraries whose frames have an `evaluate` in this package
+ENGINES = ("dask", "pyspark")  # skgraded.dask and skgraded.spark evaluate their frames
 HASHED_COLUMNS = 16
 
 
 def as_table(X):
-    """`X` as a table; no copy unless it is another kind of sparse matrix or a list."""
+    """Return `X` as a table; only lists and sparse matrices that are not CSR are copied."""
     if is_sparse(X):
-        return X.tocsr()  # itself if it is one; rows taken from CSC come unsorted
+        return X.tocsr()  # selecting rows of CSC leaves their entries unsorted
     if not (is_pandas_frame(X) or is_polars_frame(X)):
         X = np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
             f"X must be 2-D; got an array of shape {X.shape}. Reshape your data: X.reshape(-1, 1) "
-            "of one feature, X.reshape(1, -1) of one document."
+            "for a single feature, X.reshape(1, -1) for a single document."
         )
     if X.shape[1] == 0:
         raise ValueError(
@@ -32,13 +32,13 @@ def as_table(X):
 
 
 def column_names(table):
-    """Names of all columns if the table is a frame and they are text, else None."""
+    """Return the column names of a frame if all are text, otherwise None."""
     names = list(table.columns) if hasattr(table, "columns") else []
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def take_column(table, position):
-    """One column of a table, 1-D."""
+    """Return a column of a table as a 1-D array or Series."""
     if is_pandas_frame(table):
         return table.iloc[:, position]
     if is_polars_frame(table):
@@ -49,7 +49,7 @@ def take_column(table, position):
 
 
 def drop_column(table, position):
-    """Leave one column out of a table, whose other columns keep their types."""
+    """Remove a column from a table; the other columns keep their types."""
     if is_polars_frame(table):
         return table.drop(table.columns[position])
     if isinstance(table, np.ndarray):
@@ -59,7 +59,7 @@ def drop_column(table, position):
 
 
 def named_columns(data, names):
-    """The columns with these names, in a dict, from a frame, an Arrow table or a mapping."""
+    """Return a dict of the named columns of a frame, an Arrow table or a mapping."""
     package = type(data).__module__.partition(".")[0]
     known: Any = None
     if isinstance(data, Mapping):
@@ -72,7 +72,7 @@ def named_columns(data, names):
         advice = {
             package in ENGINES: f" Use skgraded.{package.removeprefix('py')}.evaluate.",
             isinstance(data, (str, os.PathLike)): " Use evaluate_batches to read Parquet files.",
-            type(data).__name__ == "LazyFrame": " Call its collect() first.",
+            type(data).__name__ == "LazyFrame": " Call collect() first.",
         }
         raise TypeError(
             "data must be a pandas or polars DataFrame, an Arrow table or a dict of columns; got "
@@ -83,7 +83,7 @@ def named_columns(data, names):
 
 
 def refuse_unknown(names, known, place=""):
-    """Raise a ValueError about the first name that is not the name of exactly one known column."""
+    """Raise a ValueError for the first name that does not match exactly one known column."""
     known = list(known)
     for name in names:
         if known.count(name) > 1:
@@ -91,18 +91,18 @@ def refuse_unknown(names, known, place=""):
         if name not in known:
             shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
             raise ValueError(
-                f"{place}There is no column {name!r}; there are {shown or 'no columns'}."
+                f"{place}There is no column {name!r}. Available columns: {shown or 'none'}."
                 f"{did_you_mean(name, known)}"
             )
 
 
 def take_rows(table, rows):
-    """Rows of a table by position."""
+    """Select rows of a table by position."""
     return table.iloc[rows] if is_pandas_frame(table) else table[rows]
 
 
 def stack_rows(table, other):
-    """A table of the rows of two of the same kind."""
+    """Concatenate the rows of two tables of the same kind."""
     if is_pandas_frame(table):
         return sys.modules["pandas"].concat([table, other], ignore_index=True)
     if is_polars_frame(table):
@@ -113,16 +113,16 @@ def stack_rows(table, other):
 
 
 def hash_rows(table):
-    """A hash of each row's values, (n,) of uint64, from at most HASHED_COLUMNS unless sparse."""
+    """Hash each row, (n,) of uint64; dense tables use at most HASHED_COLUMNS columns."""
     n_columns = table.shape[1]
     some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
     if is_pandas_frame(table):
-        # 0.0 for -0.0, which pandas 2 hashes otherwise
+        # -0.0 becomes 0.0, because pandas 2 hashes them differently
         part = table.iloc[:, some].transform(lambda x: x + 0.0 if x.dtype.kind == "f" else x)
         return sys.modules["pandas"].util.hash_pandas_object(part, index=False).to_numpy()
     if is_polars_frame(table):
         return table[:, some.tolist()].hash_rows().to_numpy()
-    # Any numbers do; odd, so that no bit is lost.
+    # The factors are arbitrary odd numbers: multiplication by an odd number loses no bits.
     factors = mix_bits(np.arange(1, n_columns + 1, dtype=np.uint64)) | np.uint64(1)
     if is_sparse(table):
         bits = mix_bits(_bits(table.data)) * factors[table.indices]
@@ -136,12 +136,12 @@ def hash_rows(table):
 
 
 def _bits(numbers):
-    return (numbers.astype(float) + 0.0).view(np.uint64)  # 0.0 and -0.0 are the same
+    return (numbers.astype(float) + 0.0).view(np.uint64)  # -0.0 becomes 0.0
 
 
 def mix_bits(bits):
-    """Spread each number's bits over all 64 (splitmix64); the array itself, changed."""
-    steps = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)  # any numbers do
+    """Spread the bits of each number over all 64 bits, in place (splitmix64)."""
+    steps = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
     for shift, factor in steps:
         bits ^= bits >> np.uint64(shift)
         bits *= np.uint64(factor)
@@ -149,7 +149,7 @@ def mix_bits(bits):
 
 
 def is_pandas_frame(X):
-    """Whether X is a frame of pandas; does not import pandas."""
+    """Whether X is a pandas frame; does not import pandas."""
     return hasattr(X, "iloc") and getattr(X, "ndim", None) == 2
 
 

@@ -1,4 +1,4 @@
-"""Versions of what a report was made with."""
+"""Versions of the libraries that produced a report."""
 
 import platform
 import sys
@@ -17,12 +17,12 @@ OPTIONAL = (
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that values and intervals come from, by name."""
+    """Versions of Python and of the libraries that compute values and intervals, by name."""
     return {"python": platform.python_version()} | _versions_of(LIBRARIES)
 
 
 def show_versions() -> None:
-    """Print versions of Python, of skgraded and of all that it may use, for a report of a bug.
+    """Print the versions of Python, skgraded and its dependencies, for bug reports.
 
     Examples
     --------
@@ -57,8 +57,8 @@ def show_versions() -> None:
 def _versions_of(names):
     from skgraded import __version__
 
-    found = {}
+    installed = {}
     for name in names:
         with suppress(PackageNotFoundError):
-            found[name] = __version__ if name == "skgraded" else version(name)
-    return found
+            installed[name] = __version__ if name == "skgraded" else version(name)
+    return installed

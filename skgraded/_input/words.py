@@ -1,11 +1,11 @@
-"""What messages have in common: the nearest known name, plurals, ids as Python writes them."""
+"""Helpers for messages: nearest known names, plurals and readable values."""
 
 import difflib
 import re
 
 import numpy as np
 
-LONGEST = 100  # characters of a word that are compared; the time grows with their square
+LONGEST = 100  # characters to compare; the time grows quadratically
 
 
 def nearest(word, known):
@@ -28,7 +28,7 @@ def nearest(word, known):
 
 
 def _n_edits(word, other):
-    """Number of insertions, deletions, substitutions and swaps of neighbours between words."""
+    """Number of character insertions, deletions, substitutions and adjacent swaps."""
     row = before = list(range(len(other) + 1))
     for i, letter in enumerate(word):
         earlier, before, row = before, row, [i + 1]
@@ -41,45 +41,45 @@ def _n_edits(word, other):
 
 
 def did_you_mean(word, known):
-    """A question that names the nearest known word, after a blank; empty if none is near."""
+    """Return " Did you mean …?" with the nearest known word, or "" if none is near."""
     near = nearest(word, known)
     return "" if near is None else f" Did you mean {near!r}?"
 
 
-def plural(n, one, many):
-    """The word for `n` things."""
-    return one if n == 1 else many
+def plural(n, singular, several):
+    """Return the form of a word that suits `n` items."""
+    return singular if n == 1 else several
 
 
-def counted(n, one, many):
-    """A number and what it counts."""
-    return f"{n:,} {plural(n, one, many)}"
+def counted(n, singular, several):
+    """Return a number and the items that it counts, such as "3 queries"."""
+    return f"{n:,} {plural(n, singular, several)}"
 
 
 def plain(value):
-    """A NumPy number as Python's, which messages show as it is written; a date as it is."""
+    """Convert a NumPy number to a Python number for messages; dates remain unchanged."""
     is_number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
     return value.item() if is_number else value
 
 
 def plain_list(values):
-    """An array as a list of Python's own values; of dates as NumPy's, for tolist loses them."""
+    """Convert an array to a list of Python values, but of NumPy dates, whose unit tolist loses."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 
 def object_array(values):
-    """An array of the objects of a list, tuples among them, as they are."""
+    """Make an array of objects from a list; tuples remain single elements."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
-# Control characters but tab and end of line, marks of direction, halves of surrogate pairs.
+# Control characters except tab and newline, text direction marks and lone surrogates.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
 def printable(text):
-    """The text with what a terminal would obey, or could not write, spelt out."""
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Escape the characters that a terminal would interpret or could not print."""
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

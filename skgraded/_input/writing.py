@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 import os
 import secrets
@@ -9,10 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a path beside, with the same ending, whose file takes the place of `path` at the end.
+    """Yield a temporary path in the same folder; the file there replaces `path` at the end.
 
-    Until then, and after any error, `path` is what it was: a full disk loses nothing. What is no
-    plain file, such as a pipe or a device, is written to directly. An OSError names `path`.
+    Until then, and after any error, `path` is unchanged, so that a full disk loses no data. Pipes
+    and devices are written to directly. An OSError names `path`.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         try:
@@ -20,21 +20,21 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         except OSError as error:
             raise _naming(path, error) from None
         return
-    target = Path(os.path.realpath(path))  # of a link, what it leads to
-    beside = target.with_name(f".{secrets.token_hex(8)}-{target.name[-40:]}")
+    target = Path(os.path.realpath(path))  # follows symbolic links
+    temporary = target.with_name(f".{secrets.token_hex(8)}-{target.name[-40:]}")
     try:
-        beside.touch(mode=0o666, exist_ok=False)  # as the process makes files: less its umask
+        temporary.touch(mode=0o666, exist_ok=False)  # the umask applies
         if target.exists():
-            beside.chmod(target.stat().st_mode & 0o777)
-        yield beside
-        with open(beside, "rb") as file:
+            temporary.chmod(target.stat().st_mode & 0o777)
+        yield temporary
+        with open(temporary, "rb") as file:
             os.fsync(file.fileno())
-        os.replace(beside, target)
+        os.replace(temporary, target)
     except OSError as error:
         raise _naming(path, error) from None
     finally:
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
 
 
 def _naming(path, error):
@@ -42,6 +42,6 @@ def _naming(path, error):
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a text to a file, whole or not at all."""
-    with written_whole(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    """Write text to a file completely, or leave the file unchanged."""
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -8,7 +8,7 @@ from skgraded._input.docs import with_parameters
 
 PARAMETERS = """
 measure : Measure or str
-    NDCG, NDCNG, AP, MuAP, GAP or RBP, with or without a cut-off.
+    NDCG, NDCNG, DCG, AP, MuAP, GAP, RPrecision or RBP, with or without a cut-off.
 measures : Measure, str, or list of these
     The measures to compute. The predictions are sorted once for all measures of a list.
 every : int, default=1

@@ -1,11 +1,11 @@
-"""The command line: measure runs and compare them.
+"""The command line: evaluates and compares runs.
 
     python -m skgraded evaluate QRELS RUN [RUN ...] -m ndcng@10 -m mu_map
     python -m skgraded compare QRELS RUN RUN [RUN ...] --baseline RUN
     python -m skgraded preferences TRUTH RUN [RUN ...]
     python -m skgraded measures
 
-Files are read in `_systems`, what is printed is made in `_printing`.
+`_systems` reads the files, and `_printing` formats the output.
 """
 
 import argparse
@@ -30,14 +30,15 @@ FILES = """\
 files:
   QRELS RUN [RUN ...]           TREC files: query iteration document grade, and
                                 query Q0 document rank score name
-  FILE.letor SCORES [SCORES ...]  grade qid:query index:value ..., and a score a line
-  TABLE                         CSV or Parquet; name its columns by --query-column,
-                                --grade-column and --score-column (once a system)
-  FOLDER or "PATTERN"           Parquet files of one table, of any size; --test t
+  FILE.letor SCORES [SCORES ...]  grade qid:query index:value ..., and one score per line
+  TABLE                         CSV or Parquet; name its columns with --query-column,
+                                --grade-column and --score-column (once per system)
+  FOLDER or "PATTERN"           Parquet files of one table of any size; compare with --test t
 
-  Plain, gzip, bzip2 or xz; - is standard input. Of a run, documents without a judgment have
-  grade 0, and judged documents that it lacks are not retrieved. Queries that
-  either of the two lacks are left out, as trec_eval does, and a note counts them.
+  Files may be compressed with gzip, bzip2 or xz; - is standard input. Retrieved documents
+  without a judgment have grade 0. Judged documents that are missing from a run are not
+  retrieved. Queries that are missing from the qrels or from a run are left out, as in
+  trec_eval, and a note counts them.
 
 examples:
   skgraded evaluate qrels.txt bm25.run lgbm.run -m ndcng@10 -m mu_map
@@ -49,9 +50,10 @@ TIES = ("average", "ordinal", "best", "worst", "trec")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command, with the arguments of the process unless others are given.
+    """Run the command with the arguments `argv`, by default those of the process.
 
-    Returns 0, or 2 after bad input, with one line on standard error.
+    Returns the exit code: 0, 2 after bad input with one line on standard error, or 130 after an
+    interrupt.
     """
     notes: list[str] = []
     try:
@@ -62,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
             text = copy_context().run(_report, args, notes.append)  # which may set MAX_LINE
         _write(text, args)
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         _drop_output()
         return 0
     except KeyboardInterrupt:
@@ -73,11 +75,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except MemoryError:
         return _fail(
-            "the memory does not suffice for these files: evaluate_batches and folders of Parquet "
-            "files take tables of any size."
+            "not enough memory for these files: evaluate_batches accepts tables of any size, and "
+            "so does the command for folders of Parquet files."
         )
     if args.progress:
-        for note in dict.fromkeys(notes):  # several runs may have the same
+        for note in dict.fromkeys(notes):  # without repetitions
             _say(f"note: {note}")
     return 0
 
@@ -88,7 +90,7 @@ def _fail(message):
 
 
 def _say(message):
-    if sys.stderr is not None:  # a closed one: print would take standard output
+    if sys.stderr is not None:  # if it is closed, print would write to standard output
         print(f"skgraded: {printable(message)}", file=sys.stderr)
 
 
@@ -97,7 +99,7 @@ def _report(args, note):
         return _printing.of_measures()
     MAX_LINE.set(args.max_line)
     if args.title is not None and args.format != "html":
-        raise ValueError("--title is the title of a page: add --format html.")
+        raise ValueError("--title sets the title of a page: add --format html.")
     if args.command == "preferences":
         systems = _preferences.evaluate_preference_files(args, note)
         if args.format == "html":  # the page of several runs compares them
@@ -110,7 +112,7 @@ def _report(args, note):
     else:
         report = systems = _systems.evaluate_files(args, note)
         if args.command == "compare" and len(systems) < 2:
-            raise ValueError("compare needs two runs at least, or --score-column twice.")
+            raise ValueError("compare needs at least two runs, or --score-column twice.")
         if args.command == "compare" or args.format == "html":  # the page of several runs compares
             _refuse_differing_queries(systems)
     if args.command == "evaluate":
@@ -132,7 +134,7 @@ def _print_evaluations(systems, args):
 
 
 def _width(args):
-    """Width of the terminal, or COLUMNS; 0 for a file or a pipe."""
+    """Return the width of the terminal or COLUMNS; 0 for a file or a pipe."""
     if args.output is not None:
         return 0
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -144,12 +146,14 @@ def _none(word):
 
 
 def _refuse_overwriting(args):
-    """Refuse an output that is one of the files to read, by whatever name, before any is."""
+    """Raise an error, before files are read, if the output is also an input, under any name."""
     if args.output is None or not os.path.isfile(args.output):
         return
     for path in _systems.read_files(args.files):
         if os.path.samestat(os.stat(path), os.stat(args.output)):
-            raise ValueError(f"--output {args.output} is a file to read: give another name.")
+            raise ValueError(
+                f"--output {args.output} is also an input file: choose another name."
+            )
 
 
 def _refuse_differing_queries(evaluations):
@@ -162,13 +166,13 @@ def _refuse_differing_queries(evaluations):
             if lacking:
                 raise ValueError(
                     f"{system} lacks {len(lacking)} of the {len(queries[other])} judged queries "
-                    f"of {other}, {lacking[0]!r} the first: give -c to count them with nothing "
+                    f"of {other} (the first is {lacking[0]!r}): use -c to count them with nothing "
                     "retrieved."
                 )
 
 
 def _write(text, args):
-    """Write to the file that was asked for, or to standard output."""
+    """Write to the file --output, or to standard output."""
     text = text.rstrip("\n") + "\n"
     on_terminal = args.output is None and sys.stdout is not None and sys.stdout.isatty()
     if getattr(args, "format", "table") in ("csv", "html") and not on_terminal:
@@ -178,7 +182,7 @@ def _write(text, args):
     if args.output is not None:
         write_text(text, args.output)
     elif sys.stdout is None:
-        raise ValueError("standard output is closed: give --output.")
+        raise ValueError("standard output is closed: use --output.")
     else:
         _print(text)
 
@@ -195,7 +199,7 @@ def _print(text):
 
 
 def _drop_output():
-    """Let what is left unwritten go nowhere, or the end of the process would fail once more."""
+    """Discard unwritten output, which would otherwise raise another error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -204,20 +208,21 @@ def _drop_output():
 class _Parser(argparse.ArgumentParser):
     def error(self, message):
         message = printable(" ".join(message.split()))
-        self.exit(2, f"{self.prog}: {message} ({self.prog} --help says more)\n")
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def _parser():
     parser = _Parser(
-        prog="skgraded", description="Measures of graded ranking.", allow_abbrev=False,
+        prog="skgraded", description="Evaluate and compare rankings with graded relevance.",
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="evaluate|compare|preferences|measures"
     )
     for name, what in (
-        ("evaluate", "Measure systems: means over queries, or every query's values."),
-        ("compare", "Compare systems query by query: differences, intervals, tests. Needs pandas."),
+        ("evaluate", "Evaluate systems: means over queries, or per-query values."),
+        ("compare", "Compare systems per query: differences, intervals, tests. Requires pandas."),
     ):
         command = commands.add_parser(
             name, help=what, description=what, epilog=FILES, allow_abbrev=False,
@@ -226,12 +231,12 @@ def _parser():
         _add_common(command)
         if name == "compare":
             _add_comparison(command)
-    what = "Measure runs against preference judgments: EDRC, pair accuracy, Kendall's τ."
+    what = "Evaluate runs against preference judgments: EDRC, pair accuracy, Kendall's τ."
     _add_preferences(commands.add_parser(
         "preferences", help=what, description=what, epilog=_preferences.FILES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ))
-    what = "List the measures, with their other names and parameters."
+    what = "List the measures with their other names and parameters."
     listing = commands.add_parser("measures", help=what, description=what, allow_abbrev=False)
     listing.add_argument("--output", metavar="FILE", help="write to a file")
     listing.set_defaults(files=[], progress=True)
@@ -239,7 +244,7 @@ def _parser():
 
 
 def _at_least(least):
-    """A type of whole numbers, whose error argparse puts behind the name of the option."""
+    """Return an argparse type for integers; argparse puts the option's name before errors."""
     def whole(text):
         number = parsed(int, text)
         if number is None or number < least:
@@ -252,23 +257,26 @@ def _add_common(command):
     _add_output(command)
     add = command.add_argument
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
-        help="such as ndcng@10 or \"AP(threshold=2)\"; may be repeated (ndcng@10 and mu_map)")
+        help="such as ndcng@10 or \"AP(threshold=2)\"; may be repeated (default: ndcng@10 and "
+        "mu_map)")
     add("--ties", choices=TIES,
-        help="how equal scores count: the expectation over all orders (the default), row order, "
-        "best, worst, or as trec_eval orders them, by document id, descending (its ndcg is "
-        "ndcg(gain='linear'))")
+        help="how documents with equal scores are ordered: average over all orders (default), by "
+        "row (ordinal), best, worst, or as in trec_eval, by descending document id (trec_eval's "
+        "ndcg is ndcg(gain='linear'))")
     add("--strict", action="store_true",
-        help="refuse a run of which queries would be left out: judged ones that it lacks, unless "
-        "-c counts them, or its own that have no judgments")
-    add("--query-column", dest="query", metavar="NAME", help="of a table (query)")
-    add("--grade-column", dest="grade", metavar="NAME", help="of a table (grade)")
+        help="raise an error if queries would be left out: judged queries that are missing from a "
+        "run (unless -c counts them), or queries of a run without judgments")
+    add("--query-column", dest="query", metavar="NAME",
+        help="column of a table with the queries (default: query)")
+    add("--grade-column", dest="grade", metavar="NAME",
+        help="column of a table with the grades (default: grade)")
     add("--score-column", dest="scores", action="append", metavar="NAME",
-        help="of a table, once a system (score)")
+        help="column of a table with scores, once per system (default: score)")
     add("--document-column", dest="document", metavar="NAME",
-        help="of a table; a query may then have a document only once")
+        help="column of a table with document ids; a query may then have a document only once")
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
-        help="how rows lie in many Parquet files: anyhow, query by query, or each query whole in "
-        "a file")
+        help="arrangement of rows in several Parquet files: any order (shuffle, the default), "
+        "rows of a query contiguous (clustered), or each query in one file (whole)")
 
 
 def _add_output(command):
@@ -276,39 +284,46 @@ def _add_output(command):
     add = command.add_argument
     add("files", nargs="+", metavar="FILE", help="see below")
     add("-c", "--complete", action="store_true",
-        help="judged queries that a run lacks count, with nothing retrieved")
-    add("--format", choices=_printing.FORMATS, default="table")
-    add("--per-query", action="store_true", help="the values of every query, too")
+        help="count judged queries that are missing from a run, with nothing retrieved")
+    add("--format", choices=_printing.FORMATS, default="table",
+        help="format of the output (default: %(default)s)")
+    add("--per-query", action="store_true", help="also print the values of every query")
     add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
-        help="refuse longer lines (%(default)s)")
-    add("--title", help="title of the page of --format html (the run, or the number of runs)")
+        help="maximum length of a line (default: %(default)s)")
+    add("--title",
+        help="title of the page of --format html (default: the run, or the number of runs)")
     add("--output", metavar="FILE", help="write to a file")
-    add("--quiet", dest="progress", action="store_false", help="no notes and no progress bar")
+    add("--quiet", dest="progress", action="store_false", help="show no notes or progress bar")
 
 
 def _add_preferences(command):
     _add_output(command)
     add = command.add_argument
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
-        help="edrc, pair_accuracy or kendall_tau; may be repeated (edrc)")
+        help="edrc, pair_accuracy or kendall_tau; may be repeated (default: edrc)")
     add("--items", choices=_preferences.ITEMS, default="all",
-        help="documents to measure on: those of either file, those of TRUTH, or those of the run "
-        "(all)")
+        help="documents that count: those of either file, those of TRUTH, or those of the run "
+        "(default: all)")
     add("--discount", choices=("linear", "log2", "exp2"), default="linear",
-        help="discount of EDRC (%(default)s)")
+        help="discount of EDRC (default: %(default)s)")
     add("--prior", type=float, default=0.5, metavar="P",
-        help="what a pair earns in EDRC if a side is silent about it (%(default)s)")
+        help="value in EDRC of a pair without a preference on one side (default: %(default)s)")
     add("--cycles", choices=("raise", "unknown", "majority"), default="raise",
-        help="preferences that contradict each other: an error, unknown, or decided by majority "
-        "first (%(default)s)")
+        help="contradictory preferences raise an error, are unknown, or are first decided by "
+        "majority (default: %(default)s)")
 
 
 def _add_comparison(command):
     add = command.add_argument
-    add("--baseline", metavar="RUN", help="compare all others to it (all pairs)")
-    add("--test", choices=(*TESTS, "none"), default="randomization")
-    add("--correction", choices=(*CORRECTIONS, "none"), default="holm")
-    add("--level", type=float, default=0.95, help="of the intervals (0.95)")
+    add("--baseline", metavar="RUN",
+        help="compare all other runs with this run (default: compare all pairs)")
+    add("--test", choices=(*TESTS, "none"), default="randomization",
+        help="significance test (default: %(default)s)")
+    add("--correction", choices=(*CORRECTIONS, "none"), default="holm",
+        help="correction for multiple tests (default: %(default)s)")
+    add("--level", type=float, default=0.95, help="level of the intervals (default: 0.95)")
     add("--resamples", type=_at_least(100), metavar="N",
-        help="of the tests by flips and by the bootstrap (enough for the number of tests)")
-    add("--seed", type=_at_least(0), default=0, help="of the random test and the bootstrap (0)")
+        help="number of resamples of the randomization test and the bootstrap (default: enough "
+        "for the number of tests)")
+    add("--seed", type=_at_least(0), default=0,
+        help="seed of the randomization test and the bootstrap (default: 0)")

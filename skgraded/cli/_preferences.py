@@ -1,4 +1,4 @@
-"""The command ``preferences``: runs measured against a file of preference judgments."""
+"""The command ``preferences``: evaluates runs against a file of preference judgments."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -23,9 +23,9 @@ files:
                      query group subgroup document level   (trec_eval's prefs)
   RUN [RUN ...]    TREC runs: query Q0 document rank score name
 
-  Plain, gzip, bzip2 or xz; - is standard input. Judged documents that a run lacks
-  rank below all documents of the run. Queries that either file lacks are left
-  out, and a note counts them.
+  Files may be compressed with gzip, bzip2 or xz; - is standard input. Judged documents
+  that are missing from a run rank below all documents of the run. Queries that are
+  missing from either file are left out, and a note counts them.
 
 examples:
   skgraded preferences truth.pref bm25.run lgbm.run --items judged
@@ -37,13 +37,13 @@ ITEMS = {"all": None, "judged": "judged", "predicted": "predicted"}
 def evaluate_preference_files(
     args: Namespace, note: Callable[[str], None]
 ) -> dict[str, Evaluation]:
-    """Evaluate runs against preferences, by the name of each run's file.
+    """Evaluate runs against preferences; return an Evaluation per name of a run.
 
-    `args` are the options of the command; `note` receives what the user should know.
+    `args` are the options of the command; `note` receives messages to the user.
     """
     path, *runs = args.files
     if not runs:
-        raise ValueError(f"{path}: give one or more runs after the file of preferences.")
+        raise ValueError(f"{path}: add at least one run after the file of preferences.")
     if args.files.count("-") > 1:
         raise ValueError("Standard input (-) can be only one of the files.")
     truth = _read_truth(source_of(path), args.progress)
@@ -54,7 +54,7 @@ def evaluate_preference_files(
 
 
 def _read_truth(source, progress):
-    """Pairs with the number of each pair's query, the query ids, and the documents per query."""
+    """Read the pairs, their query codes, the query ids, and the documents of each query."""
     queries, preferred, other = read_preference_columns(source, progress)
     codes, query_ids = query_codes(queries)
     pairs = list(zip(preferred.tolist(), other.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""What the command prints of Evaluations and of a Comparison, in each format."""
+"""Formats Evaluations and Comparisons as the output of the command."""
 
 import json
 import math
@@ -15,16 +15,16 @@ SYNTAX = """\
 A cut-off: ndcg@10. Parameters: "AP(threshold=2)@20".
 With --ties trec, map, recip_rank, P_10, recall_10 and ndcg_cut_10 have trec_eval's values.
 trec_eval's ndcg is "ndcg(gain='linear')"."""
-MOST_SENTENCES = 8  # with more pairs, the verdict and lists of winners take their place
-MOST_ROWS = 30  # of the table of pairs on a terminal
+MOST_SENTENCES = 8  # with more pairs, lists of winners replace the sentences
+MOST_ROWS = 30  # of the table of pairs
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
 def of_evaluations(evaluations, form, per_query, title=None, width=0):
-    """Report on systems, by name, in one of the `FORMATS`.
+    """Format a dict of Evaluations in one of the `FORMATS`.
 
     Per-query values are included if `per_query`; "csv" then contains nothing else, and "html"
-    always contains them. Sentences of a "table" are wrapped to a width above 0.
+    always contains them. In the format "table", sentences are wrapped if `width` > 0.
     """
     if form == "json":
         return _json(evaluations, per_query)
@@ -50,7 +50,7 @@ def _ranked(evaluations):
 
 
 def of_comparison(evaluations, comparison, form, per_query, title=None, width=0):
-    """Report on a comparison of systems; arguments as for `of_evaluations`."""
+    """Format a comparison of systems; parameters as for `of_evaluations`."""
     if form == "json":
         return _json(evaluations, per_query, comparison)
     if form == "html":
@@ -84,12 +84,12 @@ def _below(comparison, rows, evaluations):
         else:
             lines += _lists([row for row in rows if row.measure == measure], comparison)
     if len(rows) > MOST_SENTENCES:
-        lines += ["", "One sentence per pair: --format html; all numbers: --format csv or json."]
+        lines += ["", "For a sentence per pair, use --format html; for all numbers, csv or json."]
     return "\n".join(lines)
 
 
 def _lists(rows, comparison):
-    """The systems that each system outperforms, the best system first."""
+    """List the systems that each system outperforms, the best system first."""
     if comparison.test is None:
         return [f"- {counted(len(rows), 'pair', 'pairs')}, not tested."]
     order = comparison.leaderboard().systems
@@ -109,7 +109,7 @@ def _lists(rows, comparison):
 
 
 def _prose(text, form, width):
-    """Lines as comments in LaTeX; in a table wrapped to the width, items with a hanging indent."""
+    """Comment out lines for LaTeX, or wrap them for a table, with hanging indents for items."""
     lines = text.split("\n")
     if form == "latex" and text:
         lines = [f"% {line}".rstrip() for line in lines]
@@ -125,12 +125,12 @@ def _prose(text, form, width):
 
 
 def _joined(parts):
-    """Parts that are not empty, with empty lines between them."""
+    """Join the parts that are not empty, with blank lines between them."""
     return "\n\n".join(filter(None, parts))
 
 
 def of_measures():
-    """List the measures: name, other names, parameters, and what each is."""
+    """List the measures with their names, parameters and first lines of documentation."""
     rows = [
         {
             "measure": name, "other names": ", ".join(
@@ -148,7 +148,7 @@ def of_measures():
 # Frames ------------------------------------------------------------------------------------------
 
 def _summary(evaluations, counts=False):
-    """One row per system; with counts also the numbers of undefined queries by measure."""
+    """Columns with one row per system; `counts` adds the number of undefined queries."""
     rows = []
     for name, evaluation in evaluations.items():
         row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
@@ -159,7 +159,7 @@ def _summary(evaluations, counts=False):
 
 
 def _values(evaluations):
-    """One row per system and query, as columns."""
+    """Columns with one row per system and query."""
     columns: dict = {"run": [], "query": []}
     for name, evaluation in evaluations.items():
         ids = plain_list(evaluation.query_ids)
@@ -171,7 +171,7 @@ def _values(evaluations):
 
 
 def _side_by_side(comparison):
-    """One row per measure and query, one column per system."""
+    """A frame with one row per measure and query, and one column per system."""
     import pandas as pd
 
     return pd.concat([
@@ -184,19 +184,19 @@ def _side_by_side(comparison):
 
 
 def _n_queries(report):
-    """How many queries an Evaluation, a Summary or a comparison is of."""
+    """Number of queries of an Evaluation or a Summary."""
     return report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
 
 
 def _ids(report):
-    """Query ids as they are, whatever stands above or below them."""
+    """Query ids as objects, which pandas does not convert to a common type."""
     import pandas as pd
 
     return pd.Series(plain_list(report.query_ids), dtype=object)
 
 
 def _differences(comparison, rows):
-    """Rows with the columns that fit the width of a terminal."""
+    """The rows of a comparison, with the columns that fit a terminal."""
     columns = ["system", "measure", "mean", "difference", "ci_low", "ci_high"]
     if comparison.baseline is None:
         columns.insert(1, "baseline")
@@ -207,14 +207,14 @@ def _differences(comparison, rows):
 
 
 def _undefined(evaluations):
-    """The numbers of undefined queries in one line; empty if there are none."""
+    """State the numbers of undefined queries in one line; "" if there are none."""
     by_system = [
         f"{name}: " + ", ".join(f"{key} {n}" for key, n in evaluation.n_undefined.items() if n)
         for name, evaluation in evaluations.items() if any(evaluation.n_undefined.values())
     ]
     if not by_system:
         return ""
-    return f"Undefined queries, counted with the measure's undefined=: {'; '.join(by_system)}."
+    return f"Undefined queries (they count as the parameter undefined): {'; '.join(by_system)}."
 
 
 # Text --------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def _json(evaluations, per_query, comparison=None):
 
 
 def _numbers(values):
-    """Values that JSON knows: null for what is not finite."""
+    """Values for JSON; numbers that are not finite become null."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else plain(value)
         for name, value in values.items()

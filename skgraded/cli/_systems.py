@@ -1,4 +1,4 @@
-"""From files to Evaluations: qrels and runs, LETOR files and scores, tables of named columns."""
+"""Evaluates files: qrels and runs, LETOR files and scores, or tables with named columns."""
 
 import dataclasses
 import glob
@@ -24,17 +24,17 @@ from skgraded.reports.evaluating import evaluate
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.system_summaries import Summaries
 
-HEAD = 1 << 16  # bytes in which the first line is looked for
+HEAD = 1 << 16  # bytes that are searched for the first line
 TABLES = (".parquet", *(
     kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")
 ))
 
 
 def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Evaluation]:
-    """Evaluate the systems of some files, by the name of the file or column of each.
+    """Evaluate the systems in files; return an Evaluation per name of a file or column.
 
-    Files are qrels and runs, a LETOR file and files of scores, or one table; "-" is standard
-    input. `args` are the options of the command; `note` is called with what the user should know.
+    Files are qrels and runs, a LETOR file and score files, or one table; "-" is standard input.
+    `args` are the options of the command; `note` receives messages to the user.
     """
     path, *others = args.files
     if args.files.count("-") > 1:
@@ -45,14 +45,14 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
     if args.query or args.document or args.grade or args.scores or path.lower().endswith(TABLES):
         if others:
             raise ValueError(
-                f"{path} is read as a table, by its name or because columns are named: give "
-                f"further systems by --score-column, not as files such as {others[0]}."
+                f"{path} is read as a table because of its extension or a column option: add "
+                f"systems with --score-column, not with files such as {others[0]}."
             )
         return _evaluate_table(source_of(path), args, measures)
     if not others:
         raise ValueError(
-            f"{path}: give one or more runs after the qrels, or files of scores after a LETOR "
-            "file; of a table, name the columns by --score-column and others."
+            f"{path}: add at least one run after the qrels, or a score file after a LETOR file; "
+            "for a table, name the columns with options such as --score-column."
         )
     systems = {name: source_of(path) for path, name in system_names(others).items()}
     with unpacked(source_of(path), look=HEAD) as (file, _):
@@ -62,17 +62,17 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
 
 
 def is_large(files):
-    """Whether the one file is a folder or a pattern of Parquet files, which may be of any size."""
+    """Whether the only file is a folder or a pattern of Parquet files of any size."""
     path, *others = files
     is_pattern = glob.has_magic(path) and not os.path.exists(path)
     return not others and (os.path.isdir(path) or is_pattern)
 
 
-def read_files(given):
-    """The files that are read, as far as they are there: paths, or the number of an open one."""
-    for path in given:
+def read_files(paths):
+    """Yield the input files that exist: paths, or the file descriptor of standard input."""
+    for path in paths:
         if path == "-":
-            with suppress(OSError, AttributeError):  # closed, or none of the system's
+            with suppress(OSError, AttributeError):  # closed, or without a file descriptor
                 yield sys.stdin.fileno()
         elif is_large([path]):
             within = os.path.join(glob.escape(path), "**") if os.path.isdir(path) else path
@@ -82,13 +82,15 @@ def read_files(given):
 
 
 def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
-    """Measure a folder or a pattern of Parquet files; the report and that of each system."""
+    """Evaluate Parquet files; return the report, and the reports of systems by name."""
     (path,) = args.files
     if args.per_query:
-        raise ValueError("--per-query is for files that are read as a whole.")
+        raise ValueError("--per-query is not available for folders and patterns of files.")
     if args.ties == "trec" or args.document:
         option = "--ties trec" if args.ties == "trec" else "--document-column"
-        raise ValueError(f"{option} is for files that are read as a whole, not for {path}.")
+        raise ValueError(
+            f"{option} is not available for folders and patterns of files such as {path}."
+        )
     scores = _score_columns(args)
     report = evaluate_batches(
         path, args.grade or "grade", scores if len(scores) > 1 else scores[0],
@@ -103,14 +105,14 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
 
 
 def _score_columns(args):
-    """Names of a table's columns of scores."""
+    """Names of the score columns of a table."""
     names = args.scores or ["score"]
     _refuse_twice(names, "--score-column ")
     return names
 
 
 def system_names(paths):
-    """The name of each file: without its folder, or with it where two would be the same."""
+    """Name each file without its folder, or with the folder if names would be equal."""
     _refuse_twice(paths)
     short = {path: os.path.basename(path) or path for path in paths}
     times = Counter(short.values())
@@ -118,7 +120,7 @@ def system_names(paths):
 
 
 def page_title(paths, systems):
-    """The title of the page of a single system: its file, or the table and the column of scores."""
+    """Title of the page of a single system: its file, or its table and column."""
     if len(systems) != 1:
         return None
     (name,) = systems
@@ -133,7 +135,7 @@ def _refuse_twice(names, option=""):
 
 
 def _with_ties(args):
-    """The measures with the ties that were asked for; "trec" orders the scores instead."""
+    """The measures with the option --ties, except "trec", which changes the scores instead."""
     measures: list[Any] = as_measures(args.measures or ["ndcng@10", "mu_map"])
     if args.ties in (None, "trec"):
         return measures
@@ -159,7 +161,7 @@ def source_of(path):
     if path != "-":
         return path
     if sys.stdin is None:
-        raise ValueError("standard input is closed: give the name of a file in place of -.")
+        raise ValueError("standard input is closed: use the name of a file instead of -.")
     return sys.stdin.buffer
 
 
@@ -187,13 +189,13 @@ def _evaluate_run(judged, source, name, args, measures, note):
     if joined.missing.any() and args.strict and not args.complete:
         raise ValueError(
             f"{run.source} lacks {joined.missing.sum()} of the {len(joined.missing)} queries of "
-            f"{qrels.source}, {qrels.query_ids[np.argmax(joined.missing)]!r} the first: leave out "
-            "--strict, or give -c to count them with nothing retrieved."
+            f"{qrels.source} (the first is {qrels.query_ids[np.argmax(joined.missing)]!r}): leave "
+            "out --strict, or use -c to count them with nothing retrieved."
         )
     if joined.missing.any() or joined.unjudged.any():
         note(note_of_differing(qrels, run, joined, name, args.complete))
     grade, score, sizes = joined.grade, joined.score, joined.sizes
-    del run, joined  # of a large run they are large
+    del run, joined  # free the memory of large runs
     measured = sizes > 0
     evaluation = evaluate(grade, score, group=sizes[measured], measures=measures)
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
@@ -201,19 +203,20 @@ def _evaluate_run(judged, source, name, args, measures, note):
 
 def note_of_differing(qrels, run, joined, name, complete):
     """A note about the queries that only the judgments or only the run contains."""
-    fate = "count with nothing retrieved" if complete else "are left out; -c counts them"
+    fate = "count with nothing retrieved" if complete else "are left out (use -c to count them)"
     parts = []
     if joined.missing.any():
-        part = _part(joined.missing, qrels.query_ids)
-        parts.append(f"of the judged queries, {part} are not in the run and {fate}")
+        part = _part(joined.missing, "judged queries", qrels.query_ids)
+        parts.append(f"{part} are missing from the run and {fate}")
     if joined.unjudged.any():
-        part = _part(joined.unjudged, run.query_ids)
-        parts.append(f"of its queries, {part} have no judgments and are left out")
+        part = _part(joined.unjudged, "queries of the run", run.query_ids)
+        parts.append(f"{part} have no judgments and are left out")
     return f"{name}: {'; '.join(parts)}."
 
 
-def _part(chosen, query_ids):
-    return f"{chosen.sum()} of {len(chosen)} ({query_ids[np.argmax(chosen)]!r} the first)"
+def _part(selected, queries, query_ids):
+    first = query_ids[np.argmax(selected)]
+    return f"{selected.sum()} of {len(selected)} {queries} (the first is {first!r})"
 
 
 # A LETOR file and scores -------------------------------------------------------------------------
@@ -227,20 +230,21 @@ def _evaluate_letor(file, systems, args, measures):
         if n_scores != n:
             raise ValueError(
                 f"{check_path(source)}: line {min(n_scores, n) + 1}: there are {n_scores} scores "
-                f"for the {n} rows of {check_path(file)}; give one a row."
+                f"for the {n} rows of {check_path(file)}; expected one score per row."
             )
     return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args, measures)
 
 
 def _evaluate_rows(source, grade, scores, query, document, args, measures):
-    """Evaluate systems, by name, that give every row a score."""
+    """Evaluate the scores of systems; return an Evaluation per system."""
     if args.ties == "trec":
         if document is None or any(name is None for name in document):
-            raise ValueError(f"{check_path(source)}: --ties trec needs the id of every document.")
+            raise ValueError(f"{check_path(source)}: --ties trec requires all document ids.")
         codes, _ = query_codes(query)
-        scores = {name: trec_scores(codes, own, document) for name, own in scores.items()}
+        scores = {name: trec_scores(codes, values, document) for name, values in scores.items()}
     return {
-        name: evaluate(grade, own, qid=query, measures=measures) for name, own in scores.items()
+        name: evaluate(grade, values, qid=query, measures=measures)
+        for name, values in scores.items()
     }
 
 
@@ -249,7 +253,7 @@ def _evaluate_rows(source, grade, scores, query, document, args, measures):
 def _evaluate_table(source, args, measures):
     names = Names(
         args.query or "query", args.grade or "grade", _score_columns(args), args.document,
-        advice=" Name the columns by --query-column, --grade-column and --score-column.",
+        advice=" Name the columns with --query-column, --grade-column and --score-column.",
     )
     table = read_columns(source, names, args.progress)
     document = None if table.document is None else table.document.astype(str)

@@ -1,4 +1,4 @@
-"""Ranking data: made up, and read from files."""
+"""Readers and generators of ranking data."""
 
 from skgraded.datasets.generators import make_ranking, make_swapped_rankings
 from skgraded.datasets.join import join_run

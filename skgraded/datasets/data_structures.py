@@ -1,4 +1,4 @@
-"""Qrels and runs in memory, in the data structures of several tools, as `Rows`."""
+"""Convert qrels and runs from the data structures of several tools to `Rows`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from skgraded._input.words import did_you_mean, object_array, plain, plain_list
 from skgraded.datasets.rows import Rows
 from skgraded.datasets.text_files import parsed
 
-# Accepted names of each column, the name with the highest priority first: PyTerrier's frames have
-# the id of a query in `qid` and the text of the topic in `query`.
+# Accepted names of each column, in order of priority.
+# In PyTerrier's frames, `qid` contains query ids, and `query` contains the texts of topics.
 NAMES = {
     "query": ("qid", "query_id", "q_id", "query"),
     "document": ("doc_id", "docno", "document"),
@@ -26,12 +26,12 @@ NAMES = {
     "score": ("score",),
 }
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
-# Keys of grades and scores in requests and responses of OpenSearch and Elasticsearch.
+# Keys of grades and scores in the JSON of OpenSearch and Elasticsearch.
 KEY = {"qrels": "rating", "run": "_score"}
 
 
 class Lists(NamedTuple):
-    """Documents of all queries, query after query."""
+    """Documents of all queries; those of a query are consecutive."""
 
     queries: list[Any]
     sizes: list[int] | np.ndarray  # number of documents of each query
@@ -40,7 +40,7 @@ class Lists(NamedTuple):
 
 
 def rows_of(source: Any, side: str) -> Rows:
-    """Convert qrels or a run to Rows; `side` is "qrels" or "run", and names it in errors."""
+    """Convert qrels or a run to Rows; `side`, "qrels" or "run", is its name in errors."""
     rows = _convert(source, side)
     if side == "qrels":
         return rows.without_repeats()
@@ -53,8 +53,8 @@ def _convert(source, side):
         return _rows_of_lists(_lists_of_ranx(source, side), side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
-            f"{side} is a {type(source).__name__}, whose rows are not in memory: collect them "
-            "into a frame first."
+            f"{side} is a {type(source).__name__}, whose rows are not in memory: collect it into "
+            "a frame first."
         )
     if isinstance(source, Mapping) and not _has_columns(source, side):
         queries = _queries_of(source)
@@ -75,8 +75,8 @@ def _wrong_type(source, side):
     ranx, item = {"qrels": ("Qrels", "Qrel"), "run": ("Run", "ScoredDoc")}[side]
     shown = repr(source) if isinstance(source, (str, bytes)) else type(source).__name__
     return TypeError(
-        f"{side} has no column 'query': give what read_{side} returns, a table, a dict of dicts, "
-        f"ranx's {ranx}, or named tuples such as {item} of ir_measures; got {shown}."
+        f"{side} has no column 'query': pass the result of read_{side}, a table, a dict of dicts, "
+        f"a {ranx} of ranx, or named tuples such as {item} of ir_measures; got {shown}."
     )
 
 
@@ -87,7 +87,7 @@ def _has_columns(source, side):
 
 
 def _column_names(source, side):
-    """Return the names of a table's columns, or of an object's attributes that are columns."""
+    """Return the column names of a table, or the attributes of an object that are columns."""
     if isinstance(source, Mapping):
         return list(source)
     names = getattr(source, "column_names", getattr(source, "columns", None))  # Arrow's first
@@ -98,7 +98,7 @@ def _column_names(source, side):
 
 
 def _chosen(known, side):
-    """Choose the names of the query, the document and the number among the known columns."""
+    """Select the columns of the query, the document, and the grade or score."""
     chosen = []
     for column in COLUMNS[side]:
         present = [name for name in NAMES[column] if name in known]
@@ -112,8 +112,8 @@ def _chosen(known, side):
             )
         if column == "grade" and len(present) > 1:
             raise ValueError(
-                f"{side} has the columns {' and '.join(map(repr, present))}: keep the one with "
-                "the grades."
+                f"{side} has the columns {' and '.join(map(repr, present))}: keep only the column "
+                "with the grades."
             )
         chosen.append(present[0])
     return chosen
@@ -181,11 +181,11 @@ def _rated_queries(requests, side):
 
 def _queries_of(source):
     """Return pairs of a query and its documents, or None if the dict contains columns."""
-    for key in ("requests", "judgmentRatings"):  # of _rank_eval, and of OpenSearch's judgments
+    for key in ("requests", "judgmentRatings"):  # keys of _rank_eval and OpenSearch's judgments
         if isinstance(source.get(key), list):
             return _rated_queries(source[key], key)
     if "metric_score" in source and isinstance(source.get("details"), Mapping):
-        source = source["details"]  # of a response of _rank_eval
+        source = source["details"]  # a response of _rank_eval
     if not any(map(_are_documents, source.values())):
         return None
     return source.items()
@@ -203,7 +203,7 @@ def _lists_of(queries, side):
     numbers: list[Any] = []
     for query, value in queries:
         if isinstance(value, Mapping) and isinstance(value.get("hits"), (Mapping, list)):
-            value = value["hits"]  # of a response
+            value = value["hits"]  # a response of a search
             value = value.get("hits", []) if isinstance(value, Mapping) else value
         if isinstance(value, Mapping):
             names, values = value.keys(), value.values()
@@ -211,7 +211,7 @@ def _lists_of(queries, side):
             names, values = _documents_of(query, value, side)
         else:
             raise TypeError(
-                f"{side}[{query!r}] must be a dict with the number of each document; "
+                f"{side}[{query!r}] must be a dict that maps documents to numbers; "
                 f"got {value!r:.200}."
             )
         ids.append(query)
@@ -239,7 +239,7 @@ def _documents_of(query, items, side):
 
 
 def _rows_of_lists(lists, side):
-    """Convert lists; a run keeps queries without documents, for which it retrieved nothing."""
+    """Convert Lists to Rows; a run keeps queries for which it retrieved no documents."""
     queries, sizes, documents, numbers = lists
     if not documents:
         raise ValueError(f"{side} is empty: it has no document.")
@@ -264,12 +264,15 @@ def _rows_of_lists(lists, side):
 # ranx --------------------------------------------------------------------------------------------
 
 def _lists_of_ranx(source, side):
-    """Read ranx's Qrels or Run; their dicts are Numba's, which Python reads slowly."""
+    """Read a Qrels or Run of ranx with compiled loops: Python reads Numba's dicts slowly."""
     by_query = getattr(source, type(source).__name__.lower(), None)
     if type(source).__name__ not in ("Qrels", "Run") or by_query is None:
         raise _wrong_type(source, side)
     if side == "qrels" and type(source).__name__ == "Run":
-        raise TypeError("qrels is a Run of ranx, but scores are not grades: join_run(qrels, run).")
+        raise TypeError(
+            "qrels is a Run of ranx, which contains scores instead of grades: call "
+            "join_run(qrels, run)."
+        )
     if not len(by_query):
         raise ValueError(f"{side} is empty: it has no document.")
     count, copy = _readers()
@@ -284,12 +287,12 @@ def _lists_of_ranx(source, side):
 
 @cache
 def _readers():
-    """Compile the loops over Numba's dicts, which ranx has imported."""
+    """Compile the loops over Numba's dicts; ranx has already imported Numba."""
     from numba import njit
 
     @njit
     def count(by_query):
-        """Count the documents of each query, and the characters of all ids."""
+        """Count the documents of each query and the characters of all ids."""
         sizes, n_characters = np.empty(len(by_query), dtype=np.int64), 0
         for query, documents in enumerate(by_query.values()):
             sizes[query] = len(documents)
@@ -299,7 +302,7 @@ def _readers():
 
     @njit
     def copy(by_query, characters, ends, numbers):
-        """Copy the ids of all documents, where each ends, and the numbers."""
+        """Copy the ids of all documents, the end of each id, and the numbers."""
         row = end = 0
         for documents in by_query.values():
             for document, number in documents.items():

@@ -1,4 +1,4 @@
-"""Made-up rankings for examples, tests and benchmarks."""
+"""Synthetic rankings for examples, tests and benchmarks."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from skgraded._input.columns import whole_number
 
-LONGEST = 10_000  # rows of a query: the limit of LightGBM's lambdarank
+LONGEST = 10_000  # rows per query, the limit of LightGBM's lambdarank
 IRRELEVANT = 0.6  # share of the rows that have grade 0
-# Standard deviations of what is added to the signal, whose own is about 1.2: chosen so that a
-# default LGBMRanker beats a constant model by 0.18 to 0.31 of NDCNG@5 (100 seeds), and by 0.1 to
-# 0.35 with 10 to 120 documents, 3 to 50 features or 2 to 10 grades, one changed at a time.
+# Standard deviations of the terms added to the signal, whose standard deviation is about 1.2.
+# With these values, a default LGBMRanker beats a constant model by 0.18 to 0.31 NDCNG@5.
+# With 10 to 120 documents, 3 to 50 features or 2 to 10 grades, the margin is 0.1 to 0.35.
 QUERY_EFFECT = 1.0
 NOISE = 2.0
 
@@ -22,43 +22,42 @@ def make_ranking(
     n_levels: int = 5,
     random_state: Any = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Make a ranking problem: the sibling of `sklearn.datasets.make_classification`.
+    """Generate a random ranking problem, like `sklearn.datasets.make_classification`.
 
-    Relevance is a bounded, non-linear function of up to three features, placed at random among
-    the others, plus an effect of the query and noise; grades are cut from it so that the higher
-    a grade, the rarer it is. A default ``LGBMRanker`` learns it, but not well: by 3-fold
-    cross-validation over 100 queries its NDCNG@5 is some 0.24 (0.1 to 0.35) above that of a
-    constant model.
+    Relevance is a bounded, non-linear function of up to three randomly chosen features, plus an
+    effect per query and noise. It is cut into grades, and higher grades are rarer. A default
+    ``LGBMRanker`` can learn the problem, but not perfectly: in a 3-fold cross-validation with 100
+    queries, its NDCNG@5 is about 0.24 (0.1 to 0.35) higher than that of a constant model.
 
     Parameters
     ----------
     n_queries : int, default=100
         Number of queries.
     n_documents : int, default=20
-        Mean number of documents of a query. Sizes are uniform from half of it to one and a half
-        times; closer to it where they would pass 10,000, the most that LightGBM ranks, unless
-        `n_documents` itself does.
+        Mean number of documents per query. Sizes are uniform between 0.5 and 1.5 times this
+        number. The range is narrower if a size would exceed 10,000, the limit of LightGBM, unless
+        `n_documents` itself exceeds it.
     n_features : int, default=10
         Number of features, at most three of them informative.
     n_levels : int, default=5
         Number of grades, at least 2: 0, 1, …, ``n_levels - 1``. LightGBM's ranking objectives
-        take at most 31.
+        accept at most 31.
     random_state : int, RandomState instance or None, default=None
-        Determines the data; pass an int for the same data at every call.
+        Determines the data; pass an int for reproducible output across calls.
 
     Returns
     -------
     X : ndarray of shape (n, n_features)
         Standard normal features, float64.
     y : ndarray of shape (n,)
-        Integer grades. About 60 % are 0; a few queries may have nothing above 0.
+        Integer grades. About 60 % are 0; some queries may have no grade above 0.
     qid : ndarray of shape (n,)
-        The query of each row, 0 to ``n_queries - 1``, the rows of a query together.
+        Query of each row, 0 to ``n_queries - 1``; the rows of a query are contiguous.
 
     Raises
     ------
     ValueError
-        If a number is not whole or too small, or `random_state` cannot seed a generator.
+        If a number is not an integer or is too small, or `random_state` cannot seed a generator.
 
     Examples
     --------
@@ -90,17 +89,17 @@ def make_ranking(
 
 
 def _signal(X, columns):
-    """Relevance as the features tell it: saturating, periodic, and one where another allows.
+    """Sum a saturating term, a periodic term, and a term that another feature switches on.
 
-    Bounded, since the best of many documents would else stand out of any noise, and long queries
-    be far easier than short ones.
+    The signal is bounded. Otherwise, the best of many documents would stand out from the noise,
+    and long queries would be much easier than short ones.
     """
     a, b, c = (X[:, columns[i % len(columns)]] for i in range(3))
     return np.tanh(2 * a) + np.cos(2 * b) + np.tanh(2 * c) * (a > 0)
 
 
 def _grades(relevance, n_levels):
-    """Cut relevance into grades; above 0 their shares fall as the squares …, 9, 4, 1."""
+    """Cut relevance into grades; shares above 0 are proportional to the squares …, 9, 4, 1."""
     shares = np.arange(n_levels - 1, 0, -1.0) ** 2
     below = IRRELEVANT + (1 - IRRELEVANT) * np.append(0, np.cumsum(shares[:-1])) / shares.sum()
     return np.searchsorted(np.quantile(relevance, below), relevance)
@@ -114,32 +113,33 @@ def make_swapped_rankings(
     uniform: bool = True,
     random_state: Any = None,
 ) -> np.ndarray:
-    """Make rankings that are worse than the ideal one by a known number of swaps.
+    """Generate rankings that differ from the ideal ranking by a known number of swaps.
 
-    The test rankings of Scheel, Lommatzsch, Albayrak 2011, section 2.1: the ideal order of one
-    list of grades, and in every ranking pairs of documents that change places.
+    These are the test rankings of Scheel, Lommatzsch and Albayrak (2011, section 2.1). Each
+    ranking starts as the ideal order of the same grades; then random pairs of documents are
+    swapped.
 
     Parameters
     ----------
     n_documents : int, default=100
-        Documents of each ranking, at least 2.
+        Number of documents per ranking, at least 2.
     n_levels : int, default=10
-        Number of grades, at least 2: 0, 1, …, ``n_levels - 1``; at most `n_documents` if `uniform`.
+        Number of grades (0, 1, …, ``n_levels - 1``), at least 2. If `uniform`, at most
+        `n_documents`.
     n_swaps : int, default=50
-        Swaps in each ranking, one after the other: two distinct positions, drawn at random,
-        exchange their documents, whatever was swapped before. 0 leaves the ideal order.
+        Number of successive swaps in each ranking. Each swap exchanges the documents at two
+        distinct random positions, which may have been swapped before. 0 keeps the ideal order.
     n_rankings : int, default=100
         Number of rankings.
     uniform : bool, default=True
-        Whether every grade has equally many documents. Where `n_levels` does not divide
-        `n_documents` they differ by one at most. If False, the probabilities of the grades are
-        drawn at random, every distribution being equally likely, and the documents' grades from
-        them; some grades may be unused, but never all but one (it is drawn anew then, since there
-        would be nothing to rank). This happens once a call: all rankings have the same grades,
-        and values of measures depend on them, so average over calls.
+        Whether every grade has the same number of documents. If `n_levels` does not divide
+        `n_documents`, these numbers differ by at most one. If False, the grades are drawn from a
+        random distribution, and all distributions are equally likely. Some grades may then be
+        unused, but at least two are used. All rankings of a call have the same grades, on which
+        the values of measures depend, so average over several calls.
     random_state : int, RandomState instance or None, default=None
-        Determines the rankings; pass an int for the same rankings at every call. With one int the
-        grades of ``uniform=False`` are the same for every `n_swaps` and `n_rankings`.
+        Determines the rankings; pass an int for reproducible output across calls. With the same
+        int, the grades for ``uniform=False`` are the same for every `n_swaps` and `n_rankings`.
 
     Returns
     -------
@@ -149,14 +149,14 @@ def make_swapped_rankings(
     Raises
     ------
     ValueError
-        If a number is not whole, too small, or `n_levels` too large, or `random_state` cannot
-        seed a generator.
+        If a number is not an integer or is too small, `n_levels` is too large, or `random_state`
+        cannot seed a generator.
     TypeError
         If `uniform` is not True or False.
 
     Examples
     --------
-    To measure them, give each ranking a falling score:
+    To evaluate the rankings, give the documents descending scores:
 
     >>> import numpy as np
     >>> import skgraded as sg
@@ -180,8 +180,8 @@ def make_swapped_rankings(
         raise TypeError(f"uniform must be True or False; got {uniform!r}.")
     if uniform and n_levels > n_documents:
         raise ValueError(
-            f"n_levels must be at most n_documents = {n_documents} if uniform, so that every grade "
-            f"has a document; got {n_levels}."
+            f"n_levels must be at most n_documents = {n_documents} if uniform=True, so that every "
+            f"grade has a document; got {n_levels}."
         )
     rng = check_random_state(random_state)
 
@@ -192,7 +192,7 @@ def make_swapped_rankings(
     first = rng.randint(n_documents, size=(n_swaps, n_rankings))
     second = rng.randint(n_documents - 1, size=(n_swaps, n_rankings))
     second += second >= first  # any position but the first
-    # One ranking after the other in a single row: faster to index than a table.
+    # A flat array of all rankings is faster to index than a table.
     grades = np.tile(ideal, n_rankings)
     starts = np.arange(n_rankings) * n_documents
     for a, b in zip(first + starts, second + starts, strict=True):
@@ -201,7 +201,7 @@ def make_swapped_rankings(
 
 
 def _unevenly_graded(n_documents, n_levels, rng):
-    """Grades in ideal order, of a distribution drawn from all, at least two of them in use."""
+    """Draw grades from a random distribution, at least two of them distinct, in ideal order."""
     counts = np.array([n_documents])
     while counts.max() == n_documents:
         counts = rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels)))

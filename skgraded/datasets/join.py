@@ -1,4 +1,4 @@
-"""The join of a run with its judgments: rows that can be measured."""
+"""Joins a run with its judgments into rows that measures accept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def join_run(
 ) -> Bunch:
     """Join a run with its judgments into rows that every measure accepts.
 
-    Judged documents that the run lacks get score -inf: not retrieved.
+    Judged documents that are missing from the run get score -inf, which means not retrieved.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def join_run(
 
         - the result of `read_qrels`;
         - a table: a pandas or polars frame, an Arrow table, a dict of columns, or an object with
-          such attributes. The query is in ``qid``, ``query_id``, ``q_id`` or ``query``, the
-          document in ``doc_id``, ``docno`` or ``document``; the first name that exists is used.
-          The grade is in ``grade``, ``relevance`` or ``label``;
+          such attributes. The column of queries is ``qid``, ``query_id``, ``q_id`` or ``query``.
+          The column of documents is ``doc_id``, ``docno`` or ``document``. The first name that
+          exists is used. The column of grades is ``grade``, ``relevance`` or ``label``;
         - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
-        - ``Qrels`` of ranx;
-        - an iterable of named tuples with these names, such as ``Qrel`` of ir_measures or of
-          ir_datasets;
+        - a ``Qrels`` object of ranx;
+        - an iterable of named tuples with these field names, such as ``Qrel`` of ir_measures or
+          of ir_datasets;
         - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch: a list of dicts with
           ``id`` and ``ratings``, whose items have ``_id`` and ``rating``; also OpenSearch's
           judgments with ``query`` and ``docId``.
@@ -52,21 +52,22 @@ def join_run(
     run : Bunch, mapping, frame, sequence of named tuples, or ranx.Run
         The scores, in the same forms, with ``score`` in place of the grade: the result of
         `read_run`, a table, ``{query: {document: score}}``, ``Run`` of ranx, or named tuples such
-        as ``ScoredDoc``. From Elasticsearch and OpenSearch, a dict with the response or the list
-        of hits of each query, or the response of ``_rank_eval``. Higher scores rank first; -inf
-        means not retrieved. A query with an empty dict or list retrieved nothing, and counts.
+        as ``ScoredDoc``. For Elasticsearch and OpenSearch: a dict that maps each query to its
+        response or its list of hits, or the response of ``_rank_eval``. Higher scores rank first;
+        -inf means not retrieved. A query with an empty dict or list counts with nothing retrieved.
     missing : {"skip", "count"}, default="skip"
-        Judged queries that the run lacks are left out, as trec_eval does, or count, with nothing
-        retrieved (trec_eval's ``-c``).
+        What to do with judged queries that are missing from the run. "skip" leaves them out, as
+        trec_eval does; "count" counts them with nothing retrieved (trec_eval's ``-c``).
     unjudged : {"skip", "raise"}, default="skip"
-        Queries of the run without judgments are left out, as trec_eval does, or are an error.
+        What to do with queries of the run that have no judgments. "skip" leaves them out, as
+        trec_eval does; "raise" raises a ValueError.
     unjudged_documents : {"irrelevant", "drop", "keep"}, default="irrelevant"
-        Retrieved documents without a judgment get grade 0, as in trec_eval, are left out
-        (condensed lists), or get grade NaN.
+        What to do with retrieved documents that have no judgment. "irrelevant" assigns grade 0, as
+        trec_eval does; "drop" leaves them out (condensed lists); "keep" assigns grade NaN.
     ties : {"trec"}, optional
-        "trec" puts ranks for the scores, the highest first, that order tied documents as
-        trec_eval does: by their ids as strings, descending. None leaves the scores, so that the
-        measure's own `ties` decide.
+        "trec" replaces the scores with distinct numbers that rank tied documents as trec_eval
+        does: by document id, compared as strings, in descending order. None keeps the scores, so
+        the parameter `ties` of the measure applies.
 
     Returns
     -------
@@ -74,32 +75,34 @@ def join_run(
         ``y_true``, ``y_score`` : ndarray of shape (n,), float64
             Grades and scores.
         ``qid`` : ndarray of shape (n,)
-            The query of each row, as the qrels have it; of object dtype unless numbers or dates.
+            Query of each row, as in the qrels. The dtype is object, unless the ids are numbers or
+            dates.
         ``doc_id`` : ndarray of shape (n,), object
-            The document of each row.
+            Document of each row.
         ``missing`` : ndarray
-            Ids of the judged queries that the run lacks, whether they were left out or count.
+            Ids of the judged queries that are missing from the run, whether skipped or counted.
         ``unjudged`` : ndarray
-            Ids of the run's queries without judgments, which were left out.
+            Ids of the queries of the run without judgments, which were left out.
 
-        Queries are in the order in which the qrels first name them; the rows of each are the
-        run's, in its order, and then the judged ones that it lacks, in the order of the qrels.
+        Queries are in order of their first appearance in the qrels. The rows of a query are those
+        of the run, in its order, followed by the judged documents that are missing from the run,
+        in the order of the qrels.
 
     Raises
     ------
     ValueError
-        If a column is missing or has another length than the others, a query of the run contains
-        a document twice, a judgment is repeated with another grade, an id is missing, a grade is
-        negative or not finite, a score is NaN, the two sides have no query in common, their ids
-        differ in type only (1 and "1"), the run has a query without judgments and
-        ``unjudged="raise"``, or an option is unknown. The error names the argument, the value,
-        and the row, counted from 0, or the query and the document.
+        If a column is missing or columns differ in length, a query of the run contains a document
+        twice, a judgment is repeated with another grade, an id is missing, a grade is negative or
+        not finite, a score is NaN, `qrels` and `run` have no query in common, their ids differ
+        only in type (1 and "1"), the run has a query without judgments and ``unjudged="raise"``,
+        or an option is unknown. The error names the argument, the value, and the row, counted
+        from 0, or the query and the document.
     TypeError
         If `qrels` or `run` has none of these forms, or a column has values of a wrong type.
 
     See Also
     --------
-    skgraded.evaluate : Measure the rows.
+    skgraded.evaluate : Evaluates the rows.
 
     Examples
     --------
@@ -143,22 +146,22 @@ def join_run(
     )
 
 
-# The join, by numbers of queries -----------------------------------------------------------------
+# The join on query codes -------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Joined:
-    """Rows of a run and of its judgments, query by query as `join_run` orders them."""
+    """Rows of a run and of its judgments, in the order that `join_run` documents."""
 
-    rows: np.ndarray  # positions in the run's rows with the judgments' after them
+    rows: np.ndarray  # positions in the rows of the run followed by those of the judgments
     grade: np.ndarray
     score: np.ndarray
     sizes: np.ndarray  # rows of each judged query, 0 if it is left out
-    missing: np.ndarray  # whether the run lacks it
-    unjudged: np.ndarray  # whether a query of the run has no judgments
+    missing: np.ndarray  # whether each judged query is missing from the run
+    unjudged: np.ndarray  # whether each query of the run has no judgments
 
 
 class Judged:
-    """Judgments, laid out once for all the runs that are joined with them; both are like `Rows`."""
+    """Judgments as `Rows`, indexed once and then joined with any number of runs."""
 
     def __init__(self, judgments):
         self.judgments = judgments
@@ -168,7 +171,7 @@ class Judged:
         self._pairs = Positions(self._pair(self._query, codes), np.intp)
 
     def _pair(self, query, document):
-        """A number for each pair of codes."""
+        """Return an integer that identifies each pair of a query code and a document code."""
         return query * np.intp(len(self._documents)) + document
 
     def join(
@@ -182,8 +185,8 @@ class Judged:
         if unjudged.all():
             raise ValueError(
                 f"{self.judgments.source} and {run.source} have no query in common: "
-                f"{self.judgments.source} has such as {plain(self.judgments.query_ids[0])!r}, "
-                f"{run.source} such as {plain(run.query_ids[0])!r}."
+                f"{self.judgments.source} contains {plain(self.judgments.query_ids[0])!r}, for "
+                f"example, and {run.source} contains {plain(run.query_ids[0])!r}."
                 f"{_type_advice(self.judgments.query_ids, run.query_ids)}"
             )
         query, score = numbers[run.query_codes], run.numbers
@@ -204,38 +207,38 @@ class Judged:
         order, starts = rows_by_query(query, len(missing))
         if order is not None:
             rows = rows[order]
-        del query, order  # of a large run they are large
-        own = np.concatenate([judgment, np.arange(len(self._grade), dtype=np.int32)])[rows]
+        del query, order  # free the memory of large runs
+        judgment = np.concatenate([judgment, np.arange(len(self._grade), dtype=np.int32)])[rows]
         scores = score.take(rows, mode="clip")
         scores[rows >= len(score)] = -np.inf
         of_unjudged = np.nan if unjudged_documents == "keep" else 0.0
         return Joined(
-            rows=rows, grade=np.append(self._grade, of_unjudged)[own], score=scores,
+            rows=rows, grade=np.append(self._grade, of_unjudged)[judgment], score=scores,
             sizes=np.diff(starts), missing=missing, unjudged=unjudged,
         )
 
     def _refuse(self, run, code):
-        """Raise because a query of the run, with this code, has no judgments."""
+        """Raise an error about the query of the run with this code, which has no judgments."""
         rows = np.flatnonzero(run.query_codes == code)
         place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row: nothing was retrieved
         raise ValueError(
             f"{run.source}: {place}query {plain(run.query_ids[code])!r} has no "
-            f"judgments in {self.judgments.source}; judged are such as "
-            f"{plain(self.judgments.query_ids[0])!r}. Leave the query out, or give its judgments."
+            f"judgments in {self.judgments.source}; a judged query is, for example, "
+            f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add its judgments."
         )
 
     def _refuse_other_type(self, run):
-        """Raise if no document is judged because the ids of the two sides differ in type."""
+        """Raise an error if no document is judged because document ids differ in type."""
         advice = _type_advice(self._documents, run.document)
         if advice:
             raise ValueError(
                 f"{self.judgments.source} and {run.source} have no document in common in any query:"
-                f" {self.judgments.source} has such as {plain(self._documents[0])!r}, "
-                f"{run.source} such as {plain(run.document[0])!r}.{advice}"
+                f" {self.judgments.source} contains {plain(self._documents[0])!r}, for example, "
+                f"and {run.source} contains {plain(run.document[0])!r}.{advice}"
             )
 
     def _find(self, query, document):
-        """The judgment of each of a run's rows, -1 if there is none."""
+        """Return the position of the judgment of each row of a run, -1 if there is none."""
         if isinstance(document, np.ndarray):
             codes = Positions(self._documents).find(document)
         else:
@@ -249,7 +252,7 @@ class Judged:
 
 
 def _type_advice(ids, others):
-    """Advice to convert ids if an id of each side has the same text, such as 1 and "1"."""
+    """Return advice if two ids differ only in type, such as 1 and "1"; "" otherwise."""
     by_text = {str(plain(value)): type(plain(value)).__name__ for value in others}
     for value in ids:
         kind, other = type(plain(value)).__name__, by_text.get(str(plain(value)))
@@ -262,10 +265,10 @@ def _type_advice(ids, others):
 
 
 def trec_scores(query, score, document):
-    """Scores that rank as trec_eval does: by score, tied documents by id, descending.
+    """Return scores that rank as trec_eval does: by score, then by document id, both descending.
 
-    Ids are compared as strings, scores as numbers of double precision, as trec_eval does since
-    version 10; before, it rounded them to single precision. -inf stays: not retrieved.
+    Ids are compared as strings. Scores are compared in double precision, as in trec_eval since
+    version 10; earlier versions rounded them to single precision. -inf is kept: not retrieved.
     """
     order = np.lexsort((score, query))
     same = (score[order][1:] == score[order][:-1]) & (query[order][1:] == query[order][:-1])

@@ -1,4 +1,4 @@
-"""Readers of LETOR files, and of the scores of their rows."""
+"""Readers of LETOR files and of score files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
-REPEAT = "sizes in memory become ids by np.repeat(np.arange(len(sizes)), sizes)"
-WITHOUT_QUERIES = f" Of a file without queries, give the file of their sizes, group=; {REPEAT}."
-LARGEST_INDEX = 2**31 - 1  # what scikit-learn's parser and LightGBM take
+REPEAT = "to convert sizes in memory to ids, use np.repeat(np.arange(len(sizes)), sizes)"
+WITHOUT_QUERIES = f" For a file without queries, pass a file of their sizes as group; {REPEAT}."
+LARGEST_INDEX = 2**31 - 1  # the limit of scikit-learn's parser and of LightGBM
 
 
 def read_letor(
@@ -28,35 +28,36 @@ def read_letor(
     *,
     group: str | os.PathLike[str] | BinaryIO | None = None,
 ) -> Bunch:
-    r"""Read a LETOR file: svmlight lines with a query, and the document's id as a comment.
+    r"""Read a LETOR file: svmlight lines with a query and, in a comment, a document id.
 
-    ``2 qid:10032 1:0.056 2:-0.25 #docid = GX029-35-5894638``: the grade, the query, the features
-    that are not 0, with rising indices, and the comment, which may go on (``… inc = 1``) or say
-    something else. Blank lines and lines that are comments are skipped.
+    A line such as ``2 qid:10032 1:0.056 2:-0.25 #docid = GX029-35-5894638`` contains the grade,
+    the query, the non-zero features with ascending indices, and an optional comment. Other text
+    in the comment is ignored. Blank lines and lines with only a comment are skipped.
 
     Parameters
     ----------
     path : str, path-like or binary file
-        The file, plain or compressed with gzip, whatever its name ends in.
+        The file, plain or compressed with gzip, bzip2 or xz; its extension does not matter.
     n_features : int, optional
-        Number of columns of `X`; the highest index of the file if not given. Give it where
-        several files must agree, as the parts of a fold do.
+        Number of columns of `X`; by default, the highest index in the file. Set it if several
+        files must have the same columns, such as the parts of a fold.
     group : str, path-like or binary file, optional
-        For files without ``qid:``, as LightGBM has them: the file beside, often called
-        ``.query``, with the number of rows of each query, one a line.
+        For files without ``qid:``, such as LightGBM's: a file with the number of rows of each
+        query, one number per line. Its name often ends in ``.query``.
 
     Returns
     -------
     Bunch
         ``X`` : CSR of shape (n, n_features), float64
-            Features; column = index - 1. Those that a row lacks are 0. ``nan`` and ``inf`` stay.
+            Features; column = index - 1. Features that a row does not list are 0. ``nan`` and
+            ``inf`` are kept.
         ``y`` : ndarray of shape (n,), float64
-            Grades as in the file, negative ones too.
+            Grades as in the file, including negative grades.
         ``qid`` : ndarray of shape (n,), object
-            Query of each row, the text as in the file: ``"007"`` is not ``"7"``. With `group` the
-            queries are 0, 1, 2, …, integers, in the order of the file.
+            Query of each row, as text: ``"007"`` is not ``"7"``. With `group`, queries are the
+            integers 0, 1, 2, … in the order of the file.
         ``doc_id`` : ndarray of shape (n,), object
-            Document ids, None where the comment has none.
+            Document ids; None if the comment of a row contains none.
 
         Rows are in the order of the file.
 
@@ -64,17 +65,17 @@ def read_letor(
     ------
     ValueError
         If a line cannot be read (a grade that is not a finite number, no query, a feature that is
-        not ``index:number``, indices that do not rise, start below 1 or pass `n_features`), the
-        file holds no row, or it is cut short or not text; if sizes in `group` are no whole numbers
-        ≥ 1 or do not add up to the rows, or the file has queries of its own. The error names the
-        file and the line.
+        not ``index:number``, indices that do not ascend, are below 1 or exceed `n_features`); if
+        the file contains no row, is truncated or is not text; if sizes in `group` are not integers
+        ≥ 1 or do not add up to the number of rows, or the file also contains queries. The error
+        names the file and the line.
     TypeError, OSError
         If `path` is not text, path-like or a file in binary mode, or cannot be opened.
 
     See Also
     --------
-    sklearn.datasets.load_svmlight_file : For files without document ids, and with whole numbers
-        as queries.
+    sklearn.datasets.load_svmlight_file : Reads such files without document ids; queries must be
+        integers.
 
     Examples
     --------
@@ -95,15 +96,15 @@ def read_letor(
 
 
 def read_rows(source, n_features=None, group=None, negative=True):
-    """Read a LETOR file; see `read_letor`. Negative grades may be refused."""
+    """Read a LETOR file as `read_letor` does; unless `negative`, reject negative grades."""
     from sklearn.utils import Bunch
 
     path = text_files.check_path(source)
     if not (isinstance(group, (str, os.PathLike, type(None))) or hasattr(group, "read")):
-        raise TypeError(f"group must be the path of a file of sizes; {REPEAT}.")
+        raise TypeError(f"group must be the path of a file with sizes; {REPEAT}.")
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
-    # Arrays that grow in place: a list of pieces would be in memory twice when they are joined.
+    # These arrays grow in place; joining a list of pieces would need twice the memory.
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
     qid, doc_id = [], []
     with_query = group is None
@@ -121,7 +122,9 @@ def read_rows(source, n_features=None, group=None, negative=True):
         qid += names[0]
         doc_id += names[1]
     if not doc_id:
-        raise ValueError(f"{path}: the file holds no row: it is empty, or all comments.")
+        raise ValueError(
+            f"{path}: the file contains no row: it is empty or contains only comments."
+        )
     columns = np.frombuffer(indices, np.int32)
     indptr = np.append(0, np.cumsum(row_sizes))
     shape = (len(doc_id), n_features or int(columns.max(initial=-1)) + 1)
@@ -134,7 +137,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
 
 
 def _repeated(group, n, path):
-    """The query of each of n rows, by a file of sizes."""
+    """Return the query of each of n rows, from a file of sizes."""
     sizes = read_sizes(group)
     if sizes.sum() != n:
         raise ValueError(
@@ -145,18 +148,18 @@ def _repeated(group, n, path):
 
 
 def _numbers(text, n_features, negative):
-    """Features and grades of some lines, by scikit-learn, which passes over query and comment."""
-    # Imported here: it would double the time of `import skgraded`.
+    """Parse features and grades with scikit-learn, which ignores queries and comments."""
+    # At the top of the file, this import would double the time of `import skgraded`.
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)
     if not np.isfinite(y).all() or not (negative or (y >= 0).all()):
-        raise ValueError("a grade is not finite, or negative")
+        raise ValueError("a grade is negative or not finite")
     return X, y
 
 
 def _names(lines, with_query):
-    """Queries, if lines have one, and document ids of some lines."""
+    """Parse the document ids and, if lines contain them, the queries."""
     qid, doc_id = [], []
     last = text = None
     for line in lines:
@@ -168,20 +171,20 @@ def _names(lines, with_query):
         if not with_query:
             if query.startswith(b"qid") or b"_" in body:
                 raise ValueError("a query, or a number such as 1_0")
-        elif query != last:  # rows come query by query, and may share one text
+        elif query != last:  # consecutive rows of a query share one string
             if not query.startswith(b"qid:") or query == b"qid:":
                 raise ValueError("no query")
             last, text = query, query[4:].decode()
         if b"_" in body and (b"_" in words[0] or b"_" in b"".join(words[2:])):
             raise ValueError("a number such as 1_0")
         qid.append(text)
-        found = DOC_ID.match(comment)
-        doc_id.append(found[1].decode() if found else None)
+        match = DOC_ID.match(comment)
+        doc_id.append(match[1].decode() if match else None)
     return qid, doc_id
 
 
 def _problem(line, n_features, negative, with_query):
-    """Say what is wrong with a line; None if nothing is."""
+    """Describe the problem of a line; None if the line is valid."""
     body, _, comment = line.partition(b"#")
     words = body.split()
     if not words:
@@ -193,12 +196,12 @@ def _problem(line, n_features, negative, with_query):
         return f"the grade {grade:g} is negative: subtract the irrelevant level from all grades."
     query = words[1] if len(words) > 1 else b""
     if not with_query and query.startswith(b"qid:"):
-        return f"the file has queries of its own, {text_files.shown(query)}: leave out group=."
+        return f"the file contains queries such as {text_files.shown(query)}: leave out group."
     if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
         advice = "" if query.startswith(b"qid") else WITHOUT_QUERIES
         return f"'qid:' and the query must follow the grade; got {text_files.shown(query)}.{advice}"
-    found = DOC_ID.match(comment)
-    for word in (query, found[1] if found else b""):
+    match = DOC_ID.match(comment)
+    for word in (query, match[1] if match else b""):
         if text_files.parsed(bytes.decode, word) is None:
             return f"query and document id must be UTF-8; got {text_files.shown(word)}."
     return _problem_of_features(words[1 + with_query :], n_features)
@@ -215,7 +218,8 @@ def _problem_of_features(words, n_features):
             most = f"n_features={n_features}" if n_features else LARGEST_INDEX
             return f"a feature's index must be from 1 to {most}; got {text_files.shown(word)}."
         if index <= before:
-            return f"feature indices must rise; got {text_files.shown(word)} after index {before}."
+            got = f"{text_files.shown(word)} after index {before}"
+            return f"feature indices must be ascending; got {got}."
         before = index
     return None
 
@@ -223,7 +227,7 @@ def _problem_of_features(words, n_features):
 # Files with one number per line ------------------------------------------------------------------
 
 def read_sizes(source):
-    """Read the numbers of rows of consecutive queries."""
+    """Read the number of rows of each query."""
     return _read_column(
         source, "size", "the size of a query must be a whole number ≥ 1",
         lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),
@@ -231,9 +235,9 @@ def read_sizes(source):
 
 
 def read_scores(source, progress=False):
-    """Read the scores of a LETOR file's rows."""
+    """Read one score per row of a LETOR file."""
     return _read_column(
-        source, "score", "the score must be a number, one a line",
+        source, "score", "each line must contain one score, a number",
         lambda scores: scores == scores, progress,
     )
 
@@ -255,5 +259,5 @@ def _read_column(source, name, rule, is_good, progress=False):
     kind = f"a list of {name}s"
     pieces = list(text_files.parsed_blocks(source, path, kind, parse, problem_of, progress))
     if not pieces:
-        raise ValueError(f"{path}: the file holds no {name}: it is empty.")
+        raise ValueError(f"{path}: the file contains no {name}: it is empty.")
     return np.concatenate(pieces)

@@ -1,4 +1,4 @@
-"""Reader of TREC's files of preference judgments."""
+"""Reader of TREC files with preference judgments."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def read_preferences(
     Bunch
         ``query``, ``preferred``, ``other`` : ndarray of shape (n,), object
             Texts as in the file, one row per preference, in the order of the file (with 5 columns:
-            the order in which queries, groups and subgroups first appear). A preference that
-            several assessors stated has one row for each.
+            the order in which queries, groups and subgroups first appear). A preference stated by
+            several assessors has one row per assessor.
 
     Raises
     ------
     ValueError
         If a line cannot be read, has another number of columns than the first line, prefers a
-        document to itself or a third document, or gives a document two levels in one subgroup; or
-        if the file states no preference, is truncated or is not text. The error names the file
-        and the line.
+        document to itself, prefers a document that is not in the pair, or gives a document a
+        second level in a subgroup; or if the file contains no preference, is truncated or is not
+        text. The error names the file and the line.
     TypeError, OSError
         If `path` is not text, path-like or a file in binary mode, or cannot be opened.
 
@@ -82,7 +82,7 @@ def read_preferences(
     ... )
     {'31_1': 1.0, '32_1': -1.0}
 
-    The same from trec_eval's form:
+    A preference in trec_eval's form:
 
     >>> read_preferences(io.BytesIO(b"31_1 ann 0 d2 3\n31_1 ann 0 d1 5\n")).preferred.tolist()
     ['d1']
@@ -94,7 +94,7 @@ def read_preferences(
 
 
 def read_preference_columns(path, progress=False):
-    """Read the columns query, preferred and other, (n,) of object each."""
+    """Read the columns query, preferred and other, object arrays of shape (n,)."""
     source, path = path, check_path(path)
     n_columns = 0
     rows: list = []
@@ -110,7 +110,9 @@ def read_preference_columns(path, progress=False):
                 raise ValueError(f"{path}: line {number}: {problem}")
             rows.append((number, [word.decode() for word in words]))
     if not rows:
-        raise ValueError(f"{path}: the file holds no row: it is empty, or all blank lines.")
+        raise ValueError(
+            f"{path}: the file contains no row: it is empty or contains only blank lines."
+        )
     if n_columns == 5:
         pairs = _pairs_of_levels(rows, path)
     else:
@@ -123,34 +125,35 @@ def read_preference_columns(path, progress=False):
 
 def _pairs_of_levels(rows, path):
     """List (query, preferred, other) for the documents of each subgroup, once per group."""
-    levels: dict = {}  # by group, by subgroup: each document's level and line
+    levels: dict = {}  # level and line of each document, by group and subgroup
     for number, (query, group, subgroup, document, level) in rows:
         known = levels.setdefault((query, group), {}).setdefault(subgroup, {})
         before = known.setdefault(document, (float(level), number))
         if before[0] != float(level):
             raise ValueError(
-                f"{path}: line {number}: document {document!r} has level {level}, and another on "
-                f"line {before[1]}, in the same subgroup {subgroup!r} of query {query!r}."
+                f"{path}: line {number}: document {document!r} has level {level} here and another "
+                f"level on line {before[1]}, both in subgroup {subgroup!r} of query {query!r}."
             )
-    found: dict = {}
+    pairs: dict = {}
     for (query, group), subgroups in levels.items():
         for known in subgroups.values():
             ranked = sorted(known, key=lambda document: -known[document][0])
             for preferred, other in itertools.combinations(ranked, 2):
                 if known[preferred][0] > known[other][0]:
-                    found[query, preferred, other, group] = None
-    if not found:
+                    pairs[query, preferred, other, group] = None
+    if not pairs:
         raise ValueError(
-            f"{path}: the file states no preference: all documents of a subgroup have one level."
+            f"{path}: the file contains no preference: all documents of a subgroup have the same "
+            "level."
         )
-    return [key[:3] for key in found]
+    return [pair[:3] for pair in pairs]
 
 
 def _problem(words, n_columns):
-    """Describe what is wrong with the words of a line; None if the line is good."""
+    """Describe the problem of a line, given as words; None if the line is valid."""
     for word in words:
         if b"\0" in word:
-            return "a NUL byte; a file of preferences is text in UTF-8."
+            return "a NUL byte; a file of preferences must be UTF-8 text."
         if parsed(bytes.decode, word) is None:
             return f"text must be UTF-8; got {shown(word)}."
         if b"\r" in word:
@@ -160,7 +163,7 @@ def _problem(words, n_columns):
         known = "; ".join(f"{n} columns, {names}" for n, names in COLUMNS.items())
         return f"a file of preferences has {known}; got {len(words)}: {line}."
     if len(words) != n_columns:
-        return f"lines above have {n_columns} columns, {COLUMNS[n_columns]}; got {line}."
+        return f"previous lines have {n_columns} columns, {COLUMNS[n_columns]}; got {line}."
     if n_columns == 5:
         level = number_in(words[4])
         if level is None or math.isinf(level):
@@ -170,7 +173,7 @@ def _problem(words, n_columns):
         return f"document {shown(words[1])} is preferred to itself."
     if n_columns == 4 and words[3] not in words[1:3]:
         return (
-            f"the last column must name the preferred one of {shown(words[1])} and "
+            f"the last column must name the preferred document, {shown(words[1])} or "
             f"{shown(words[2])}; got {shown(words[3])}."
         )
     return None

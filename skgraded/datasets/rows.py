@@ -1,4 +1,4 @@
-"""Rows of qrels or of a run, and the search for documents that a query has twice."""
+"""Rows of qrels or of a run, and the search for repeated documents."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from skgraded._input.needs import is_installed
 from skgraded._input.queries import rows_by_query
 from skgraded._input.words import object_array, plain, plain_list
 
-PIECE = 1 << 14  # rows that are compared at a time, so that they fit into the cache
+PIECE = 1 << 14  # rows per comparison, few enough to fit into the cache
 
 
 @dataclass(frozen=True)
@@ -20,30 +20,31 @@ class Rows:
     source: str
     query_ids: np.ndarray
     query_codes: np.ndarray
-    document: Any  # an array of objects, or pandas' array of Arrow's texts
+    document: Any  # an object array, or a pandas array of Arrow strings
     numbers: np.ndarray
     lines: np.ndarray | None = None  # of a file, from 1
-    names: np.ndarray | None = None  # of a run in a file, and the number of each row's name
-    name_codes: np.ndarray | None = None
+    names: np.ndarray | None = None  # distinct names in a file of runs
+    name_codes: np.ndarray | None = None  # position in `names` of each row's name
 
     def query(self, row):
-        """The query of a row, for errors."""
+        """Return the query of a row for an error message."""
         return plain(self.query_ids[self.query_codes[row]])
 
     def place(self, row):
-        """Where a row, from 0, was read, for errors."""
+        """Return the line of a row, or its position if there are no lines, for an error message."""
         return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
 
     def without_repeats(self):
-        """Leave out repeated judgments; raise if one has another grade."""
+        """Drop repeated judgments; raise an error if the grades of a document differ."""
         rows, firsts = repeats(self.query_codes, self.document)
         other = np.flatnonzero(self.numbers[rows] != self.numbers[firsts])
         if len(other):
             row, first = rows[other[0]], firsts[other[0]]
+            preposition = "in" if self.lines is None else "on"
             raise ValueError(
                 f"{self.source}: {self.place(row)}: query {self.query(row)!r} has document "
-                f"{plain(self.document[row])!r} with grade {self.numbers[row]:g}, and with grade "
-                f"{self.numbers[first]:g} before ({self.place(first)}): keep one of them."
+                f"{plain(self.document[row])!r} with grade {self.numbers[row]:g}, but with grade "
+                f"{self.numbers[first]:g} {preposition} {self.place(first)}: keep one of the two."
             )
         if not len(rows):
             return self
@@ -54,7 +55,7 @@ class Rows:
         )
 
     def refuse_repeats(self):
-        """Raise if a query has a document twice."""
+        """Raise an error if a query has a document twice."""
         for row, first in zip(*repeats(self.query_codes, self.document), strict=True):
             raise ValueError(
                 f"{self.source}: {self.place(row)}: query {self.query(row)!r} has document "
@@ -64,9 +65,9 @@ class Rows:
 
 
 def numbered(values):
-    """Number values in order of first appearance: the number of each, and the distinct values.
+    """Return codes of the values and the distinct values, in order of first appearance.
 
-    pandas hashes them if it is installed; Python takes about three times as long.
+    Uses pandas if it is installed; Python takes about three times as long.
     """
     if is_installed("pandas"):
         import pandas as pd
@@ -78,7 +79,7 @@ def numbered(values):
 
 
 class Positions:
-    """Positions of known distinct values, which may be tuples; uses pandas if it is installed."""
+    """Finds positions in distinct values, which may be tuples; uses pandas if installed."""
 
     def __init__(self, known, dtype=object):
         self._dtype = dtype
@@ -93,7 +94,7 @@ class Positions:
         return pd.Index(values, dtype=self._dtype, tupleize_cols=False)
 
     def find(self, values):
-        """The position of each value, -1 where it is unknown."""
+        """Return the position of each value, -1 if it is unknown."""
         if hasattr(self, "_index"):
             return self._index.get_indexer(self._as_index(values))
         positions = [self._position_of.get(value, -1) for value in plain_list(values)]
@@ -101,15 +102,15 @@ class Positions:
 
 
 def repeats(query_codes, document):
-    """Rows whose query had their document before, in order, and the first row that had it."""
+    """Return the rows that repeat a document of their query, and the first row of each document."""
     query_codes = query_codes.astype(np.intp)
     order, starts = rows_by_query(query_codes, query_codes.max() + 1)
     if order is not None:
         query_codes, document = query_codes[order], document[order]
-    # Each piece is compared alone. It consists of whole queries.
+    # Pieces contain whole queries, so each piece can be searched separately.
     pieces = np.searchsorted(starts, np.arange(0, starts[-1] + PIECE, PIECE))
     bounds = np.unique(starts[np.minimum(pieces, len(starts) - 1)]).tolist()
-    found = [np.empty((2, 0), dtype=np.intp)]
+    repeated = [np.empty((2, 0), dtype=np.intp)]
     for first, last in itertools.pairwise(bounds):
         codes, known = numbered(document[first:last])
         keys = query_codes[first:last] * len(known) + codes
@@ -117,7 +118,7 @@ def repeats(query_codes, document):
         if (ordered[1:] == ordered[:-1]).any():
             _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
             later = np.flatnonzero(firsts[inverse] < np.arange(len(keys)))
-            found.append(np.stack([later, firsts[inverse[later]]]) + first)
-    rows = np.concatenate(found, axis=1)
+            repeated.append(np.stack([later, firsts[inverse[later]]]) + first)
+    rows = np.concatenate(repeated, axis=1)
     rows = rows if order is None else order[rows]
     return rows[:, np.argsort(rows[0])]

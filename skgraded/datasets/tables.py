@@ -20,12 +20,12 @@ from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in,
 
 @dataclass(frozen=True)
 class Names:
-    """Names of the columns of a table; `advice` on naming others ends the error about one."""
+    """Names of the columns of a table; errors about missing columns end with `advice`."""
 
     query: str
     grade: str
     scores: Sequence[str]
-    document: str | None = None  # if given, no query may have a document twice
+    document: str | None = None  # if set, no query may have a document twice
     advice: str = ""
 
     @property
@@ -46,7 +46,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Columns:
-    """What the named columns hold."""
+    """Values of the named columns."""
 
     query: np.ndarray
     grade: np.ndarray
@@ -57,19 +57,19 @@ class Columns:
 def read_columns(source, names: Names, progress=False) -> Columns:
     """Read the named columns of a CSV or Parquet file, plain or compressed.
 
-    A ValueError names the file, and the line of a CSV file, or the row of a Parquet file.
+    Errors name the file, and the line of a CSV file or the row of a Parquet file.
     """
     path = check_path(source)
     for name in names.all:
         if names.all.count(name) > 1:
-            raise ValueError(f"{path}: column {name!r} is asked for twice.")
+            raise ValueError(f"{path}: column {name!r} is selected twice.")
     if not hasattr(source, "read") and os.path.isfile(source):
         with open(source, "rb") as file:
             if file.peek(len(PARQUET)).startswith(PARQUET):
-                return _read_parquet(file, path, names)  # whose parts are read where they are
+                return _read_parquet(file, path, names)  # reads parts of the open file
     data = b"".join(text for _, text in blocks(source, path, progress))
     if not data.strip():
-        raise ValueError(f"{path}: line 1: the file is empty; a row with names was expected.")
+        raise ValueError(f"{path}: line 1: the file is empty; expected a row with column names.")
     if data.startswith(PARQUET):
         return _read_parquet(io.BytesIO(data), path, names)
     return _read_csv(data, path, names)
@@ -79,7 +79,7 @@ def _refuse_missing(path, place, names, known):
     for name in names.all:
         if name not in known:
             raise ValueError(
-                f"{path}: {place}there is no column {name!r}; there are "
+                f"{path}: {place}there is no column {name!r}; the columns are "
                 f"{', '.join(map(repr, known[:20]))}.{did_you_mean(name, known)}{names.advice}"
             )
         if known.count(name) > 1:
@@ -87,7 +87,7 @@ def _refuse_missing(path, place, names, known):
 
 
 def _checked(table, names):
-    """The named columns of a table; an error names the column or the row, from 0."""
+    """Check the named columns of a table; errors name the column and the row, from 0."""
     columns = Columns(
         query=np.asarray(table[names.query]),
         grade=grades_as_given(table[names.grade], f"column {names.grade!r}"),
@@ -98,7 +98,7 @@ def _checked(table, names):
     for name, values in columns.scores.items():
         if np.isnan(values).any():
             row = int(np.argmax(np.isnan(values)))
-            raise ValueError(f"column {name!r} must not be missing or NaN: row {row} is.")
+            raise ValueError(f"column {name!r} has a missing value or NaN in row {row}.")
     if names.document:
         for row in repeats(codes, columns.document)[0]:
             raise ValueError(f"row {row}: the query has the document twice.")
@@ -114,7 +114,7 @@ def _read_parquet(source, path, names):
         from pyarrow.parquet import ParquetFile
 
     try:
-        # Arrow's own threads and buffers may abort the process when it ends (apache/arrow#34314).
+        # Arrow's threads and read-ahead may abort the process at exit (apache/arrow#34314).
         file = ParquetFile(source, pre_buffer=False)
         _refuse_missing(path, "", names, file.schema_arrow.names)
         table = file.read(names.all, use_threads=False)
@@ -135,19 +135,19 @@ def _read_csv(data, path, names):
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
     if is_installed("pyarrow"):
-        with suppress(ValueError):  # an error, or a number as only Python writes it
+        with suppress(ValueError):  # invalid, or a number that only Python can read
             return _all_at_once(data, separator, names)
     return _row_by_row(data, path, separator, names)
 
 
 def _header(data, path):
-    """The separator and the names of the first row."""
+    """Return the separator and the names of the columns."""
     line = io.BytesIO(data).readline().split(b"\r")[0].rstrip(b"\n")
     no_text = data.find(b"\0")
     text = parsed(bytes.decode, line)
     if no_text >= 0 or text is None:
         number = data.count(b"\n", 0, max(no_text, 0)) + 1
-        raise ValueError(f"{path}: line {number}: neither text in UTF-8 nor a Parquet file.")
+        raise ValueError(f"{path}: line {number}: the file is neither UTF-8 text nor Parquet.")
     separator = "\t" if "\t" in text and "," not in text else ","
     try:
         return separator, next(_rows(data, separator), [])
@@ -156,13 +156,13 @@ def _header(data, path):
 
 
 def _rows(data, separator):
-    """Rows by Python's csv module; other columns than those that are read may be no UTF-8."""
+    """Parse rows with Python's csv module; columns that are not read may contain invalid UTF-8."""
     lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="surrogateescape", newline="")
     return csv.reader(lines, delimiter=separator)
 
 
 def _all_at_once(data, separator, names):
-    """Read the columns by Arrow; a ValueError if a row is not as it should be."""
+    """Read the columns with Arrow; raise a ValueError if a row is invalid."""
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, read_table
 
     types = dict.fromkeys(names.texts, TEXTS) | dict.fromkeys(names.numbers, NUMBERS)
@@ -174,9 +174,9 @@ def _all_at_once(data, separator, names):
 
 
 def _row_by_row(data, path, separator, names):
-    """Read the columns by Python's csv module, or raise the error that names the first bad line."""
+    """Read the columns with Python's csv module; errors name the first invalid line."""
     rows = _rows(data, separator)
-    found: dict = {name: [] for name in names.all}
+    columns: dict = {name: [] for name in names.all}
     seen: dict = {}
     try:
         header = next(rows)
@@ -187,20 +187,20 @@ def _row_by_row(data, path, separator, names):
             if problem:
                 raise ValueError(f"{path}: line {rows.line_num}: {problem}")
             for name in names.all:
-                found[name].append(row[header.index(name)])
+                columns[name].append(row[header.index(name)])
     except csv.Error as error:
         raise ValueError(f"{path}: line {rows.line_num}: {error}.") from None
-    if not found[names.query]:
+    if not columns[names.query]:
         raise ValueError(f"{path}: line 2: the table has no row.")
-    for name, cells in found.items():
-        found[name] = object_array(cells) if name in names.texts else list(map(float, cells))
-    return _checked(found, names)
+    for name, cells in columns.items():
+        columns[name] = object_array(cells) if name in names.texts else list(map(float, cells))
+    return _checked(columns, names)
 
 
 def _problem(row, header, names, seen, line):
-    """Say what is wrong with a row; None if nothing is. `seen` holds the lines of pairs so far."""
+    """Describe the problem of a row, or return None; `seen` maps previous ids to their lines."""
     if len(row) != len(header):
-        return f"{len(row)} columns, but the first line names {len(header)}."
+        return f"the row has {len(row)} columns, but the first line has {len(header)}."
     cells = dict(zip(header, row, strict=True))
     for name in names.all:
         if any("\udc80" <= letter <= "\udcff" for letter in cells[name]):

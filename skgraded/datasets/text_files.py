@@ -1,4 +1,4 @@
-"""What the readers of files have in common: unpacking, blocks of lines, errors that name a line."""
+"""Code shared by all file readers: decompression, blocks of lines, errors with line numbers."""
 
 import bz2
 import gzip
@@ -15,7 +15,7 @@ from skgraded._input.needs import is_installed
 from skgraded._input.progress import progress_bar
 from skgraded._input.words import printable
 
-BLOCK = 1 << 22  # bytes that are parsed at a time
+BLOCK = 1 << 22  # bytes parsed at a time
 BOM = b"\xef\xbb\xbf"
 MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes
 PACKED = {
@@ -24,28 +24,28 @@ PACKED = {
     "xz": (b"\xfd7zXZ\0", lzma.LZMAFile),
 }
 ZSTD = b"\x28\xb5\x2f\xfd"
-PARQUET = b"PAR1"  # which has no lines
-MOST_PARQUET = 1 << 28  # bytes of one that cannot be read where it is
-MOST_PACKED = 100  # bytes out of one, of which there are as many as MANY
+PARQUET = b"PAR1"
+MOST_PARQUET = 1 << 28  # maximum bytes of a Parquet file that is piped or compressed
+MOST_PACKED = 100  # maximum ratio of unpacked to packed bytes, above MANY unpacked bytes
 MANY = 1 << 26
 
 
 def check_path(path):
-    """Name of a path or of an open binary file, for errors."""
+    """Return the name of a path or of an open binary file for error messages."""
     if isinstance(path, (str, os.PathLike)):
         return os.fspath(path)
     if not hasattr(path, "read"):
-        raise TypeError(f"path must be text or a Path; got {path!r}.")
+        raise TypeError(f"path must be a str or a Path; got {path!r}.")
     if isinstance(path, io.TextIOBase):
-        raise TypeError("Open the file in binary mode, or give its path.")
+        raise TypeError("Open the file in binary mode, or pass its path.")
     return str(getattr(path, "name", "<file>"))
 
 
 @contextmanager
 def unpacked(path, look=None):
-    """Open a file, or take an open one, for reading bytes, and give it unpacked and as it is.
+    """Yield a file both decompressed and unchanged; a path is opened, an open file stays open.
 
-    So many bytes as `look` can be looked at before they are read, also of a pipe.
+    Up to `look` bytes can be peeked before they are read, even if the file is a pipe.
     """
     is_open = hasattr(path, "read")
     raw = path if is_open else open(path, "rb")
@@ -61,21 +61,21 @@ def unpacked(path, look=None):
 
 
 def _unpacking(file, path):
-    """The file as it reads unpacked, by its first bytes."""
+    """Return a reader that decompresses the file if its first bytes show that it is compressed."""
     head = file.peek(6)[:6]
     for kind, (start, opened) in PACKED.items():
         if head.startswith(start):
             return io.BufferedReader(_Unpacking(kind, opened, file, path), 1 << 16)
     if head.startswith(ZSTD):
         raise ValueError(
-            f"{path}: line 1: the file is compressed with Zstandard, which is not "
-            "read: unpack it by zstd -d, or pipe it: zstd -dc FILE | skgraded … -."
+            f"{path}: line 1: the file is compressed with Zstandard, which is not supported: "
+            "unpack it with zstd -d, or pipe it: zstd -dc FILE | skgraded … -."
         )
     return file
 
 
 class _Unpacking(io.RawIOBase):
-    """What a packed file holds, unless it is damaged, or made to fill a memory."""
+    """Content of a compressed file; damaged files and decompression bombs raise an error."""
 
     def __init__(self, kind, opened, file, path):
         self.name, self._kind, self._packed = path, kind, _Counted(file)
@@ -92,23 +92,23 @@ class _Unpacking(io.RawIOBase):
             if getattr(error, "errno", None) is not None:  # the file cannot be read at all
                 raise
             raise ValueError(
-                f"{self.name}: line {self._n_lines + 1}: the {self._kind} data are damaged or cut "
-                f"short ({error}). Fetch the file anew."
+                f"{self.name}: line {self._n_lines + 1}: the {self._kind} data are damaged or "
+                f"truncated ({error}). Download the file again."
             ) from None
         self._size += len(piece)
         self._n_lines += piece.count(b"\n")
         if self._size > max(MANY, MOST_PACKED * self._packed.size):
             raise ValueError(
                 f"{self.name}: the {self._kind} data unpack to more than {MOST_PACKED} times "
-                "their size, as those do that are made to fill a memory. If that is meant, unpack "
-                "the file before, or into a pipe."
+                "their size, so the file may be a decompression bomb. If you trust the file, "
+                "unpack it first, or unpack it into a pipe."
             )
         room[: len(piece)] = piece
         return len(piece)
 
 
 class _Counted:
-    """An open file, and how many bytes of it have been read."""
+    """An open file that counts the bytes read from it."""
 
     def __init__(self, file):
         self._file, self.size = file, 0
@@ -120,10 +120,10 @@ class _Counted:
 
 
 def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
-    """Yield what `parse` makes of each block of whole lines and the number of its first line.
+    """Yield the result of `parse` for each block of whole lines and the number of its first line.
 
-    Where it raises, the error names the first line of which `problem_of` says what is wrong, or
-    that has a NUL byte, which no `kind` of file has.
+    If `parse` fails, the error names the first line that contains a NUL byte or for which
+    `problem_of` returns a problem. `kind` names the kind of file in errors.
     """
     for first, text in blocks(source, path, progress):
         try:
@@ -134,7 +134,7 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
             lines = text.removesuffix(b"\n").split(b"\n")
             for number, line in enumerate(lines, first):
                 is_text = b"\0" not in line
-                problem = problem_of(line) if is_text else f"a NUL byte; {kind} is text in UTF-8."
+                problem = problem_of(line) if is_text else f"a NUL byte; {kind} must be UTF-8 text."
                 if problem:
                     raise ValueError(f"{path}: line {number}: {problem}") from None
             last = first + len(lines) - 1
@@ -143,7 +143,7 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
 
 
 def blocks(source, path, progress=False):
-    """Yield the number of the first line, from 1, and the bytes, of each block of whole lines."""
+    """Yield blocks of whole lines: the number of the first line, from 1, and the bytes."""
     first = 1
     with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
         is_parquet = file.peek(len(PARQUET)).startswith(PARQUET)
@@ -164,16 +164,16 @@ def _refuse_long_line(text, path, first, most, is_parquet):
     for number, line in enumerate(text.split(b"\n"), first):
         if len(line) > most:
             problem = (
-                f"a Parquet file of more than {most:,} bytes is not read from a pipe or packed: "
-                "give the file itself, or" if is_parquet
-                else f"line {number}: the line has more than {most:,} bytes. If that is meant,"
+                f"a Parquet file of more than {most:,} bytes cannot be read from a pipe or a "
+                "compressed file: pass the file itself, or" if is_parquet
+                else f"line {number}: the line has more than {most:,} bytes. If that is intended,"
             )
-            raise ValueError(f"{path}: {problem} lift the limit by --max-line of the command.")
+            raise ValueError(f"{path}: {problem} raise the limit with the option --max-line.")
 
 
 @contextmanager
 def _bar(raw, path, progress):
-    """Give what to call when more of the file has been read: it moves a bar, if there is one."""
+    """Yield a function to call after each read; it advances the progress bar, if there is one."""
     if not progress or not is_installed("tqdm") or not raw.seekable():
         yield lambda: None
         return
@@ -197,13 +197,13 @@ def floats(words):
 
 
 def number_in(word):
-    """The number that a word is, None if it is none or NaN; Python's own 1_0 is none."""
+    """Return a word as a number; None if it is NaN, not a number, or contains _ as in 1_0."""
     number = parsed(float, word)
     return None if number is None or number != number or b"_" in word else number
 
 
 def parsed(convert, word):
-    """What `convert` makes of a word, None if it refuses it."""
+    """Return ``convert(word)``, or None if it raises a ValueError."""
     try:
         return convert(word)
     except ValueError:
@@ -211,6 +211,6 @@ def parsed(convert, word):
 
 
 def shown(word):
-    """A word for an error: at most 40 characters, quoted."""
+    """Quote a word, at most 40 characters of it, for an error message."""
     text = word.decode(errors="backslashreplace")
     return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Form(NamedTuple):
-    """The columns of a kind of file; those with few distinct texts are read as codes."""
+    """Columns of a kind of file; the columns `few` have few distinct texts, read as codes."""
 
     kind: str
     columns: tuple[str, ...]
@@ -36,16 +36,16 @@ RUN = Form(
 
 
 def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
-    r"""Read judgments in TREC's form, ``query iteration document grade``.
+    r"""Read qrels, TREC's form of judgments: ``query iteration document grade``.
 
     Columns are separated by blanks or tabs. Blank lines are skipped.
 
     Parameters
     ----------
     path : str, path-like or binary file
-        The file, plain or compressed with gzip, whatever its name ends in.
+        The file, plain or compressed with gzip, bzip2 or xz; its extension does not matter.
     progress : bool, default=False
-        Show a progress bar, on a terminal or in a notebook; needs tqdm.
+        Whether to show a progress bar in a terminal or a notebook; requires tqdm.
 
     Returns
     -------
@@ -53,8 +53,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
         ``query``, ``document`` : ndarray of shape (n,), object
             Texts as in the file: ``"007"`` is not ``"7"``.
         ``grade`` : ndarray of shape (n,), float64
-            Grades ≥ 0. Negative ones, by which trec_eval marks what was pooled and not judged, or
-            spam, are 0, and a warning says how many there were.
+            Grades ≥ 0. Negative grades mark spam, or documents that were pooled but not judged.
+            They become 0, and a warning counts them.
 
         Rows are in the order of the file. Lines that repeat an earlier query, document and grade
         are left out.
@@ -67,8 +67,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     Raises
     ------
     ValueError
-        If a line cannot be read, a query has a document with different grades, the file holds no
-        row, or it is cut short or not text. The error names the file and the line.
+        If a line cannot be read, a document has different grades for a query, or the file contains
+        no row, is truncated or is not text. The error names the file and the line.
     TypeError, OSError
         If `path` is not text, path-like or a file in binary mode, or cannot be opened.
 
@@ -87,8 +87,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
 def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
     r"""Read a run in TREC's form, ``query Q0 document rank score name``.
 
-    Columns are separated by blanks or tabs. Blank lines are skipped. The rank is not used: as for
-    trec_eval, the score is what ranks.
+    Columns are separated by blanks or tabs. Blank lines are skipped. Documents are ranked by
+    score, as in trec_eval; the rank column is ignored.
 
     Parameters
     ----------
@@ -99,16 +99,16 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     -------
     Bunch
         ``query``, ``document``, ``name`` : ndarray of shape (n,), object
-            Texts as in the file; ``name`` is the system's, the last column.
+            Texts as in the file; ``name``, the last column, is the name of the system.
         ``score`` : ndarray of shape (n,), float64
-            The highest first; -inf: not retrieved.
+            Scores; higher scores rank first, and -inf means not retrieved.
 
         Rows are in the order of the file.
 
     Raises
     ------
     ValueError, TypeError, OSError
-        As `read_qrels`; also if a query has a document twice, or a score is NaN.
+        As for `read_qrels`; also if a query has a document twice, or a score is NaN.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def _bunch(rows, **columns):
 
 
 def read_qrels_table(path, progress=False):
-    """Read qrels; negative grades become 0, and judgments that repeat others are left out."""
+    """Read qrels; negative grades become 0, and repeated judgments are dropped."""
     rows = _read(path, QRELS, progress).without_repeats()
     negative = rows.numbers < 0
     if negative.any():
@@ -154,7 +154,7 @@ def read_run_table(path, progress=False):
 
 def _read(path, form, progress):
     """Read a TREC file block by block."""
-    if is_installed("pandas"):  # Arrow would import it later, and swallow an interrupt meanwhile
+    if is_installed("pandas"):  # otherwise Arrow imports it later, ignoring interrupts
         import pandas  # noqa: F401
     name = text_files.check_path(path)
     blocks = list(filter(None, text_files.parsed_blocks(
@@ -162,7 +162,9 @@ def _read(path, form, progress):
         lambda line: _problem(line, form), progress,
     )))
     if not blocks:
-        raise ValueError(f"{name}: the file holds no row: it is empty, or all blank lines.")
+        raise ValueError(
+            f"{name}: the file contains no row: it is empty or contains only blank lines."
+        )
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     query_ids, query_codes = _numbered(columns["query"])
     names, name_codes = _numbered(columns["name"]) if form is RUN else (None, None)
@@ -173,7 +175,7 @@ def _read(path, form, progress):
 
 
 def _numbered(blocks):
-    """Distinct texts of a column in order of appearance, and the number of each row's text."""
+    """Return the distinct texts of a column, in order of appearance, and the code of each row."""
     known: dict = {}
     codes = []
     for rows, texts in blocks:
@@ -191,24 +193,24 @@ def _joined(blocks):
 
 
 def _parsed(text, first, form):
-    """Columns of lines by name, few texts as codes and a list; None if all lines are blank."""
+    """Parse lines to a dict of columns; None if all lines are blank."""
     text, lines = _tidied(text, first)
     if not text:
         return None
     columns = None
-    # Arrow would leave out a BOM.
+    # Arrow would drop a BOM.
     if is_installed("pyarrow", "pandas") and not text.startswith(text_files.BOM):
-        with suppress(ValueError):  # an error, or a number as only Python writes it
+        with suppress(ValueError):  # invalid, or a number that only Python can read
             columns = _by_arrow(text, form)
     columns = columns or _by_python(text, form)
     numbers = columns[form.number]
     if np.isnan(numbers).any() or form is QRELS and np.isinf(numbers).any():
-        raise ValueError("a number is NaN, or a grade infinite")
+        raise ValueError("a number is NaN, or a grade is infinite")
     return {**columns, "line": lines}
 
 
 def _tidied(text, first):
-    """Lines with single blanks between words, without blank lines, and the numbers of the lines."""
+    """Drop blank lines and repeated blanks; return the text and the numbers of its lines."""
     if not text.endswith(b"\n"):
         text += b"\n"
     white = np.frombuffer(text, np.uint8) <= ord(" ")
@@ -256,7 +258,7 @@ def _by_python(text, form):
 # Errors ------------------------------------------------------------------------------------------
 
 def _problem(line, form):
-    """Say what is wrong with a line; None if nothing is."""
+    """Describe the problem of a line; None if the line is valid."""
     if b"\r" in line[:-1]:
         return "a carriage return within the line; lines must end with a line feed."
     words = re.split(rb"[ \t]+", line.strip(b" \t\r"))
@@ -267,7 +269,7 @@ def _problem(line, form):
             return f"text must be UTF-8; got {text_files.shown(word)}."
     if len(words) != len(form.columns):
         return (
-            f"{form.kind} has {len(form.columns)} columns, {' '.join(form.columns)}; "
+            f"a line of {form.kind} has {len(form.columns)} columns, {' '.join(form.columns)}; "
             f"got {len(words)}: {text_files.shown(line.strip())}."
         )
     word = words[form.columns.index(form.number)]

@@ -1,4 +1,4 @@
-"""Plots as Displays like scikit-learn's."""
+"""Plots: Display classes in the style of scikit-learn."""
 
 from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay

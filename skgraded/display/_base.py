@@ -1,4 +1,4 @@
-"""Code shared by all Displays: axes, legends, texts, and scores of estimators."""
+"""Code shared by all Displays: axes, legends, texts and scores of estimators."""
 
 import inspect
 import re
@@ -18,14 +18,14 @@ from skgraded.model_selection.scorer import check_response_method, document_scor
 from skgraded.model_selection.split_queries import warn_of_split_queries
 from skgraded.writing.text import number, percent_text, shortened, signed
 
-# Okabe and Ito's colours can be distinguished in all kinds of colour blindness. The first colours
-# have the highest contrast to the background; None stands for the colour of texts.
+# The colours of Okabe and Ito, which remain distinct in all kinds of colour blindness.
+# Colours with higher contrast to the background come first; None is the text colour.
 ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888", None)
 ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#AAAAAA", None)
 LINESTYLES = ("-", "--", "-.", ":")
 NAME_WIDTH = 28  # characters per line of a system's name
 LINE_HEIGHT = 0.18  # inches per line of a name
-NARROW = 4.5  # inches; names of rows are smaller in narrower figures
+NARROW = 4.5  # inches; narrower figures have smaller row names
 EM = 0.57  # mean width of a character as a share of the font size
 GAP = 6  # points between the axes, the text below them and the legend
 
@@ -34,8 +34,8 @@ PARAMETERS = r"""
 y_true : array-like of shape (n,), or Judgments
     Grades ≥ 0, 0 = irrelevant.
 y_score : array-like of shape (n,), or mapping of str to such
-    Scores, the highest first; -inf: not retrieved. A mapping contains the scores of each system by
-    name.
+    Scores; higher scores rank first, and -inf means not retrieved. A mapping contains the scores
+    of each system by name.
 qid : array-like of shape (n,), optional
     Query of each row, in any row order.
 group : array-like of shape (n_queries,), optional
@@ -66,7 +66,7 @@ display
 Raises
 ------
 ValueError, TypeError
-    On bad input, before any work.
+    If the input is invalid; it is checked before any computation.
 ImportError
     If matplotlib is not installed."""
 
@@ -84,8 +84,8 @@ class Display:
 
     ax_: Any
     figure_: Any
-    _n_lines: Any = None  # lines of the name of a row, if there are rows
-    _draw: Any  # each class draws on the axes (None: a new figure) with settings for matplotlib
+    _n_lines: Any = None  # lines per row name, if there are rows
+    _draw: Any  # draws on the axes, or on a new figure if None, with settings for matplotlib
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -107,7 +107,7 @@ class Display:
             import matplotlib  # noqa: F401
 
     def _take_axes(self, ax, width=None, height=None):
-        """Store the axes, or make a figure of this size in inches; None: matplotlib's default."""
+        """Store the axes, or make a figure of this size in inches; by default matplotlib's."""
         self._is_new = ax is None
         if ax is None:
             import matplotlib.pyplot as plt
@@ -119,7 +119,7 @@ class Display:
         self.ax_, self.figure_ = ax, ax.figure
 
     def _take_rows(self, ax, names, n_series=1):
-        """Take axes with a named row per name, the first on top; a new figure fits the rows."""
+        """Take axes with one row per name, the first on top; a new figure fits the rows."""
         from matplotlib import rcParams
 
         width = rcParams["figure.figsize"][0] if ax is None else ax.bbox.width / ax.figure.dpi
@@ -179,10 +179,10 @@ class Display:
             low = -0.02 * high
         self.ax_.set_ylim(low, high)
 
-    # Texts around the axes, which need the size of the axes and are therefore written last.
+    # Texts around the axes are written last, because they need the final size of the axes.
 
     def _engine(self):
-        """The root figure, laid out, and whether it makes room for texts around the axes."""
+        """Lay out the root figure; return it and whether it makes room around the axes."""
         root = self.figure_.canvas.figure
         engine = root.get_layout_engine()
         if engine is not None:
@@ -190,11 +190,11 @@ class Display:
         return root, engine is not None
 
     def _n_characters(self, points, text):
-        """How many characters of a matplotlib text fit into a width in points."""
+        """Number of characters of a matplotlib text that fit into a width in points."""
         return max(12, int(points / (EM * text.get_fontsize())))
 
     def _write_around(self, below, side=None, title=None):
-        """Write lines below the axes and a text at their side, and draw the legend."""
+        """Write lines below the axes and a text at the side, and draw the legend."""
         self._engine()
         width, height = (72 * side / self.figure_.dpi for side in self.ax_.bbox.size)
         label = self.ax_.xaxis.label
@@ -238,7 +238,7 @@ class Display:
             root.set_figheight(root.get_figheight() + (height * points + GAP) / 72)
 
     def _legend_within(self, room, handles, labels, title, **style):
-        """A legend with as many columns as fit into a width in pixels."""
+        """Draw a legend with as many columns as fit into a width in pixels."""
         size = small_size()
         n_characters = max(16, int((room * 72 / self.figure_.dpi - 3 * size) / (EM * size)))
         legend = None
@@ -276,12 +276,13 @@ class SystemsDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Draw what `from_predictions` draws, for the scores of fitted estimators.
+        """Draw the plot of `from_predictions` for the scores of fitted estimators.
 
         Parameters
         ----------
         estimator : estimator, or mapping of str to estimator
-            Fitted; `QueryDifferenceDisplay` needs two by name, the baseline first.
+            Fitted estimators. `QueryDifferenceDisplay` requires a mapping of two, the baseline
+            first.
         X : array-like, sparse matrix or frame of shape (n, n_features)
             Documents.
         y : array-like of shape (n,)
@@ -293,8 +294,9 @@ class SystemsDisplay(Display):
             Name of the system, by default the class of the estimator. The keys of a mapping name
             its systems.
         response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
-            Method that returns the scores, as for `make_ranking_scorer`. By default ``predict`` of
-            rankers and regressors, and ``decision_function`` or the expected grade of classifiers.
+            Method that returns the scores, as for `make_ranking_scorer`. By default, ``predict``
+            for rankers and regressors, and ``decision_function`` or the expected grade for
+            classifiers.
         **kwargs : dict
             Further parameters of `from_predictions`.
         """
@@ -350,7 +352,7 @@ class NamedDisplay(SystemsDisplay):
         return self
 
     def _counted_queries(self):
-        """How many queries there are, and how many are undefined; "" for a single query."""
+        """State the numbers of queries and of undefined queries; "" for a single query."""
         if self.n_queries is None or np.max(self.n_queries) == 1:
             return ""
         text = f"{low_to_high(self.n_queries)} queries"
@@ -362,12 +364,12 @@ class NamedDisplay(SystemsDisplay):
 # Texts ------------------------------------------------------------------------------------------
 
 def escaped(text):
-    """Text of which matplotlib reads no part as a formula."""
+    """Escape a text so that matplotlib does not read parts of it as formulas."""
     return str(text).replace("$", r"\$")
 
 
 def wrapped(text, width):
-    """Text in lines of at most this width."""
+    """Break a text into lines of at most this many characters."""
     lines = []
     for paragraph in str(text).replace(" %", "\u00a0%").split("\n"):  # "95 %" stays on one line
         clauses = re.findall(r".+?(?:, |$)", paragraph)
@@ -383,7 +385,7 @@ def wrapped(text, width):
 
 
 def _pieces(text, width):
-    """Words with the space after them; words longer than a line are split, best after a mark."""
+    """Yield words with a trailing space; long words are split, after punctuation if possible."""
     for word in re.findall(r" *[^ ]+ ?", text):
         parts = [word] if len(word.rstrip(" ")) <= width else re.split(r"(?<=[_/.,-])", word)
         for part in parts:
@@ -392,12 +394,12 @@ def _pieces(text, width):
 
 
 def wrapped_name(name, width=NAME_WIDTH):
-    """A name in lines of this width; a very long name is shortened."""
+    """Break a name into lines; very long names are shortened first."""
     return escaped(wrapped(shortened(" ".join(str(name).split())), width))
 
 
 def _row_name(name, n_characters):
-    """The name of a row in lines; the two names of a long pair are on lines of their own."""
+    """Break the name of a row into lines; the names of a long pair are on separate lines."""
     text = wrapped_name(name, 1000)
     if len(text) <= n_characters:
         return text
@@ -405,7 +407,7 @@ def _row_name(name, n_characters):
 
 
 def legend_name(name):
-    """A name on one line, which a legend shows even if it begins with an underscore."""
+    """A name on one line; a space before an underscore keeps it visible in legends."""
     text = wrapped_name(name, 1000)
     return f" {text}" if text.startswith("_") else text
 
@@ -423,6 +425,6 @@ def best_first(values):
 
 
 def low_to_high(numbers):
-    """The range of some numbers in words."""
+    """The range of numbers as text."""
     low, high = np.min(numbers), np.max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

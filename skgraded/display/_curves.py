@@ -1,4 +1,4 @@
-"""Curves of measures over a threshold or a cut-off, as Displays like scikit-learn's."""
+"""Curves of measures over a threshold or a cut-off."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from skgraded.display._systems import check_most, judged, systems_first
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves
 
-MARKERS = (".", "x", "^", "s", "+")  # five markers and eight colours give forty distinct looks
+MARKERS = (".", "x", "^", "s", "+")  # eight colours and five markers give 40 combinations
 MOST_SYSTEMS = 8  # systems that are drawn by default
-MOST_MARKED = 12  # points of a curve up to which each has a marker
+MOST_MARKED = 12  # curves with more points have markers at some points only
 
 
 class CurveDisplay(NamedDisplay):
-    """A plot of a curve, or of several, per system."""
+    """A plot of one or several curves per system."""
 
-    _heights: Any  # of each class: what the systems are sorted by, an array of shape (n_systems,)
+    _heights: Any  # values by which the systems are sorted, of shape (n_systems,)
 
     @documented
     def plot(
@@ -40,7 +40,7 @@ class CurveDisplay(NamedDisplay):
         name : str or list of str, optional
             Names of the systems, instead of the stored ones.
         max_systems : int or None, default=8
-            Number of systems that are drawn, the best first; None: all systems.
+            Number of systems that are drawn, the best first; None means all systems.
         **kwargs : dict
             Settings for matplotlib's ``plot``, for all curves.
         """
@@ -51,23 +51,23 @@ class CurveDisplay(NamedDisplay):
         """Positions of the systems to draw, the best first, and the position of each colour."""
         drawn = best_first(self._heights)[: self._max_systems].tolist()
         first = len(self.ax_.lines)  # curves of an earlier display
-        # Colours follow the order of the input, so that a system looks alike in two displays.
+        # Colours follow the order of the input, so a system has the same colour in all displays.
         return drawn, {s: first + i for i, s in enumerate(sorted(drawn))}
 
     def _note(self, n_drawn):
-        """The first line of the legend if some systems are not drawn."""
+        """Return the first line of the legend if some systems are not drawn."""
         n = self._n_systems
         return None if n_drawn == n else f"best {n_drawn} of {n} systems"
 
 
 class ThresholdCurveDisplay(CurveDisplay):
-    r"""Average precision AP^t over the threshold t; the area under it is μAP.
+    r"""Average precision AP^t over the threshold t; the area under the curve is μAP.
 
     A document is relevant if its grade is at least t. AP^t of a query is constant between two of
-    its grades, so the curve is a step function, drawn as it is. μAP is the mean of AP^t over t
-    uniform in (0, r_max], r_max the top grade of the query (Scheel et al. 2011, eq. 4): with
-    t / r_max on the axis, the area under a query's curve is its μAP, and the area under the mean
-    curve of many queries is μMAP.
+    its grades, so the curve is a step function. μAP is the mean of AP^t over t uniform in
+    (0, r_max], where r_max is the top grade of the query (Scheel et al. 2011, eq. 4). With
+    t / r_max on the axis, the area under the curve of a query is its μAP, and the area under the
+    mean curve of many queries is μMAP.
 
     Create it with `from_predictions` or `from_estimator`. The legend lists the systems by value,
     the best first. By default at most eight systems are drawn.
@@ -127,7 +127,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         self.thresholds: np.ndarray = column(thresholds, "thresholds")
         ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
         if not (ends[1:] > ends[:-1]).all():
-            raise ValueError(f"thresholds must be finite, above 0 and ascend; got {thresholds!r}.")
+            raise ValueError(f"thresholds must be positive, finite, ascending; got {thresholds!r}.")
         self.average_precision: np.ndarray = systems_first(
             average_precision, "average_precision", (len(self.thresholds),)
         )
@@ -161,10 +161,10 @@ class ThresholdCurveDisplay(CurveDisplay):
         Parameters
         ----------
         ties, undefined, relative
-            As for `skgraded.measures.threshold_curve`. With ``relative=False`` only the curve of
-            one query has an area with a name: μAP · r_max.
+            As for `skgraded.measures.threshold_curve`. With ``relative=False``, areas are shown
+            for a single query only: they equal μAP · r_max.
         max_systems : int or None, default=8
-            Number of systems that are drawn, the best by μMAP first; None: all systems.
+            Number of systems that are drawn, the best by μMAP first; None means all systems.
         """
         cls._need_matplotlib("from_predictions")
         check_most(max_systems, "max_systems")
@@ -194,7 +194,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         t = np.concatenate(([0.0], self.thresholds))
         self.lines_: list[Any] = []
         for s in drawn:
-            # A marker is the right end of its step, so there is none at t = 0.
+            # A marker is at the right end of its step, so there is none at t = 0.
             style = {
                 "label": self._label(s, names, len(drawn)), "color": self._color(looks[s]),
                 "linestyle": LINESTYLES[looks[s] % len(LINESTYLES)], "drawstyle": "steps-pre",
@@ -226,8 +226,8 @@ class ThresholdCurveDisplay(CurveDisplay):
 class CutoffCurveDisplay(CurveDisplay):
     """Measures over their cut-off, such as NDCG@n over n.
 
-    Create it with `from_predictions` or `from_estimator`. A system has a colour; its measures
-    differ by line style and marker. For a single system each measure has a colour. The legend
+    Create it with `from_predictions` or `from_estimator`. Each system has a colour; its measures
+    differ by line style and marker. For a single system, each measure has a colour. The legend
     lists the systems by their value at the last cut-off, the best first. Few lines are drawn by
     default: one measure if there are several systems, and at most eight systems.
 
@@ -244,7 +244,7 @@ class CutoffCurveDisplay(CurveDisplay):
     n_queries : int, optional
         Number of queries.
     n_undefined : array-like of shape (n_measures,) of int, optional
-        Number of queries without a value of each measure.
+        Number of queries for which each measure is undefined.
 
     Attributes
     ----------
@@ -316,7 +316,7 @@ class CutoffCurveDisplay(CurveDisplay):
             As for `skgraded.measures.cutoff_curve`.
         max_systems : int or None, default=8
             Number of systems that are drawn, the best by the first measure at the last cut-off
-            first; None: all systems.
+            first; None means all systems.
         """
         cls._need_matplotlib("from_predictions")
         check_most(max_systems, "max_systems")
@@ -369,7 +369,7 @@ class CutoffCurveDisplay(CurveDisplay):
     def _look(self, system, i):
         """Colour, line style and marker of measure i of a system."""
         color = system + i if len(self.values) == 1 else system
-        look = system if len(self.measures) == 1 else i  # what the line style tells
+        look = system if len(self.measures) == 1 else i  # what the line style shows
         marker = look + (system // 8 if len(self.measures) > 1 else 0)
         step = -(-len(self.cutoffs) // MOST_MARKED)
         return {

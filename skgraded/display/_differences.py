@@ -1,4 +1,4 @@
-"""Differences of two systems per query."""
+"""Per-query differences of two systems."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import check_system
 from skgraded.stats.paired_samples import count_outcomes
 
-MOST_NAMED = 20  # queries that are named below their differences
+MOST_NAMED = 20  # maximum number of queries whose ids are shown
 ID_WIDTH = 20  # characters of a query id
 
 
@@ -34,14 +34,14 @@ class QueryDifferenceDisplay(SystemsDisplay):
     """Per-query differences of two systems, the largest win first.
 
     Queries for which `system` is better are above zero. Queries for which `baseline` is better are
-    below zero and hatched. The dashed line is the mean difference, the band its interval.
+    below zero and hatched. The dashed line is the mean difference, and the band is its interval.
 
     Create it with `from_comparison`, `from_predictions` or `from_estimator`.
 
     Parameters
     ----------
     differences : array-like of shape (n_queries,)
-        Value of `system` minus value of `baseline`, in any order; nan: left out.
+        Value of `system` minus value of `baseline`, in any order; nan is left out.
     measure, system, baseline : str
         Names of the measure and the systems.
     query_ids : array-like of shape (n_queries,), optional
@@ -116,13 +116,12 @@ class QueryDifferenceDisplay(SystemsDisplay):
     ) -> Self:
         """Draw the per-query differences of one pair of systems.
 
-        Queries without a value in one of the systems, and queries of weight 0, are left out.
+        Queries without a value for one of the systems, and queries of weight 0, are left out.
 
         Parameters
         ----------
         system, baseline : str, optional
-            The pair of systems. A name is required only if the comparison contains several pairs
-            without it.
+            The pair of systems. A name may be omitted if the pair is unambiguous without it.
         """
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
@@ -154,8 +153,8 @@ class QueryDifferenceDisplay(SystemsDisplay):
         Parameters
         ----------
         y_score : mapping of str to array-like of shape (n,)
-            Two systems by name, the baseline first: scores, the highest first; -inf: not
-            retrieved.
+            Scores of two systems by name, the baseline first. Higher scores rank first, and -inf
+            means not retrieved.
         measure : Measure or str, default="ndcng@10"
         level : float, default=0.95
             Level of the interval of the mean difference, between 0 and 1.
@@ -206,7 +205,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self._write_around([counted], f"difference in {self.measure}")
 
     def _draw_steps(self, heights, settings, style):
-        """Draw the heights as steps; Axes.stairs takes seconds to find the limits of 30,000."""
+        """Draw the heights as steps; Axes.stairs takes seconds for 30,000 queries."""
         from matplotlib.cbook import normalize_kwargs
         from matplotlib.patches import StepPatch
 
@@ -226,7 +225,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
 
 
 def _row_of(comparison, system, baseline, measure):
-    """The row of the comparison that these names leave."""
+    """Return the only row of the comparison that matches the names."""
     for argument, name in (("system", system), ("baseline", baseline)):
         if name is not None:
             check_system(argument, name, comparison.systems)
@@ -240,7 +239,7 @@ def _row_of(comparison, system, baseline, measure):
     more = "; …" if len(rows) > 6 else ""
     problem = f"has {len(matches)} such pairs" if matches else "has no such pair"
     raise ValueError(
-        f"The comparison {problem} (system={system!r}, baseline={baseline!r}). Give one of: "
+        f"The comparison {problem} (system={system!r}, baseline={baseline!r}). Choose one of: "
         f"{known}{more}."
     )
 

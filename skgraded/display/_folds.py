@@ -17,7 +17,7 @@ from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import number, percent_text
 
-MOST_BOXES = 4  # models up to which each fold has a box per model
+MOST_BOXES = 4  # with more models, each model is a row without boxes
 
 
 class FoldDisplay(Display):
@@ -25,8 +25,8 @@ class FoldDisplay(Display):
 
     A box contains the middle half of the queries of a fold, its line is the median, and its
     whiskers end at the 5th and the 95th percentile. Points are the means of the folds. The dashed
-    line is the mean over all queries, the band its interval. The means of folds have no interval,
-    because folds share most of their training data.
+    line is the mean over all queries, and the band is its interval. The means of folds have no
+    interval, because folds share most of their training data.
 
     Up to four models are drawn side by side in each fold, and the legend contains their means and
     intervals. More than four models are drawn as rows: a hollow point per fold, and the mean of
@@ -37,17 +37,17 @@ class FoldDisplay(Display):
     Parameters
     ----------
     values : array-like of shape (n_queries,), or a list of such
-        nan: left out. For several models a list with an element per model.
+        Per-query values; nan is left out. For several models, a list with an element per model.
     fold : array-like of shape (n_queries,) of int, or a list of such
         Fold of each query, from 0.
     fold_means : array-like of shape (n_folds,), or a list of such
-        nan: no mean.
+        Means of the folds; nan if a fold has no mean.
     measure : str
         Name of the measure.
     name : str or list of str, optional
         Name of the model. Several models require names.
     mean, interval, level : float, (float, float) and float, optional
-        Mean over all queries, its interval, and the level of the interval. For several models
+        Mean over all queries, its interval, and the level of the interval. For several models,
         lists of means and intervals.
 
     Attributes
@@ -59,7 +59,7 @@ class FoldDisplay(Display):
         A box per fold for each model, the best model first. Empty for more than four models.
     points_, mean_line_ : matplotlib.lines.Line2D, or a list of such
         Means of the folds, and the mean over all queries (None if it is unknown). For several
-        models lists, the best model first.
+        models, lists with the best model first.
     interval_ : matplotlib.patches.Patch, matplotlib.collections.LineCollection or None
         None for two to four models.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
@@ -95,7 +95,7 @@ class FoldDisplay(Display):
         n, *others = map(len, columns)
         if others != [n, n]:
             raise ValueError(
-                f"values, fold and fold_means must have an element a model; got {n}, "
+                f"values, fold and fold_means must have one element per model; got {n}, "
                 f"{others[0]} and {others[1]}."
             )
         self._models = [_checked(*model) for model in zip(*columns, strict=True)]
@@ -216,7 +216,7 @@ class FoldDisplay(Display):
         self._write_around(["fold", counted], self.measure)
 
     def _draw_model(self, i, by_fold, color, settings, place=0):
-        """Draw a box per fold and the means of the folds; the colour None is for a single model."""
+        """Draw a box per fold and the means of the folds; `color` is None for a single model."""
         from matplotlib.colors import to_rgba
 
         n = len(self._models)
@@ -245,7 +245,7 @@ class FoldDisplay(Display):
         return self.ax_.axhline(self.mean[i], color=color, linestyle="--", linewidth=1)
 
     def _label(self, i):
-        """The name of a model, with its mean and interval."""
+        """Label a model with its name, mean and interval."""
         text = _base.legend_name(self.name[i])
         if self.mean is None:
             return text
@@ -256,19 +256,20 @@ class FoldDisplay(Display):
 
 
 def _checked(values, fold, fold_means):
-    """Arrays of the values, the folds and the means of the folds of a model, checked."""
+    """Check the values, the folds and the fold means of a model; return them as arrays."""
     values, fold_means = column(values, "values"), column(fold_means, "fold_means")
     folds = column(fold, "fold", len(values), "values").tolist()
     places = np.array([whole_number(place, "fold", 0) for place in folds])
     if places.max() >= len(fold_means):
         raise ValueError(
-            f"fold has {places.max()}, but fold_means only the folds 0 to {len(fold_means) - 1}."
+            f"fold contains {places.max()}, but fold_means contains only the folds 0 to "
+            f"{len(fold_means) - 1}."
         )
     return values, places, fold_means
 
 
 def _parts_of(cv, name, level, settings):
-    """Per-query values, folds, means of the folds, the mean of all queries and its interval."""
+    """Return per-query values, folds, fold means, the mean over all queries and its interval."""
     evaluated_name(name, list(cv.per_query))
     query, fold, by_measure = cv.all_tests()
     values = by_measure[name]

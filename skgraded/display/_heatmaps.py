@@ -25,8 +25,8 @@ from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import signed
 
 MOST_SYSTEMS = 40  # systems that are drawn
-CELL = 0.46, 0.3  # inches, width and height of a cell with a number of three digits
-LEGIBLE = 6.5  # points, the smallest font size of a number
+CELL = 0.46, 0.3  # width and height in inches of a cell with three digits
+LEGIBLE = 6.5  # smallest font size of a number, in points
 BOLD_EM = 0.68  # mean width of a bold digit as a share of the font size
 LETTERS = [*ascii_lowercase, *(f"a{letter}" for letter in ascii_lowercase)]
 
@@ -37,15 +37,15 @@ class DifferenceHeatmapDisplay(Display):
     A cell is the mean of the row's system minus the mean of the column's system: blue where the
     row's system is better, red where it is worse. Significant differences are bold with a star.
     Each system has a letter, as in the leaderboard, which labels its row and its column. Numbers
-    are left out if they do not fit into the cells; then dots mark significant differences. Only the
-    first 40 systems are drawn.
+    are left out if they do not fit into the cells; dots then mark significant differences. Only
+    the first 40 systems are drawn.
 
     Create it with `from_comparison`.
 
     Parameters
     ----------
     differences : array-like of shape (n_systems, n_systems)
-        nan: unknown.
+        Mean differences; nan if unknown.
     significant : array-like of shape (n_systems, n_systems), optional
         1 where the difference of the two systems is significant, else 0 or nan.
     name, measure : list of str, str
@@ -147,7 +147,7 @@ class DifferenceHeatmapDisplay(Display):
         self.ax_.set_xlabel("; ".join(filter(None, notes)))
 
     def _size(self, names):
-        """Inches of a new figure with room for numbers, unless figures are narrow by default."""
+        """Size in inches of a new figure with room for numbers, unless the default is narrow."""
         from matplotlib import rcParams, rcParamsDefault
 
         width = rcParams["figure.figsize"][0]

@@ -86,7 +86,7 @@ class FeatureImportanceDisplay(Display):
         self.features = list(range(n)) if features is None else list(features)
         if len(self.features) != n:
             raise ValueError(
-                f"features must have an element per importance, {n} in all; got "
+                f"features must have one element per importance, {n} in total; got "
                 f"{len(self.features)}."
             )
         self.measure, self.n_repeats = measure, n_repeats
@@ -124,8 +124,8 @@ class FeatureImportanceDisplay(Display):
         Parameters
         ----------
         importances : Bunch, mapping, Series or array-like
-            Result of `skgraded.inspection.permutation_importance` or of scikit-learn's function of
-            that name; a mapping of features to importances, or a pandas Series indexed by features;
+            Result of `permutation_importance` from `skgraded.inspection` or scikit-learn; a
+            mapping of features to importances, or a pandas Series indexed by features;
             or an array of shape (n_features,). Mappings and arrays may also contain the importances
             of several repeats per feature.
         features : sequence of str or int, optional
@@ -223,7 +223,7 @@ class FeatureImportanceDisplay(Display):
 
 
 def _parts_of(importances, measure):
-    """The parameters of the class from importances in any form."""
+    """Convert importances in any form to the parameters of the class."""
     first = next(iter(importances.values()), None) if isinstance(importances, Mapping) else None
     if isinstance(first, Mapping) and "importances_mean" in first:
         measure = _selected(measure, list(importances))
@@ -247,7 +247,7 @@ def _parts_of(importances, measure):
         values = np.asarray(importances)
     except ValueError:
         raise ValueError(
-            "importances must contain equally many repeats for all features; the numbers differ."
+            "importances must contain the same number of repeats for all features."
         ) from None
     if values.ndim not in (1, 2) or values.size == 0:
         raise ValueError(
@@ -263,7 +263,7 @@ def _parts_of(importances, measure):
 
 
 def _selected(measure, known):
-    """The name of the measure among the known names; by default the first."""
+    """Return the name of the measure among the known names; by default, the first name."""
     if measure is None or measure in known:
         return known[0] if measure is None else measure
     name = as_measure(measure).name
@@ -273,7 +273,7 @@ def _selected(measure, known):
 
 
 def _finite(values, name, n=None):
-    """A column of finite numbers."""
+    """Check that a column contains finite numbers only."""
     array = column(values, name, n, "importances_mean")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):

@@ -23,9 +23,9 @@ MARKERS = "os^Dv*Pph8"
 class IntervalDisplay(NamedDisplay):
     r"""Means or mean differences with their intervals: a forest plot.
 
-    A row is a system, and measures differ by colour and marker. For a single system a row is a
-    measure. Rows are sorted by the first measure, the highest value first. In comparisons filled
-    points mark significant differences, and the others are hollow.
+    Each row is a system, and measures differ by colour and marker. For a single system, each row
+    is a measure. Rows are sorted by the first measure, the highest value first. In comparisons,
+    filled points mark significant differences, and other points are hollow.
 
     Create it with `from_evaluations`, `from_comparison`, `from_predictions` or `from_estimator`.
     A new figure is as high as its rows need.
@@ -33,14 +33,14 @@ class IntervalDisplay(NamedDisplay):
     Parameters
     ----------
     means, low, high : array-like of shape (n_systems, n_measures)
-        Means, or mean differences, and the ends of their intervals; nan: no interval. The first
-        axis may be left out.
+        Means, or mean differences, and the ends of their intervals; nan if there is no interval.
+        The first axis may be left out.
     measures, name : str or list of str
         Names of the measures, and of the systems (optional).
     quantity : str, default="mean"
         Name of the horizontal axis.
     zero_line : bool, default=False
-        Whether a line marks zero, as differences need.
+        Whether a line marks zero, as is useful for differences.
     level : float, optional
         Level of the intervals.
     n_queries, n_undefined : array-like of int, optional
@@ -144,7 +144,7 @@ class IntervalDisplay(NamedDisplay):
                 if measure not in report.per_query:
                     raise ValueError(
                         f"{argument} lacks the measure {measure}; it has "
-                        f"{', '.join(report.per_query)}. Evaluate all systems by the same measures."
+                        f"{', '.join(report.per_query)}. Use the same measures for all systems."
                     )
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
         means = [report.mean() for report in reports]
@@ -170,10 +170,10 @@ class IntervalDisplay(NamedDisplay):
     ) -> Self:
         """Draw the mean differences of a comparison with their intervals.
 
-        Without a baseline a row is a pair of systems, the better one by the first measure first.
-        If there are more than 24 pairs, the best system is drawn as the baseline of all others.
-        Of more than 24 systems the best are drawn. The intervals are the same as in the table of
-        the comparison.
+        Without a baseline, each row is a pair of systems, the better by the first measure first.
+        If there are more than 24 pairs, the best system becomes the baseline of all other systems.
+        At most the best 24 systems are drawn. The intervals are the same as in the table of the
+        comparison.
         """
         cls._need_matplotlib("from_comparison")
         _systems.check_comparison(comparison)
@@ -272,7 +272,7 @@ class IntervalDisplay(NamedDisplay):
             self.intervals_.append(self.ax_.hlines(y, low[i], high[i], colors=color, linewidth=1.5))
 
     def _explain_points(self):
-        """Add entries for filled and hollow points to the legend, for those that are drawn."""
+        """Add legend entries for the filled and hollow points that are drawn."""
         if self.significant is None:
             return
         known = self.ax_.get_legend_handles_labels()[1]
@@ -286,9 +286,9 @@ class IntervalDisplay(NamedDisplay):
 
 
 def _drawn_rows(comparison, measures):
-    """Rows of the pairs to draw, by pair and measure; the baseline of all; and a note.
+    """Return the rows to draw, by pair and measure, the common baseline, and a note.
 
-    The baseline is None if the pairs differ in both systems. The note says which systems are drawn.
+    The baseline is None if the pairs have none in common. The note tells which systems are drawn.
     """
     rows = comparison.shown_rows()
     pairs = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}

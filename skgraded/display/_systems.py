@@ -14,20 +14,20 @@ from skgraded.reports.evaluation import evaluated_name
 
 
 def systems_of(systems, name, argument):
-    """Names (or None) and elements of a mapping of systems, or of a single system."""
+    """Return the names (or None) and the elements of a mapping of systems, or a single system."""
     if not isinstance(systems, Mapping):
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a str, because there is a single system; got {name!r}.")
         return None if name is None else [name], [systems]
     if name is not None:
-        raise ValueError(f"{argument} is a mapping, whose keys name the systems: leave out name.")
+        raise ValueError(f"{argument} is a mapping, whose keys name the systems: omit name.")
     if not systems:
         raise ValueError(f"{argument} is an empty mapping: give at least one system.")
     return [str(key) for key in systems], list(systems.values())
 
 
 def judged(y_true, y_score, name, **truth):
-    """Judgments, and names (or None) and checked scores of the systems."""
+    """Return the judgments, and the names (or None) and checked scores of the systems."""
     names, systems = systems_of(y_score, name, "y_score")
     judgments = check_judgments(y_true, **truth)
     arguments = ["y_score"] if names is None else [f"y_score of {key!r}" for key in names]
@@ -49,7 +49,7 @@ def evaluate_systems(y_true, y_score, name, measures, **truth):
 
 
 def common_source(estimators):
-    """The column of queries that all estimators name."""
+    """Return the column of queries that all estimators name."""
     first, *others = (getattr(model, "qid", None) for model in estimators)
     alike = (
         qid is first or (is_column(qid) and is_column(first) and qid == first) for qid in others
@@ -63,7 +63,7 @@ def common_source(estimators):
 
 
 def as_names(name, n_systems):
-    """The names as a list with an element per system, or None."""
+    """Return the names as a list with an element per system, or None."""
     if name is None:
         return None
     names = [name] if isinstance(name, str) else list(name)
@@ -73,12 +73,12 @@ def as_names(name, n_systems):
 
 
 def check_most(value, argument):
-    """Check how many systems or features to draw; None: all."""
+    """Check the number of systems or features to draw; None means all."""
     return None if value is None else whole_number(value, argument, 1)
 
 
 def systems_first(values, argument, shape):
-    """Values as an array of shape (n_systems, *shape); leading axes may be left out."""
+    """Return an array of shape (n_systems, *shape) from values that may lack leading axes."""
     array = np.asarray(values, dtype=float)
     full = (1,) * (len(shape) + 1 - array.ndim) + array.shape
     if len(full) != len(shape) + 1 or full[1:] != shape or full[0] == 0:
@@ -91,7 +91,7 @@ def check_comparison(comparison):
     """Require a comparison without segments."""
     check_made_by("compare", comparison, Comparison, "comparison")
     if comparison.segments is not None:
-        raise ValueError("comparison has segments: draw a comparison that compare made without by.")
+        raise ValueError("comparison has segments: call compare without the parameter by.")
 
 
 def check_made_by(function, report, cls, argument):
@@ -104,7 +104,7 @@ def check_made_by(function, report, cls, argument):
 
 
 def measure_names(measures, known):
-    """Names of the measures to show; None: all known measures."""
+    """Return the names of the measures to show; None means all known measures."""
     if measures is None:
         return known
     if isinstance(measures, (str, Measure)):

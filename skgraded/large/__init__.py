@@ -1,4 +1,4 @@
-"""Tables of any size: parts, shuffles and batches, and one file per engine."""
+"""Evaluation of tables of any size, with one file per engine."""
 
 from skgraded.large.batches import evaluate_batches
 

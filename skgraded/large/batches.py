@@ -1,4 +1,4 @@
-"""Tables larger than memory, measured on one machine batch by batch."""
+"""Evaluation of tables larger than memory, in batches on one machine."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from skgraded.measures import Measure
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
-ROWS = 2**18  # speed only: smaller batches are measured together, up to this number of rows
-IN_MEMORY = 2**21  # memory only: above this number of rows, rows are written to disk
-N_PIECES = 64  # memory only: pieces on disk where the number of rows is unknown
-ROWS_A_PIECE = 2**20  # memory only
-IDS_IN_MEMORY = 2**24  # memory only: bytes
+# These constants affect speed and memory, never results.
+ROWS = 2**18  # rows; smaller batches are combined up to this size, for speed
+MAX_ROWS_IN_MEMORY = 2**21  # rows; a larger table is written to disk before it is measured
+N_PIECES = 64  # pieces on disk if the number of rows is unknown
+ROWS_PER_PIECE = 2**20  # rows; a piece must fit in memory
+MAX_BYTES_OF_IDS = 2**24  # bytes; beyond this size, query ids are moved to disk
 
 
 @documented(parts.PARAMETERS + parts.RETURNS)
@@ -41,31 +42,31 @@ def evaluate_batches(
     *,
     progress: bool = False,
 ) -> Summary | Summaries:
-    """Measure a table of any size on this machine, batch by batch.
+    """Evaluate a table of any size in batches, on one machine.
 
     Parameters
     ----------
     batches : iterable of tables, str or Path
-        Arrow tables or batches, or frames of pandas or polars, one after the other; or Parquet: a
-        file, a folder of files, or a pattern such as ``"scores/*.parquet"``, whose files are read
-        in the order of their names, numbers in these by their size.
+        Arrow tables, Arrow batches, pandas frames or polars frames; or Parquet files: the path of a
+        file or folder, or a pattern such as ``"scores/*.parquet"``. Files are read in natural
+        order: ``part-2`` before ``part-10``.
     progress : bool, default=False
-        Show a progress bar, on a terminal or in a notebook; needs tqdm.
+        Show a progress bar in a terminal or notebook; requires tqdm.
 
     Raises
     ------
     ValueError, TypeError
-        On bad input; the message says in which batch, and at which row of it. With "clustered" and
-        "whole" also if a query is torn, and the message names it.
+        On bad input; the message names the batch, and the row within it. With "clustered" and
+        "whole", also if a query is split; the message names the query.
     OSError
-        If what "shuffle" writes does not fit on the disk. Nothing of it is left there.
+        If the disk is too small for the temporary file. The file is removed.
 
     Notes
     -----
-    With "clustered" and "whole" memory does not grow with the table, but for 8 bytes a query. With
-    "shuffle" more than 2 million rows are written to a folder for temporary files (``TMPDIR``), in
-    pieces by query, each of which is then read and measured: about as many bytes as the columns
-    have in memory. A part, of which "whole" promises whole queries, is a batch, or a file.
+    With "clustered" and "whole", memory grows only by 8 bytes per query. With "shuffle", tables of
+    more than 2 million rows are written to a temporary file (in ``TMPDIR``) and measured piece by
+    piece. Each piece contains whole queries. The file is about as large as the columns in memory.
+    With "whole", each batch or file must contain whole queries.
 
     Examples
     --------
@@ -81,56 +82,59 @@ def evaluate_batches(
         y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
         shipped=False,
     )
-    named, n_rows = _source(batches, job)
+    batches_by_place, n_rows = _source(batches, job)
     with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
         if partitioning == "shuffle":
-            return parts.refuse_nothing(_shuffled(named, n_rows, job, show), job)
-        return _in_order(named, job, show)
+            return parts.refuse_empty(_shuffled(batches_by_place, n_rows, job, show), job)
+        return _in_order(batches_by_place, job, show)
 
 
-# Where batches come from -------------------------------------------------------------------------
+# Reading batches --------------------------------------------------------------------------------
 
 def _source(batches, job):
-    """Each batch with its name in errors, and the number of all rows, None if unknown."""
+    """Return pairs of place and batch, and the total number of rows (None if unknown)."""
     if isinstance(batches, (str, os.PathLike)):
         paths = parquet_files(batches)
         return _batches_of_files(paths, job), sum(map(_n_rows, paths))
     if hasattr(batches, "__len__") and hasattr(batches, "columns"):
         raise TypeError(
-            f"batches is one {type(batches).__name__}: put it in a list, or use evaluate, which "
-            "keeps the values of every query."
+            f"batches is a single {type(batches).__name__}: put it in a list, or use evaluate, "
+            "which also returns per-query values."
         )
     if not isinstance(batches, Iterable):
         raise TypeError(
-            "batches must be an iterable of tables, or the path of Parquet files; got "
+            "batches must be an iterable of tables or the path of Parquet files; got "
             f"{type(batches).__name__}."
         )
     return ((f"batch {i}", batch) for i, batch in enumerate(batches)), None
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
-    """Files that a path, a folder or a pattern stands for, numbers in their names by size."""
+    """List the files that match a path, folder or pattern, in natural order of their names."""
     path = os.fspath(path)
     matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
     files = {
         file for name in matched for file in (_in_folder(name) if os.path.isdir(name) else [name])
     }
     if not files:
-        raise FileNotFoundError(2, "there is no Parquet file", path)
+        raise FileNotFoundError(2, "no Parquet file found", path)
     return sorted(files, key=lambda name: [
         int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)
     ])
 
 
 def _in_folder(folder):
-    """The Parquet files in a folder and in those in it, links followed, hidden ones left out."""
+    """Yield the Parquet files in a folder and its subfolders, except hidden files.
+
+    Links are followed.
+    """
     seen: dict = {}
     for inside, folders, names in os.walk(folder, followlinks=True):
         first = seen.setdefault(os.path.realpath(inside), inside)
         if first != inside:
             raise ValueError(
-                f"{inside} is a link to a folder that is read as {first} already: name the files "
-                "by a pattern."
+                f"{inside} links to a folder that is already read as {first}: pass a pattern that "
+                "matches each file once."
             )
         folders[:] = [name for name in folders if name[0] not in "._"]
         yield from (
@@ -149,7 +153,7 @@ def _opened(path):
     from pyarrow import ArrowException, parquet
 
     try:
-        # Arrow's own threads and buffers may abort the process when it ends (apache/arrow#34314).
+        # Arrow's read-ahead threads can abort the process at exit (apache/arrow#34314).
         with parquet.ParquetFile(path, pre_buffer=False) as file:
             yield file
     except (ArrowException, OSError) as error:
@@ -157,7 +161,7 @@ def _opened(path):
 
 
 def _batches_of_files(paths, job):
-    """Batches of files, or all rows of each."""
+    """Yield batches of rows from each file; with "whole", one table per file."""
     from skgraded._input.arrow import refuse_unknown
 
     for path in paths:
@@ -173,7 +177,7 @@ def _batches_of_files(paths, job):
 
 
 def _cleaned(batches, job, show):
-    """Clean tables that have rows, with what errors call each."""
+    """Yield each nonempty batch as a clean table, with the name of the batch for errors."""
     first: Any = None
     for place, batch in batches:
         table = parts.clean(batch, job, place)
@@ -183,22 +187,22 @@ def _cleaned(batches, job, show):
         first = first or id_type
         if id_type != first:
             raise TypeError(
-                f"In {place}: qid is of the type {id_type}, but it began as {first}. Give it the "
-                "same type in all batches."
+                f"In {place}: qid has type {id_type}, but had type {first} in earlier batches. "
+                "Use the same type in all batches."
             )
         show(table.num_rows)
         yield place, table
 
 
-# Query after query -------------------------------------------------------------------------------
+# Contiguous queries ------------------------------------------------------------------------------
 
 def _in_order(batches, job, show):
-    """Measure tables of whole queries, with 8 bytes per query in memory and its id on disk."""
+    """Measure tables of whole queries; store 8 bytes per query in memory and query ids on disk."""
     is_clustered = job.partitioning == "clustered"
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
     total = Result.of(parts.measure_together(None, job), job)
-    starts: list[int] = []  # of the ids of each table in the file
-    with tempfile.SpooledTemporaryFile(IDS_IN_MEMORY) as file:
+    starts: list[int] = []  # offset in the file of the ids of each table
+    with tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS) as file:
         def ids_of(i):
             file.seek(starts[i])
             return pickle.load(file)
@@ -207,13 +211,13 @@ def _in_order(batches, job, show):
             measured = parts.measure_together(table, job, place, is_clustered)
             total.add(Result.of(measured, job), job)
             starts.append(file.tell())
-            with _errors_of_disk("ids were written"):
+            with _disk_errors("the query ids were written"):
                 pickle.dump(measured.query_ids, file, protocol=pickle.HIGHEST_PROTOCOL)
         return total.finished(job, ids_of)
 
 
 def _clustered(batches, job, show):
-    """Tables of whole queries: the last query of each is moved to the next."""
+    """Yield tables of whole queries: the last query of each table is moved to the next."""
     from skgraded._input.arrow import first_of_last
 
     rest, place = None, ""
@@ -227,40 +231,40 @@ def _clustered(batches, job, show):
     yield place, rest
 
 
-# In any order ------------------------------------------------------------------------------------
+# Rows in any order -------------------------------------------------------------------------------
 
 def _shuffled(batches, n_rows, job, show):
-    """Measure rows in any order: at once if they are few, else by pieces on disk."""
+    """Measure rows in any order: in memory if they are few, otherwise from pieces on disk."""
     with closing(_Pieces(n_rows)) as pieces:
-        for _, tables in parts.gathered(_cleaned(batches, job, show), IN_MEMORY):
+        for _, tables in parts.gathered(_cleaned(batches, job, show), MAX_ROWS_IN_MEMORY):
             table = parts.joined(tables)
-            if pieces.file is None and table.num_rows < IN_MEMORY:  # these are all rows
+            if pieces.file is None and table.num_rows < MAX_ROWS_IN_MEMORY:  # the whole table
                 return job.summed(parts.measure_together(table, job).evaluations)
             pieces.write(table)
-            del tables, table  # before others come into memory
+            del tables, table  # free memory before the next rows are read
         return job.merged(
             job.summed(parts.measure_together(table, job).evaluations) for table in pieces.read()
         )
 
 
 class _Pieces:
-    """Rows in a temporary file, in pieces that hold whole queries."""
+    """A temporary file of rows, in pieces that contain whole queries."""
 
     def __init__(self, n_rows):
-        n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_A_PIECE, 8), 1024)
-        self._places: list = [[] for _ in range(n)]  # of each piece, in the file: start and size
-        self.file: Any = None  # until something is written
+        n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
+        self._places: list = [[] for _ in range(n)]  # (offset, size) of the blocks of each piece
+        self.file: Any = None  # created by the first write
 
     def close(self):
         """Remove the file."""
         if self.file is not None:
-            with suppress(OSError):  # what could not be written, once more
+            with suppress(OSError):  # closing retries a failed write
                 self.file.close()
 
     def write(self, table):
-        """Cut a clean table by query and write it."""
+        """Append the rows of a clean table to the pieces."""
         numbers, rows = packed(table, len(self._places))
-        with _errors_of_disk("partitioning='shuffle' wrote rows"):
+        with _disk_errors("partitioning='shuffle' wrote rows"):
             if self.file is None:
                 self.file = tempfile.TemporaryFile(prefix="skgraded-")
             for number, row in zip(numbers, rows, strict=True):
@@ -269,7 +273,7 @@ class _Pieces:
             self.file.flush()
 
     def read(self):
-        """Each piece as a table."""
+        """Yield each piece as a table."""
         return (unpacked(map(self._read, places)) for places in self._places)
 
     def _read(self, place):
@@ -281,13 +285,13 @@ class _Pieces:
 
 
 @contextmanager
-def _errors_of_disk(doing):
-    """Say of errors of the disk while doing what, and what to do."""
+def _disk_errors(action):
+    """Add to disk errors what was being written and how to avoid the error."""
     try:
         yield
     except OSError as error:
         raise OSError(
-            error.errno, f"{os.strerror(error.errno or 5)}, while {doing} to "
-            f"{tempfile.gettempdir()}: set TMPDIR to a larger disk, or sort the rows by query and "
-            "use partitioning='clustered'"
+            error.errno, f"{os.strerror(error.errno or 5)}, while {action} to "
+            f"{tempfile.gettempdir()}: set TMPDIR to a folder on a larger disk, or sort the rows "
+            "by query and use partitioning='clustered'"
         ) from None

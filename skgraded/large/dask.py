@@ -1,4 +1,4 @@
-"""Measures of Dask frames, on the workers where these are: partitions are measured and merged."""
+"""Evaluation of Dask frames: workers measure the partitions, and the results are merged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
-AT_ONCE = 16  # results of partitions that are merged in one task
+MERGE_SIZE = 16  # results that one task merges
 
 
 @documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
@@ -41,7 +41,7 @@ def evaluate(
     partitioning: str = "shuffle",
     unjudged_documents: str | None = None,
 ) -> Summary | Summaries:
-    """Measure a Dask frame where its partitions are.
+    """Evaluate a Dask frame on the workers that hold its partitions.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ def evaluate(
     job = parts.check_job(
         y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
     )
-    with _unreadable_files_named(ddf, job):
+    with _name_unreadable_files(ddf, job):
         measured = _measured(ddf, job)
-        results = [delayed(Result.of)(of_part, job) for of_part in measured]
+        results = [delayed(Result.of)(part, job) for part in measured]
         while len(results) > 1:
-            groups = [results[i : i + AT_ONCE] for i in range(0, len(results), AT_ONCE)]
+            groups = [results[i : i + MERGE_SIZE] for i in range(0, len(results), MERGE_SIZE)]
             results = [delayed(Result.merge)(group, job) for group in groups]
         return results[0].compute().finished(job, lambda i: measured[i].query_ids.compute())
 
@@ -80,7 +80,7 @@ def evaluate_per_query(
     partitioning: str = "shuffle",
     unjudged_documents: str | None = None,
 ) -> dd.DataFrame:
-    """Measure a Dask frame query by query, when the result is asked for.
+    """Compute per-query values of a Dask frame lazily.
 
     Parameters
     ----------
@@ -89,10 +89,11 @@ def evaluate_per_query(
     Returns
     -------
     dask.dataframe.DataFrame
-        Lazy, a row a query: the columns ``query_id``, those of the measures and, with
-        `sample_weight`, ``weight``. With "clustered" its last partition holds the queries at the
-        ends of the others, and with "whole" none; computing it verifies that no query is torn. Ids
-        that are dates come as times at midnight.
+        A lazy frame with one row per query. Its columns are ``query_id``, one per measure and, with
+        `sample_weight`, ``weight``. With "clustered" and "whole", the frame has an additional last
+        partition, and computing it checks that no query is split. With "clustered", it contains
+        the first and last queries of the other partitions; with "whole", it is empty. Ids that are
+        dates become timestamps at midnight.
 
     Examples
     --------
@@ -112,9 +113,9 @@ def evaluate_per_query(
     parts.refuse_several(job)
     measured = _measured(ddf, job)
     dtype = _dtype_of_ids(ddf, qid)
-    frames = [delayed(_values)(of_part, dtype) for of_part in measured]
+    frames = [delayed(_values)(part, dtype) for part in measured]
     if partitioning != "shuffle":
-        results = [delayed(Result.of)(of_part, job, with_sums=False) for of_part in measured]
+        results = [delayed(Result.of)(part, job, with_sums=False) for part in measured]
         frames.append(delayed(_values_at_edges)(results, job, dtype))
     meta = _values(parts.measure_together(None, job), dtype)
     return dd.from_delayed(frames, meta=meta, verify_meta=False)
@@ -124,18 +125,18 @@ def _dtype_of_ids(ddf, qid):
     if isinstance(ddf._meta[qid].dtype, pd.CategoricalDtype) and not ddf[qid].cat.known:
         return pd.StringDtype("pyarrow")
     column = ids(as_arrow(ddf._meta, [qid])[qid])
-    if pa.types.is_date(column.type):  # Dask makes text of Python's dates
+    if pa.types.is_date(column.type):  # Dask would convert Python dates to text
         return np.dtype("datetime64[s]")
     return column.to_pandas().dtype
 
 
 def _values(measured, dtype):
-    """Values of the queries of a part as a frame, with ids of this pandas dtype."""
+    """The per-query values of a part as a frame whose ids have this pandas dtype."""
     query_ids = measured.query_ids
     if isinstance(dtype, pd.StringDtype) and len(query_ids) and not isinstance(query_ids[0], str):
         raise TypeError(
-            f"qid is a category of ids such as {query_ids[0]!r}, which Dask takes for text as long "
-            "as it does not know the categories: give it ddf[qid].cat.as_known()."
+            f"qid is categorical with ids such as {query_ids[0]!r}, but Dask treats unknown "
+            "categories as text: replace the column with ddf[qid].cat.as_known()."
         )
     (evaluation,) = measured.evaluations.values()
     frame = evaluation.to_frame()
@@ -145,15 +146,15 @@ def _values(measured, dtype):
 
 
 def _values_at_edges(results, job, dtype):
-    """Values of the queries at the edges as a frame, once no query is split."""
+    """Check that no query is split; return the per-query values of the edges as a frame."""
     result = Result.merge(results, job)
-    # A whole number is its own mark; of text only the hashes are known.
+    # An integer is its own mark; text cannot be recovered from its mark.
     ids_of = (lambda i: result.marks[i][1].view(np.int64)) if dtype.kind in "iu" else None
     return _values(result.measure_edges(job, ids_of), dtype)
 
 
 def _measured(ddf, job):
-    """Measure each partition, or with "shuffle" rows brought together by query; as tasks."""
+    """Return tasks that measure the partitions, or the shuffled rows with "shuffle"."""
     if not isinstance(ddf, dd.DataFrame):
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
     refuse_unknown(job.columns, list(ddf.columns))
@@ -169,13 +170,13 @@ def _measured(ddf, job):
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
 
 
-# Files that cannot be read -----------------------------------------------------------------------
+# Unreadable files --------------------------------------------------------------------------------
 
 @contextmanager
-def _unreadable_files_named(ddf, job):
-    """Name the Parquet file that made a task fail; Dask's own error does not.
+def _name_unreadable_files(ddf, job):
+    """Name the Parquet file that made a task fail, because Dask's error does not.
 
-    Only after an error are the files read once more.
+    After an error, the files are read again to find it.
     """
     try:
         yield
@@ -188,7 +189,7 @@ def _unreadable_files_named(ddf, job):
 
 
 def _files_of(ddf):
-    """The Parquet files behind a frame, as fragments of Arrow, and their common schema."""
+    """Yield the Parquet files that a frame reads, as Arrow fragments, with their common schema."""
     for read in ddf.expr.find_operations(ReadParquet):
         info = read._dataset_info
         files = info["ds"].get_fragments() if "ds" in info else (
@@ -198,7 +199,7 @@ def _files_of(ddf):
 
 
 def _fault_of(file, schema, columns):
-    """Why a file cannot be read, or None."""
+    """Return why a file cannot be read, or None if it can."""
     try:
         names = file.physical_schema.names
         for name in set(columns).intersection(schema.names):
@@ -213,7 +214,7 @@ def _fault_of(file, schema, columns):
 
 
 def _packed(part, job, place, n):
-    """The rows of a partition in pieces; the clean table is not kept for another task."""
+    """Clean a partition and cut it into pieces in one task, so that no clean table is kept."""
     return _frame_of(*packed(parts.clean(part, job, place), n))
 
 

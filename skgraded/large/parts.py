@@ -1,6 +1,6 @@
 """Parts of a large table: check their columns and measure their queries.
 
-All engines share this code. A part is a batch, or the table on one worker. Error messages name the
+All engines share this code. A part is a batch, or one partition of a frame. Error messages name the
 part and count rows within it.
 """
 
@@ -23,7 +23,7 @@ from skgraded.reports.system_summaries import Summaries
 PARTITIONINGS = ("shuffle", "clustered", "whole")
 _check_partitioning = one_of("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
-TOGETHER = "the shuffled rows"
+SHUFFLED_ROWS = "the shuffled rows"
 SPLIT = " are not contiguous in "  # in every message of `split_error`
 GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
 
@@ -101,7 +101,7 @@ def check_job(
     y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents=None,
     shipped=True,
 ):
-    """Check the caller's arguments; `shipped` if the Job is sent to other processes."""
+    """Check the caller's arguments; `shipped`: whether the Job is sent to other processes."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
     names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
@@ -121,7 +121,7 @@ def check_job(
         y_true, scores, qid, measures, sample_weight, partitioning, unjudged_documents, is_single
     )
     if shipped:
-        pickle.dumps(job)  # a measure with a lambda raises an error here
+        pickle.dumps(job)  # a measure that contains a lambda raises an error here
     return job
 
 
@@ -144,7 +144,7 @@ def refuse_order_of_rows(job):
 
 @contextmanager
 def errors_in(place):
-    """Add the name of the part to error messages."""
+    """Add the name of the part to errors."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -155,7 +155,7 @@ def errors_in(place):
 # A clean table ---------------------------------------------------------------------------------
 
 def clean(part, job, place):
-    """The checked columns of a part as an Arrow table with fixed names; None without rows."""
+    """Check a part; return its columns as an Arrow table with fixed names, or None without rows."""
     from skgraded._input import arrow
 
     with errors_in(place):
@@ -170,7 +170,7 @@ def clean(part, job, place):
 
 
 def _checked(table, job):
-    """The columns of a table, checked, as an Arrow table with our own names."""
+    """Check the columns of a table and return them as an Arrow table with fixed names."""
     from skgraded._input import arrow
 
     grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
@@ -252,7 +252,7 @@ def _with_wide_grades(table):
 
 
 def gathered(parts, n_rows):
-    """Group pairs of place and table until a group has `n_rows` rows; the last may have fewer."""
+    """Group pairs of place and table, with at least `n_rows` rows in every group but the last."""
     group: list = []
     n = 0
     for place, table in parts:
@@ -268,7 +268,7 @@ def gathered(parts, n_rows):
 # Measuring ---------------------------------------------------------------------------------------
 
 def no_queries(job):
-    """The Evaluation of each system without queries."""
+    """Return an Evaluation without queries for each system."""
     names = [measure.name for measure in job.measures]
     evaluation = Evaluation(
         np.empty(0, dtype=object),
@@ -280,7 +280,7 @@ def no_queries(job):
 
 
 def split_error(query, *places):
-    """A ValueError about a query whose rows are not contiguous; `query` is None if unknown."""
+    """Create the error for a query whose rows are not contiguous; `query` is None if unknown."""
     places = tuple(dict.fromkeys(places))
     shown = str(query) if isinstance(query, np.generic) else repr(query)
     which = "a query" if query is None else f"query {shown}"
@@ -291,7 +291,7 @@ def split_error(query, *places):
 
 
 def without_edges(table, place, in_order):
-    """Separate the first and the last query of a table; return the other rows, and these edges.
+    """Separate the first and last queries of a table (the edges); return other rows and edges.
 
     With `in_order`, the rows of a query are contiguous. The edges are a copy: a slice would keep
     the whole table in memory, and would be sent together with it.
@@ -312,7 +312,7 @@ def without_edges(table, place, in_order):
 
 
 class Measured(NamedTuple):
-    """Values of the queries of a part, and the rows of queries that may continue in other parts."""
+    """Per-query values of a part, and the rows of queries that may continue in other parts."""
 
     evaluations: dict[str, Evaluation]
     place: str | None  # None if the queries cannot be split
@@ -326,7 +326,7 @@ class Measured(NamedTuple):
 
     @property
     def marks(self):
-        """64 bits of each query id, with which split queries are detected."""
+        """A 64-bit mark of each query id, used to detect split queries."""
         from skgraded._input import arrow
 
         return arrow.marks(self.query_ids)
@@ -347,9 +347,10 @@ def measure_part(part, job, place, in_order=True):
 
 
 def measure_together(table, job, place=None, is_clustered=False, edges=None):
-    """Measure a clean table, which may be None; without `place`, it has all rows of its queries.
+    """Measure a clean table or None.
 
-    If `is_clustered`, the rows of each query must be contiguous.
+    Without `place`, the table contains whole queries. If `is_clustered`, the rows of each query
+    must be contiguous.
     """
     from skgraded._input import arrow
 
@@ -357,7 +358,7 @@ def measure_together(table, job, place=None, is_clustered=False, edges=None):
         return Measured(no_queries(job), place, edges, id_type_of(table))
     weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
     has_weight = weights is None or weights.any()
-    with errors_in(place or TOGETHER):
+    with errors_in(place or SHUFFLED_ROWS):
         judgments = Judgments(
             table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
             sample_weight=weights if has_weight else None,
@@ -375,8 +376,8 @@ def measure_together(table, job, place=None, is_clustered=False, edges=None):
         raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
     if not has_weight:
         no_weights = {"weights": np.zeros(judgments.n_queries)}
-        values = [of_system | no_weights for of_system in values]
-    evaluations = [evaluation_of(**of_system) for of_system in values]
+        values = [system_values | no_weights for system_values in values]
+    evaluations = [evaluation_of(**system_values) for system_values in values]
     by_system = dict(zip(job.y_score, evaluations, strict=True))
     return Measured(by_system, place, edges, id_type_of(table))
 
@@ -386,7 +387,7 @@ def id_type_of(table):
     return None if table is None else str(table.schema.field(QUERY).type)
 
 
-def refuse_nothing(sums, job):
+def refuse_empty(sums, job):
     """Return the sums; raise a ValueError if there is no query, or none with positive weight."""
     summary = sums if job.is_single else next(iter(sums.systems.values()))
     if not summary.n_queries:
@@ -394,6 +395,6 @@ def refuse_nothing(sums, job):
     if job.sample_weight is not None and any(
         not tally.moments.n and not (tally.n_undefined and np.isnan(measure.undefined))
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
-    ):  # a query with positive weight would be counted, whether undefined or not
+    ):  # queries with positive weight count in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
     return sums

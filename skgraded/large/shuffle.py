@@ -1,4 +1,4 @@
-"""Shuffling rows by query: tables are cut into pieces, and each query is in one piece only."""
+"""Shuffling of rows by query: tables are cut into pieces, each of which contains whole queries."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from skgraded.large.split_queries import refuse_other_types
 
 
 def packed(table, n):
-    """Cut a clean table into n pieces; return the numbers of nonempty pieces, and their bytes.
+    """Cut a clean table into n pieces; return the indices of the nonempty pieces and their bytes.
 
-    An engine handles each row separately. A piece with thousands of rows is one row to the engine.
+    Engines handle every row separately, so a piece is sent as one row instead of thousands.
     """
     from skgraded._input import arrow
 
@@ -28,7 +28,7 @@ def packed(table, n):
 
 
 def unpacked(pieces):
-    """Join pieces, which are buffers of bytes, into one clean table; None without pieces."""
+    """Concatenate pieces (buffers of bytes) into one clean table; None without pieces."""
     from skgraded._input import arrow
 
     tables = list(arrow.of_bytes(pieces))

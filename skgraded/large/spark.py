@@ -1,4 +1,4 @@
-"""Measures of Spark frames, on the executors where these are, and pyspark.ml's form of them."""
+"""Evaluation of Spark frames on the executors, and an Evaluator for pyspark.ml."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
-IN_BATCH = 4000  # rows; fewer than the 10,000 of Spark 3, which did not limit bytes either
+ROWS_PER_BATCH = 4000  # rows; needs no limit on bytes: Spark 3 had none with 10,000 rows
 WORKER_PACKAGES = ("skgraded", "pyarrow", "pandas")
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
-MOST_IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 # Measuring ---------------------------------------------------------------------------------------
@@ -60,32 +60,32 @@ def evaluate(
     n_partitions: int | None = None,
     unjudged_documents: str | None = None,
 ) -> Summary | Summaries:
-    """Measure a Spark frame on the executors.
+    """Evaluate a Spark frame on the executors.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
     n_partitions : int, optional
-        Partitions to shuffle to; by default ``spark.sql.shuffle.partitions``. Each is measured
-        whole, in the memory of one Python worker. Without a shuffle it changes nothing.
+        Number of partitions of the shuffled rows; by default ``spark.sql.shuffle.partitions``. Each
+        partition must fit in the memory of one Python worker. Only used with "shuffle".
 
     Notes
     -----
-    With "clustered" and "whole" Spark brings the values of all queries together, not the rows of
-    the frame, and compares their ids there.
+    With "clustered" and "whole", Spark shuffles the per-query values instead of the rows, and uses
+    them to check that no query is split.
     """
     job = parts.check_job(
         y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
     )
-    together = _together(df, job, n_partitions, keeps_number=False)
-    rows = _mapped(together, partial(tasks.sums, job=job), tasks.SUMS)
+    pieces = _with_whole_queries(df, job, n_partitions, keeps_number=False)
+    rows = _mapped(pieces, partial(tasks.sums, job=job), tasks.SUMS)
     with _batches_by_rows(df.sparkSession), _worker_errors_in_one_line():
         rows = rows.collect()
     results = [pickle.loads(row.sums) for row in rows]
     for error in results:
         if isinstance(error, Exception):
             raise error
-    return parts.refuse_nothing(job.merged([job.summed(parts.no_queries(job)), *results]), job)
+    return parts.refuse_empty(job.merged([job.summed(parts.no_queries(job)), *results]), job)
 
 
 @documented(parts.PARAMETERS)
@@ -100,51 +100,51 @@ def evaluate_per_query(
     n_partitions: int | None = None,
     unjudged_documents: str | None = None,
 ) -> DataFrame:
-    """Measure a Spark frame query by query.
+    """Compute per-query values of a Spark frame lazily.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
     n_partitions : int, optional
-        Partitions of the result; by default ``spark.sql.shuffle.partitions``. With "shuffle" those
-        to which rows are brought, as for `evaluate`.
+        Number of partitions of the result; by default ``spark.sql.shuffle.partitions``. With
+        "shuffle", also the number of partitions of the shuffled rows, as in `evaluate`.
 
     Returns
     -------
     pyspark.sql.DataFrame
-        A row a query: the columns ``query_id``, those of the measures and, with `sample_weight`,
-        ``weight``. Lazy: what is wrong with the rows, a torn query among it, is an error of the
-        job that asks for them, and ends in the message.
+        A lazy frame with one row per query. Its columns are ``query_id``, one per measure and, with
+        `sample_weight`, ``weight``. Bad input and split queries are reported by the job that
+        computes the frame; the message is at the end of Spark's error.
     """
     job = parts.check_job(
         y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
     )
     parts.refuse_several(job)
-    together = _together(df, job, n_partitions, keeps_number=True)
+    pieces = _with_whole_queries(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)
     schema = StructType([
         StructField("query_id", df.schema[qid].dataType, nullable=False),
         *(StructField(name, DoubleType()) for name in names),
     ])
     id_type = _arrow_type(df.sparkSession, df.schema[qid].dataType)
-    return _mapped(together, partial(tasks.values, job=job, id_type=id_type), schema)
+    return _mapped(pieces, partial(tasks.values, job=job, id_type=id_type), schema)
 
 
-def _arrow_type(spark, kind):
-    """The Arrow type of a Spark type in this session; a frame without rows needs no job."""
-    return spark.range(0).select(F.lit(None).cast(kind).alias("id")).toArrow().schema.types[0]
+def _arrow_type(spark, spark_type):
+    """Return the Arrow type for a Spark type in this session; the empty frame starts no job."""
+    return spark.range(0).select(F.lit(None).cast(spark_type).alias("id")).toArrow().schema.types[0]
 
 
-def _together(df, job, n_partitions, keeps_number):
-    """All that the partitions hand on, with whole queries in each partition.
+def _with_whole_queries(df, job, n_partitions, keeps_number):
+    """Repartition the results of `tasks.cut` or `tasks.inside`, so that no query is split.
 
-    With "shuffle" these are rows. Otherwise they are values, and rows of the queries that may
-    continue in other partitions: one run of the plan yields both, for another run may have other
-    partitions.
+    With "shuffle", the results are rows. Otherwise they are per-query values, and the rows of
+    queries that may continue in other partitions. Both come from one run of the plan, because a
+    second run may partition the rows differently.
     """
     _check_frame(df)
     if df.isStreaming:
-        raise ValueError("df is a stream, which has no end: give a frame of rows that are there.")
+        raise ValueError("df is a streaming DataFrame: pass a static DataFrame.")
     refuse_unknown(job.columns, df.columns)
     _check_local_workers(df.sparkSession)
     if job.partitioning != "whole":
@@ -158,25 +158,25 @@ def _together(df, job, n_partitions, keeps_number):
     labels = _labels(df.sparkSession, n) if keeps_number else np.arange(n)
     frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
     pieces = _mapped(frame, partial(task, job=job, labels=labels), tasks.PIECES)
-    # Without a number adaptive execution makes one partition of many.
+    # Without a number, adaptive execution may combine the partitions.
     return pieces.repartition(*[n] * keeps_number, F.col("piece"))
 
 
 @contextmanager
 def _batches_by_rows(spark):
-    """Let Arrow's batches end by their number of rows alone, in the jobs of this thread.
+    """Limit Arrow batches only by their number of rows, in the jobs of this thread.
 
-    Otherwise Spark 4 adds up the bytes of a batch after each row, which takes twice as long as the
-    rest of the way to Python.
+    Otherwise, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
+    as long as the rest of the transfer to Python.
     """
     context = getattr(spark, "sparkContext", None)
     if context is None:  # on Spark Connect
         yield
         return
-    in_batch = int(spark.conf.get(MOST_IN_BATCH))
+    max_rows = int(spark.conf.get(MAX_ROWS_SETTING))
     settings = {
         "spark.sql.execution.arrow.maxBytesPerBatch": 2**31 - 1,
-        MOST_IN_BATCH: min(in_batch, IN_BATCH) if in_batch > 0 else IN_BATCH,
+        MAX_ROWS_SETTING: min(max_rows, ROWS_PER_BATCH) if max_rows > 0 else ROWS_PER_BATCH,
     }
     before = {name: context.getLocalProperty(name) for name in settings}
     try:
@@ -189,9 +189,9 @@ def _batches_by_rows(spark):
 
 
 def _labels(spark, n):
-    """Numbers that Spark's hash sends to partitions 0, 1, …, of those to which it shuffles.
+    """Find numbers that Spark's hash assigns to partitions 0, 1, …, n - 1 in a shuffle.
 
-    Were its hash another, pieces would share partitions, and nothing else would change.
+    If Spark changed its hash, some pieces would share a partition; results would not change.
     """
     numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
     hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
@@ -209,9 +209,9 @@ def _quoted(name):
 
 
 def _mapped(frame, function, schema):
-    """The frame that a function makes of the Arrow batches of each partition."""
+    """Apply a function to the Arrow batches of each partition."""
     with warnings.catch_warnings():
-        # Of pandas 3, which has no part in this.
+        # The warning is about pandas 3, which mapInArrow does not use.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         return frame.mapInArrow(partial(tasks.run, function), schema)
 
@@ -219,7 +219,7 @@ def _mapped(frame, function, schema):
 # Python on the workers ---------------------------------------------------------------------------
 
 def _check_local_workers(spark):
-    """Refuse workers on this machine whose Python lacks skgraded, before Spark prints a trace."""
+    """Raise an ImportError if a local worker's Python lacks skgraded, before Spark starts it."""
     context = getattr(spark, "sparkContext", None)
     if context is None or not re.fullmatch(r"local(\[.*\])?", context.master):
         return
@@ -230,26 +230,26 @@ def _check_local_workers(spark):
 
 @cache
 def _check_python(python):
-    """Raise an ImportError unless this Python has our version and the packages of a worker."""
+    """Raise an ImportError unless this Python has the same version and the required packages."""
     code = (
         "import sys, importlib.util as u; print('%d.%d' % sys.version_info[:2], "
         f"*[name for name in {WORKER_PACKAGES} if u.find_spec(name) is None])"
     )
     try:
-        version, *lacking = subprocess.run(
+        version, *missing = subprocess.run(
             [python, "-c", code], capture_output=True, text=True, check=True
         ).stdout.split()
     except (OSError, subprocess.CalledProcessError) as error:
         raise _worker_error(f"{python} cannot be started ({type(error).__name__})") from None
     if version != VERSION:
         raise _worker_error(f"{python} is Python {version}, but this process runs {VERSION}")
-    if lacking:
-        raise _worker_error(f"{python} does not have {', '.join(lacking)}")
+    if missing:
+        raise _worker_error(f"{python} does not have {', '.join(missing)}")
 
 
 @contextmanager
 def _worker_errors_in_one_line():
-    """Replace Spark's trace by one line if workers cannot run skgraded."""
+    """Replace Spark's traceback with one line if workers cannot run skgraded."""
     try:
         yield
     except PythonException as error:
@@ -270,9 +270,9 @@ def _worker_error(cause):
 # pyspark.ml --------------------------------------------------------------------------------------
 
 def _checked_text(value):
-    """The text of a measure, as it is."""
+    """Check that a measure can be read from text and return this text."""
     as_measure(value)
-    as_measure(str(value))  # which a measure with a function has no way from
+    as_measure(str(value))  # a measure that contains a function cannot be read from its text
     return str(value)
 
 
@@ -281,7 +281,8 @@ class RankingEvaluator(
 ):
     """An evaluator for CrossValidator and TrainValidationSplit of ``pyspark.ml``.
 
-    Both split rows, which tears queries: give CrossValidator the `foldCol` that `with_folds` adds.
+    Both split rows, so that queries are split across folds. To keep queries whole, pass the column
+    that `with_folds` adds as CrossValidator's `foldCol`.
 
     Parameters
     ----------
@@ -290,9 +291,9 @@ class RankingEvaluator(
     predictionCol : str, default="prediction"
         The column of scores.
     queryCol : str, default="query"
-        The column of the query of each row.
+        The column of query ids.
     metricName : str, default="ndcg@10"
-        The text of a measure.
+        The measure, as text.
 
     Examples
     --------
@@ -302,8 +303,8 @@ class RankingEvaluator(
     ('mu_map', True)
     """
 
-    queryCol = Param(Params._dummy(), "queryCol", "the query of each row", TypeConverters.toString)
-    metricName = Param(Params._dummy(), "metricName", "the text of a measure", _checked_text)
+    queryCol = Param(Params._dummy(), "queryCol", "column of query ids", TypeConverters.toString)
+    metricName = Param(Params._dummy(), "metricName", "measure, as text", _checked_text)
     _input_kwargs: dict[str, Any]
 
     @keyword_only
@@ -332,11 +333,11 @@ class RankingEvaluator(
         return self._set(predictionCol=value)
 
     def setQueryCol(self, value: str) -> Self:
-        """Set the column of the query of each row."""
+        """Set the column of query ids."""
         return self._set(queryCol=value)
 
     def getQueryCol(self) -> str:
-        """Name the column of the query of each row."""
+        """Return the column of query ids."""
         return self.getOrDefault(self.queryCol)
 
     def setMetricName(self, value: str) -> Self:
@@ -344,11 +345,11 @@ class RankingEvaluator(
         return self._set(metricName=value)
 
     def getMetricName(self) -> str:
-        """Name the measure."""
+        """Return the name of the measure."""
         return self.getOrDefault(self.metricName)
 
     def isLargerBetter(self) -> bool:
-        """Say that every measure is better the higher."""
+        """Return True: higher values of every measure are better."""
         return True
 
     def _evaluate(self, dataset):
@@ -361,27 +362,28 @@ class RankingEvaluator(
 def with_folds(
     df: DataFrame, queryCol: str, numFolds: int = 3, foldCol: str = "fold", seed: int = 0
 ) -> DataFrame:
-    """Add a column of folds that hold whole queries, for CrossValidator's `foldCol`.
+    """Add a fold column that keeps queries whole, for CrossValidator's `foldCol`.
 
-    Without it CrossValidator splits rows: models are then scored on queries that they were fitted
-    on, and the one is chosen that remembers them best.
+    Without this column, CrossValidator splits rows. Models are then scored on queries that they
+    were fitted on, and the most overfitted model may be chosen.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
     queryCol : str
-        The column of the query of each row.
+        The column of query ids.
     numFolds : int, default=3
-        As that of CrossValidator, at least 2.
+        The number of folds, at least 2; pass the same number to CrossValidator.
     foldCol : str, default="fold"
-        Name of the new column, of whole numbers from 0 to numFolds - 1.
+        The name of the new column, which contains integers from 0 to numFolds - 1.
     seed : int, default=0
-        Another number gives other folds.
+        Seed of the hash; different seeds give different folds.
 
     Returns
     -------
     pyspark.sql.DataFrame
-        A query's fold is a hash of its id, so that folds have about as many queries each.
+        The frame with the new column. A hash of the query id determines the fold, so that all folds
+        contain about the same number of queries.
     """
     _check_frame(df)
     refuse_unknown([queryCol], df.columns)

@@ -18,9 +18,10 @@ from skgraded.measures.base import TIES, Function, sum_plans
 class AP(grades.Thresholded):
     r"""Average precision of the documents at or above a threshold (Scheel et al. 2011, eq. 2).
 
-    AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], t the threshold, r_p the grade at rank p, R_t the number
-    of documents with r ≥ t. Under a cut-off k the sum stops at rank k and the divisor is min(R_t,
-    k), so an ideal list scores 1. Its mean over queries is MAP. A query with R_t = 0 has no AP.
+    AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], where t is the threshold, r_p the grade at rank p, and
+    R_t the number of documents with r ≥ t. With a cut-off k, the sum stops at rank k and the
+    divisor is min(R_t, k), so an ideal list scores 1. The mean over queries is MAP. AP is
+    undefined for a query with R_t = 0.
 
     Examples
     --------
@@ -43,16 +44,16 @@ class AP(grades.Thresholded):
 class MuAP(grades.Graded):
     r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
 
-    μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, t_1 < … < t_m the distinct grades > 0 that the query uses,
-    d_i = t_i - t_{i-1}, t_0 = 0: the mean of AP^t over t uniform in (0, t_m]. It does not change
-    when all grades are multiplied by a number > 0, and with one grade > 0 it is AP. Under a cut-off
-    k the sums stop at rank k and AP^t is divided by min(R_t, k). Its mean over queries is μMAP. A
-    query with no grade > 0 has no μAP.
+    μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, where t_1 < … < t_m are the distinct grades > 0 of the query,
+    d_i = t_i - t_{i-1}, and t_0 = 0. This is the mean of AP^t over t uniform in (0, t_m]. It does
+    not change when all grades are multiplied by a number > 0. With only one distinct grade > 0,
+    μAP equals AP. With a cut-off k, the sums stop at rank k and AP^t is divided by min(R_t, k).
+    The mean over queries is μMAP. μAP is undefined for a query with no grade > 0.
 
     Notes
     -----
-    With W(v) = Σ_{t_i ≤ v} d_i / R_{t_i}, Σ_i d_i AP^{t_i} = Σ_p (1/p) Σ_{j≤p} min(W(r_j), W(r_p)),
-    which takes one pass over the ranked list whatever the number of grades.
+    With W(v) = Σ_{t_i ≤ v} d_i / R_{t_i}, Σ_i d_i AP^{t_i} = Σ_p (1/p) Σ_{j≤p} min(W(r_j), W(r_p)).
+    Computing this requires one pass over the ranked list, for any number of grades.
 
     Examples
     --------
@@ -75,14 +76,15 @@ class MuAP(grades.Graded):
 class GAP(grades.Gained):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
-    A user takes the documents of grade i and above for relevant with a probability G(i), which does
-    not fall; GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), r_p the grade at rank p, the
-    divisor over all documents of the query. G is `gain` up to a factor: with "linear", as where the
-    paper knows nothing of the users, all thresholds are equally probable. GAP is μAP but for one
-    thing: the sums of precision are averaged over the thresholds, and then divided by the expected
-    number of relevant documents, so that a threshold which many documents reach counts more. Under
-    a cut-off k the sum stops at rank k and the divisor is that of the k best documents, so an ideal
-    list scores 1. With one grade > 0 it is AP. A query with no grade > 0 has no GAP.
+    A user considers a document of grade i relevant with probability G(i), which does not decrease
+    with i. GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), where r_p is the grade at rank p
+    and the divisor is a sum over all documents of the query. G equals `gain` up to a factor. With
+    "linear", the paper's choice if nothing is known about the users, all thresholds are equally
+    probable. GAP differs from μAP in one respect: the sums of precision are first averaged over
+    the thresholds and then divided by the expected number of relevant documents, so a threshold
+    that many documents reach has a larger weight. With a cut-off k, the sum stops at rank k and
+    the divisor is the sum over the k best documents, so an ideal list scores 1. With only one
+    distinct grade > 0, GAP equals AP. GAP is undefined for a query with no grade > 0.
 
     Examples
     --------
@@ -106,19 +108,19 @@ class GAP(grades.Gained):
 
 @base.measure(aliases=("q",))
 class QMeasure(grades.Gained):
-    r"""Q-measure (Sakai 2004): average precision with the gain that was cumulated so far.
+    r"""Q-measure (Sakai 2004): average precision that includes the cumulated gain.
 
-    Q = (1/R) Σ_{p: r_p > 0} (C(p) + β cg(p)) / (p + β cg*(p)), r_p the grade at rank p, C(p) the
-    number of relevant documents among the first p, cg(p) the sum of their gains, cg*(p) that of
-    the ideal order, R the number of relevant documents. Under a cut-off k the sum stops at rank k
-    and the divisor is min(R, k), so that an ideal list scores 1. With β = 0 it is AP. A query with
-    no grade > 0 has no Q-measure.
+    Q = (1/R) Σ_{p: r_p > 0} (C(p) + β cg(p)) / (p + β cg*(p)), where r_p is the grade at rank p,
+    C(p) the number of relevant documents among the first p, cg(p) the sum of their gains, cg*(p)
+    this sum for the ideal order, and R the number of relevant documents. With a cut-off k, the sum
+    stops at rank k and the divisor is min(R, k), so an ideal list scores 1. With β = 0, Q equals
+    AP. Q is undefined for a query with no grade > 0.
 
     Parameters
     ----------
     beta : float, default=1
-        β ≥ 0: how much gains count beside relevant documents; the larger, the more does a document
-        of high grade in front make up for.
+        Weight β ≥ 0 of gains relative to counts of relevant documents. The larger β is, the more a
+        document with a high grade at a top rank compensates for other documents.
 
     Examples
     --------
@@ -133,7 +135,7 @@ class QMeasure(grades.Gained):
     gain: str | Function = "linear"
 
     _own_checks = {"beta": number("beta", 0)}
-    _undefined = grades.Graded._undefined  # R counts documents, whatever they gain
+    _undefined = grades.Graded._undefined  # R counts documents with any gain
 
     def _plan(self, judgments):
         relevant = judgments.levels > 0
@@ -174,7 +176,7 @@ class QMeasure(grades.Gained):
 
 
 def _mean_of_ranks(measure, values, judgments):
-    """Plan the mean of the values of the first k documents, or of all that were retrieved."""
+    """Plan the mean value of the first k documents, or of all retrieved documents."""
     if measure.k is None:
         return measure._sum(LINEAR, values, judgments, per_retrieved=True)
     return measure._sum(LINEAR, values / measure.k, judgments)
@@ -184,9 +186,9 @@ def _mean_of_ranks(measure, values, judgments):
 class Precision(grades.Thresholded):
     r"""Precision P@k: the share of relevant documents among the first k.
 
-    P@k divides by k even when fewer documents were retrieved; without k it divides by the number
-    retrieved, and is 0 if there is none. A query without a relevant document has precision 0:
-    `undefined` has no effect, since every query has a precision.
+    P@k divides by k even if fewer documents were retrieved. Without k, the divisor is the number
+    of retrieved documents, and precision is 0 if there are none. A query without a relevant
+    document has precision 0, so `undefined` has no effect.
 
     Examples
     --------
@@ -206,7 +208,7 @@ class Precision(grades.Thresholded):
 class Recall(grades.Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
-    A query without a relevant document has no recall.
+    Recall is undefined for a query without a relevant document.
 
     Examples
     --------
@@ -224,13 +226,13 @@ class Recall(grades.Thresholded):
 class RR(grades.Thresholded):
     r"""Reciprocal rank: 1/p of the first relevant document, 0 if none is among the first k.
 
-    Its mean over queries is MRR. A query without a relevant document has no reciprocal rank. Of n
-    tied documents with r relevant, the i-th is the first relevant with the probability C(n-i, r-1)
-    / C(n, r).
+    The mean over queries is MRR. The reciprocal rank is undefined for a query without a relevant
+    document. Among n tied documents, r of which are relevant, the i-th document is the first
+    relevant one with probability C(n-i, r-1) / C(n, r).
 
     Examples
     --------
-    Three documents tied, two of them relevant: (2/3)·1 + (1/3)·(1/2).
+    Three tied documents, two of which are relevant: (2/3)·1 + (1/3)·(1/2).
 
     >>> import skgraded as sg
     >>> round(sg.RR()([1, 0, 2], [5, 5, 5]), 3)
@@ -456,9 +458,10 @@ class Bpref(grades.Relevance):
 class GeneralizedPrecision(grades.Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
-    gP@k = Σ_{i≤k} (r_i / r_max) / k, r_i the grade at rank i, r_max the top of the scale. It
-    divides by k even when fewer documents were retrieved; without k by the number retrieved. With
-    one grade > 0 it is precision. A query with no grade > 0 has no gP.
+    gP@k = Σ_{i≤k} (r_i / r_max) / k, where r_i is the grade at rank i and r_max the top grade of
+    the scale. The divisor is k even if fewer documents were retrieved; without k, it is the number
+    of retrieved documents. With only one distinct grade > 0, gP equals precision. gP is undefined
+    for a query with no grade > 0.
 
     Examples
     --------
@@ -477,8 +480,9 @@ class GeneralizedPrecision(grades.Graded):
 class GeneralizedRecall(grades.Graded):
     r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
-    gR@k = Σ_{i≤k} r_i / Σ r, r_i the grade at rank i, the divisor over all documents of the
-    query. With one grade > 0 it is recall. A query with no grade > 0 has no gR.
+    gR@k = Σ_{i≤k} r_i / Σ r, where r_i is the grade at rank i and the divisor is a sum over all
+    documents of the query. With only one distinct grade > 0, gR equals recall. gR is undefined for
+    a query with no grade > 0.
 
     Examples
     --------

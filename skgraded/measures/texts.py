@@ -1,4 +1,4 @@
-"""Texts of measures, such as ``ndcng@10``: from a text to its measure."""
+"""Parses texts such as ``ndcng@10`` into measures."""
 
 import ast
 import math
@@ -10,7 +10,7 @@ from skgraded._input.words import did_you_mean, nearest
 from skgraded.measures.base import ALIASES, MEASURES, Measure
 
 _FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
-# Names of trec_eval that no measure here equals, and the reason.
+# Names in trec_eval of measures that have no equivalent here, and the reason.
 _DIFFERENT = {
     "map_cut_{k}": "trec_eval's {name} divides by the number R of relevant documents, and AP@{k} "
     "by min(R, {k}). Use 'AP@{k}' for the latter, or 'map' without a cut-off.",
@@ -18,16 +18,16 @@ _DIFFERENT = {
 
 
 def measure(text: str | Measure) -> Measure:
-    """Make a measure of its text.
+    """Parse a text into a measure.
 
     Parameters
     ----------
     text : str or Measure
-        ``Name(parameter=value,…)@k`` with Python literals and the word nan as values, ``@mean``
-        for the mean over all cut-offs. Letter case and underscores of names do not matter.
-        Other names such as ``map``, ``μAP`` and ``mrr``, and trec_eval's ``P_10``, ``recall_10``,
-        ``ndcg_cut_10`` and ``recip_rank`` are accepted; the user guide lists all. A Measure is
-        returned unchanged.
+        ``Name(parameter=value,…)@k``. Values are Python literals or nan; ``@mean`` is the mean
+        over all cut-offs. Letter case and underscores in names are ignored. Other names are also
+        accepted, such as ``map``, ``μAP`` and ``mrr``, and trec_eval's ``P_10``, ``recall_10``,
+        ``ndcg_cut_10`` and ``recip_rank``; the user guide lists them all. A Measure is returned
+        unchanged.
 
     Returns
     -------
@@ -36,8 +36,8 @@ def measure(text: str | Measure) -> Measure:
     Raises
     ------
     ValueError
-        If the text cannot be read, names an unknown measure or parameter, or is a name of
-        trec_eval for a measure with other values (``map_cut_10``).
+        If the text cannot be read, contains an unknown measure or parameter, or is trec_eval's
+        name of a measure that is defined differently here (``map_cut_10``).
 
     Examples
     --------
@@ -54,7 +54,7 @@ def measure(text: str | Measure) -> Measure:
     if isinstance(text, Measure):
         return text
     if not isinstance(text, str):
-        raise TypeError(f"A measure is a Measure or its text, such as 'ndcng@10'; got {text!r}.")
+        raise TypeError(f"A measure must be a Measure or a text such as 'ndcng@10'; got {text!r}.")
     form = _FORM.fullmatch(text)
     if form is None:
         raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
@@ -72,11 +72,11 @@ def measure(text: str | Measure) -> Measure:
 
 
 def _plain(name):
-    return name.casefold().replace("_", "")  # casefold makes one character of both signs for μ
+    return name.casefold().replace("_", "")  # casefold unifies the two characters for μ
 
 
 def _class_named(name):
-    """The class with this name or alias, and the parameters that the alias stands for."""
+    """Return the class with this name or alias, and the parameters that the alias sets."""
     known: dict = {_plain(name): (cls, {}) for name, cls in MEASURES.items()}
     known |= {_plain(alias): meaning for alias, meaning in ALIASES.items() if "{" not in alias}
     plain = _plain(name)
@@ -96,7 +96,7 @@ def _class_named(name):
 
 
 def _numbers_in(name, alias):
-    """The parameters in a name such as P_10, if it has the form of the alias P_{k}; else None."""
+    """Return the parameters in a name such as P_10 if it matches the alias P_{k}, else None."""
     stem, _, parameter = alias.rstrip("}").partition("_{")
     form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10, or P.10 as an option
     if not parameter or form is None or _plain(form[1]) != _plain(stem):
@@ -105,7 +105,7 @@ def _numbers_in(name, alias):
 
 
 def _parameters_of(text, form, cls):
-    """Yield the name and the value of each parameter in a text of this form."""
+    """Yield the name and the value of each parameter in the text of a measure."""
     _, inside, cut_off = form.groups(default="")
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
@@ -142,13 +142,13 @@ def _literal(text, keyword):
 
 
 def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Measures of one measure, one text, or a list of them; an error if empty or named twice."""
+    """Convert a measure, a text, or a list of these to a list of distinct measures."""
     if isinstance(measures, (str, Measure)):
         measures = [measures]
     if isinstance(measures, Mapping):
         raise TypeError(
-            "measures is a mapping: only make_ranking_scorer lets names be chosen. Give the list "
-            "of its values."
+            "measures is a mapping, but only make_ranking_scorer accepts names of measures: pass "
+            "the list of its values."
         )
     if not isinstance(measures, Iterable):
         raise TypeError(
@@ -156,9 +156,9 @@ def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measu
         )
     parsed = [measure(m) for m in measures]
     if not parsed:
-        raise ValueError("measures is empty: give at least one, such as 'ndcng@10'.")
+        raise ValueError("measures is empty: pass at least one measure, such as 'ndcng@10'.")
     names = [m.name for m in parsed]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"measures has {name} twice.")
+            raise ValueError(f"measures contains {name} twice.")
     return parsed

@@ -1,4 +1,4 @@
-"""Rankers in scikit-learn's model selection: scorers, early stopping, folds of whole queries."""
+"""Model selection for rankers: scorers, early stopping and folds of whole queries."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in ("QueryKFold", "QueryTimeSeriesSplit"):
-        from skgraded.model_selection import splitters  # sklearn.model_selection takes long to load
+        from skgraded.model_selection import splitters  # sklearn.model_selection is slow to import
 
         return getattr(splitters, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -40,47 +40,47 @@ def cross_evaluate(
     error_score: float | str = "raise",
     progress: bool = False,
 ) -> CrossEvaluation:
-    """Measure out-of-fold scores query by query.
+    """Cross-validate a ranker and measure its out-of-fold scores per query.
 
-    Each fold's queries are scored by a clone of the ranker that was fitted on the other folds.
+    A clone of the ranker, fitted on the other folds, scores the queries of each fold.
 
     Parameters
     ----------
     ranker : estimator
-        `QueryRanker`, or any regressor or classifier, whose ``fit`` gets `qid` if it requests it
-        through scikit-learn's metadata routing.
+        A `QueryRanker`, or any regressor or classifier. Its ``fit`` receives `qid` if it requests
+        `qid` through scikit-learn's metadata routing.
     X : array, sparse matrix or frame of shape (n, n_features)
         Rows in any order.
     y : array-like of shape (n,)
         Grades ≥ 0, 0 = irrelevant.
     qid : array-like of shape (n,), optional
-        The query of each row. By default, the column of X that the `qid` of a `QueryRanker` names
-        or, for other rankers, the `qid` of a `QueryKFold` or `QueryTimeSeriesSplit` in `cv`.
+        The query of each row. By default, it is read from X with the `qid` of the `QueryRanker`
+        or, for other rankers, of a `QueryKFold` or `QueryTimeSeriesSplit` passed as `cv`.
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, in place of `qid`.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
     cv : int, scikit-learn splitter or list of splits, default=5
-        An int is the number of folds of ``GroupKFold``. A splitter gets the queries as groups
-        and must keep the rows of a query together. Queries that it never tests are left out. A
-        query that it tests more than once, as in repeated cross-validation, gets the mean of its
-        values, and `spread` says how far these differ.
+        An int is the number of folds of ``GroupKFold``. A splitter receives the queries as groups
+        and must keep the rows of a query together. Queries that are never tested are left out. A
+        query that is tested more than once, as in repeated cross-validation, gets the mean of its
+        values; `spread` returns how far these values differ.
     sample_weight : array-like of shape (n,), optional
         A query's weight in means and intervals is the mean over its rows. The ranker's ``fit``
-        gets the weights only if it requests them, by ``set_fit_request(sample_weight=True)``.
+        receives the weights only after ``set_fit_request(sample_weight=True)``.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
-        What gives the scores of the documents, as for `make_ranking_scorer`.
+        The method that returns the document scores, as for `make_ranking_scorer`.
     n_jobs : int, optional
-        How many folds run at a time; as in scikit-learn.
+        Number of folds to run in parallel, as in scikit-learn.
     return_train_score : bool, default=False
-        Whether `by_fold` has the means over the training queries of each fold too.
+        Whether `by_fold` also contains the means over the training queries of each fold.
     return_estimator : bool, default=False
-        Whether the fitted clones are kept, as `estimators`.
+        Whether to keep the fitted clones as `estimators`.
     error_score : "raise" or float, default="raise"
-        "raise": an error in ``fit`` or ``predict`` is raised. A float: the queries of the fold get
-        this value (nan: left out of means), a FitFailedWarning is issued, and `errors` says why;
-        if all folds fail, an error is raised.
+        "raise": an error in ``fit`` or ``predict`` is raised. A float: the queries of a failed fold
+        get this value (nan: left out of means), a FitFailedWarning is issued, and `errors` contains
+        the reason. If all folds fail, an error is raised.
     progress : bool, default=False
-        Whether a bar is shown, on a terminal or in a notebook; needs tqdm.
+        Whether to show a progress bar on a terminal or in a notebook; requires tqdm.
 
     Returns
     -------
@@ -89,13 +89,13 @@ def cross_evaluate(
     Raises
     ------
     ValueError, TypeError
-        On bad input, or if a query would be split between folds; before any fit.
+        On bad input, or if a query would be split across folds, before any fit.
 
     Warns
     -----
     UserWarning
-        If two or more queries have grades that are different whole numbers ≥ 1, such as stars: see
-        `evaluate`.
+        If two or more queries have only whole grades ≥ 1 that are not all equal, such as star
+        ratings; see `evaluate`.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _check_error_score(error_score):
 
 @dataclass
 class _FoldRun:
-    """Results of a fold; None or nan if an error prevented them."""
+    """Results of a fold; None or nan where an error prevented them."""
 
     fold: int
     test: np.ndarray
@@ -173,7 +173,7 @@ class _FoldRun:
 
 
 def _run_fold(data, fold, train, test, error_score, train_measures, return_estimator):
-    """Fit on the training rows and score the test rows, with times; or say why it failed."""
+    """Fit on the training rows and score the test rows; record the times and any error."""
     run = _FoldRun(fold, test, {measure.name: np.nan for measure in train_measures})
     try:
         start = time.perf_counter()
@@ -206,9 +206,9 @@ def _checked(predicted, test):
 # All folds ---------------------------------------------------------------------------------------
 
 def _pooled(measures, data, runs, error_score):
-    """Values of the tested queries and their folds, by the names of the report's parameters."""
+    """Values and folds of the tested queries, as keyword arguments of CrossEvaluation."""
     rounds = _rounds(runs, data.judgments.query_of_row)
-    parts = [_round_values(measures, data, of_round, error_score) for of_round in rounds]
+    parts = [_round_values(measures, data, round_runs, error_score) for round_runs in rounds]
     failed = [run.fold for run in runs if run.error is not None]
     if failed:
         n_lost = sum(np.isin(part["fold"], failed).sum() for part in parts)
@@ -225,7 +225,7 @@ def _pooled(measures, data, runs, error_score):
 
 
 def _rounds(runs, query_of_row):
-    """The runs of each round of cross-validation, in which no query is tested twice."""
+    """Group the runs into rounds of cross-validation; no round tests a query twice."""
     rounds: list[list[_FoldRun]] = []
     tested: set = set()
     for run in runs:
@@ -239,7 +239,7 @@ def _rounds(runs, query_of_row):
 
 
 def _round_values(measures, data, runs, error_score):
-    """Values of the queries that these runs test, and their positions among all queries."""
+    """Values of the queries that these runs tested, and their positions among all queries."""
     query_of_row = data.judgments.query_of_row
     fold_of_row = np.full(len(query_of_row), -1)
     scores = np.zeros(len(query_of_row))

@@ -1,4 +1,4 @@
-"""Early stopping of a ranker: its settings, the queries held out, and when the training stops."""
+"""Early stopping of a ranker: its settings, held-out queries and stopping rule."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,7 +14,7 @@ from skgraded.model_selection.split_queries import splits_of_queries
 class StoppingState:
     """Values of the measures on the validation queries after each round.
 
-    The training is over after `patience` rounds without a new best value of the first measure.
+    Training stops after `patience` rounds without a new best value of the first measure.
     """
 
     def __init__(self, measures, judgments, patience):
@@ -28,7 +28,7 @@ class StoppingState:
         self._patience = patience
 
     def see(self, scores):
-        """Measure the scores of the validation rows after another round."""
+        """Evaluate the scores of the validation rows after another round."""
         means = mean_scores(self._measures, self._judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)
@@ -39,7 +39,7 @@ class StoppingState:
 
     @property
     def over_at(self):
-        """The round after which it is over if none is better before."""
+        """The round after which training stops unless an earlier round improves the score."""
         return self.best_round + self._patience
 
     @property
@@ -49,9 +49,9 @@ class StoppingState:
 
 
 def hold_out(ranker, table, rows, queries, by_query):
-    """Split Rows into training rows, query by query if `by_query`, and validation rows.
+    """Split Rows into training rows and validation rows.
 
-    `table` is X with the columns that a splitter may read.
+    `table` is X with the columns that a splitter may read; `by_query` sorts the training rows.
     """
     query_of_row = queries.of_row
     if is_splitter(ranker.early_stopping):
@@ -71,12 +71,12 @@ def hold_out(ranker, table, rows, queries, by_query):
 
 
 def _drawn_queries(ranker, n_queries):
-    """Draw the fraction of the queries to hold out, (n_queries,) of bool."""
+    """Draw the queries to hold out, (n_queries,) of bool."""
     fraction = ranker.validation_fraction
     if n_queries < 2:
         raise ValueError(
-            "early_stopping=True holds out whole queries, but there is only one. Pass others as "
-            "eval_X, eval_y and eval_qid, or set early_stopping=False."
+            "early_stopping=True holds out whole queries, but there is only one query. Pass "
+            "validation queries as eval_X, eval_y and eval_qid, or set early_stopping=False."
         )
     n_held_out = max(1, round(fraction * n_queries))
     if n_held_out == n_queries:
@@ -89,7 +89,7 @@ def _drawn_queries(ranker, n_queries):
 
 
 def _split_rows(splitter, table, rows, queries, query_of_row):
-    """Which rows the last split trains on, and which it tests on, (n,) of bool each."""
+    """Masks of the training and the test rows of the last split, (n,) of bool each."""
     splits = splits_of_queries(
         splitter, table, rows.grades, queries.ids, query_of_row, "early_stopping"
     )
@@ -102,7 +102,7 @@ def _split_rows(splitter, table, rows, queries, query_of_row):
 
 
 def is_splitter(early_stopping):
-    """Whether it is a splitter of scikit-learn or of this package."""
+    """Whether the value is a splitter from scikit-learn or skgraded."""
     is_instance = not isinstance(early_stopping, type)
     return is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits"))
 
@@ -110,7 +110,7 @@ def is_splitter(early_stopping):
 # Errors ------------------------------------------------------------------------------------------
 
 def check_settings(ranker, adapter, group, fit_params, **validation):
-    """Refuse bad settings of the stopping, and rows to stop on that are of no use."""
+    """Raise an error about invalid stopping settings or unusable validation rows."""
     early_stopping = ranker.early_stopping
     if not (isinstance(early_stopping, (bool, np.bool_)) or is_splitter(early_stopping)):
         raise TypeError(
@@ -121,8 +121,8 @@ def check_settings(ranker, adapter, group, fit_params, **validation):
     if not ranker.early_stopping:
         if present:
             raise ValueError(
-                f"{present[0]} is for stopping early: set QueryRanker(…, early_stopping=True), or "
-                "leave it out."
+                f"{present[0]} is only for early stopping: omit it, or set "
+                "QueryRanker(…, early_stopping=True)."
             )
         return
     adapter.check_stopping(fit_params)
@@ -132,8 +132,8 @@ def check_settings(ranker, adapter, group, fit_params, **validation):
         return
     if is_splitter(early_stopping):
         raise ValueError(
-            f"The validation rows are given twice: by {present[0]} and by early_stopping, a "
-            f"{type(early_stopping).__name__}. Leave out eval_X, or set early_stopping=True."
+            f"Validation rows come from both {present[0]} and early_stopping, a "
+            f"{type(early_stopping).__name__}. Omit eval_X, or set early_stopping=True."
         )
     needed = ["eval_X", "eval_y"] + ["eval_qid"] * (ranker.qid is None or "eval_qid" in present)
     missing = [name for name in needed if name not in present]
@@ -144,38 +144,39 @@ def check_settings(ranker, adapter, group, fit_params, **validation):
         )
     if group is not None:
         raise ValueError(
-            "With eval_X give the queries by qid, not by group: sizes do not show whether a query "
-            "is on both sides."
+            "With eval_X, pass the queries as qid, not as group: group sizes do not show whether a "
+            "query is in both X and eval_X."
         )
     for name in adapter.first_scores_in(fit_params):
         raise ValueError(
-            f"{name} is there for the rows of X only: leave out eval_X, so that queries of X are "
+            f"{name} has values for the rows of X only: omit eval_X, so that queries of X are "
             "held out."
         )
 
 
-def refuse_both_sides(ids, eval_ids):
-    """Refuse a query that is both in training and validation."""
+def refuse_shared_queries(ids, eval_ids):
+    """Raise a ValueError if a query is in both the training and the validation rows."""
     known = set(plain_list(ids))
-    both = [query for query in plain_list(eval_ids) if query in known]
-    if both:
+    shared = [query for query in plain_list(eval_ids) if query in known]
+    if shared:
         raise ValueError(
-            f"{len(both)} of the {len(eval_ids)} queries of eval_X, such as {plain(both[0])!r}, "
-            "are among those of X too: a query must be either trained or stopped on."
+            f"{len(shared)} of the {len(eval_ids)} queries of eval_X, such as "
+            f"{plain(shared[0])!r}, are also in X: use a query only for training or only for "
+            "early stopping."
         )
 
 
 def check_parts(training, validation, measures):
-    """Judgments of the validation rows, if there is something to train and to stop on."""
-    for rows, which in ((training, "left to train on"), (validation, "held out to stop on")):
+    """Return the Judgments of the validation rows; raise if training or stopping is impossible."""
+    for rows, kind in ((training, "training"), (validation, "validation")):
         if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():
-            raise ValueError(f"sample_weight is 0 in all rows {which}.")
+            raise ValueError(f"sample_weight is 0 in all {kind} rows.")
     judgments = validation.judgments()
     for measure in measures:
         if not has_value(measure, judgments):
             raise ValueError(
-                f"{measure} is undefined for all {judgments.n_queries} queries held out to stop "
-                "on: none (of weight) has a relevant document. Hold out more, by "
-                "validation_fraction, or others, by random_state or eval_X."
+                f"{measure} is undefined for all {judgments.n_queries} validation queries: none "
+                "with a positive weight has a relevant document. Change validation_fraction, "
+                "random_state or eval_X to validate on more or other queries."
             )
     return judgments

@@ -1,4 +1,4 @@
-"""Rows judged before any fit, folds of whole queries, and fits and scores on the rows of a fold."""
+"""Folds of whole queries, and fits and scores on the rows of a fold."""
 
 import numbers
 from dataclasses import dataclass
@@ -18,19 +18,18 @@ from skgraded.model_selection.split_queries import splits_of_queries
 
 
 def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None, cv=None):
-    """X as a table and its truth as Judgments, once the measures have refused what they refuse.
+    """Return X as a table and its Judgments, which all measures have accepted.
 
-    Without `qid` and `group`, the queries are read from X, where the estimator's `qid` says or, if
-    it has none, the `qid` of the splitter `cv`. `caller` is the name of the function that needs
-    the queries, for its error.
+    Without `qid` and `group`, the queries are read from X with the `qid` of the estimator or, if it
+    has none, of the splitter `cv`. `caller` is the function that the error names.
     """
     if qid is None and group is None:
         sources = [getattr(holder, "qid", None) for holder in (estimator, cv)]
         source = sources[1] if sources[0] is None else sources[0]
         if source is None:
             raise ValueError(
-                f"{caller} needs the query of each row: give qid or group, or the column of X as "
-                "QueryRanker(…, qid='query_id')."
+                f"{caller} needs the query of each row: give qid or group, or name the column of "
+                "X with QueryRanker(…, qid='query_id')."
             )
         qid = queries_of(X, source)
     X = as_table(X)
@@ -43,7 +42,7 @@ def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None, cv=
 
 @dataclass(frozen=True)
 class RankerOnRows:
-    """A ranker, and judged rows; each fold fits a copy on some of them and scores others."""
+    """A ranker and judged rows; each fold fits a copy on some rows and scores others."""
 
     ranker: Any
     X: Any
@@ -53,7 +52,7 @@ class RankerOnRows:
     response_method: str | list[str] | None
 
     def __post_init__(self) -> None:
-        """Refuse a ranker whose fit takes queries in a form of its own."""
+        """Raise a TypeError if fit needs queries but cannot receive them as `qid`."""
         adapter = adapter_of(self.ranker)
         finds_queries = getattr(adapter.estimator, "qid", None) is not None
         if finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
@@ -61,8 +60,8 @@ class RankerOnRows:
         with config_context(enable_metadata_routing=True):
             if not _requested(self.ranker, ["qid"]):
                 raise TypeError(
-                    f"{type(self.ranker).__name__} is given no queries in folds: wrap it in "
-                    "QueryRanker, which brings the rows of each query together for it."
+                    f"{type(self.ranker).__name__} cannot receive query ids during "
+                    "cross-validation: wrap it in QueryRanker, which sorts the rows by query."
                 )
 
     def fit(self, rows):
@@ -91,7 +90,7 @@ class RankerOnRows:
         return metadata
 
     def folds(self, cv):
-        """Train and test rows of each fold; an error if a query is split between them."""
+        """Training and test rows of each fold; raises if a query is split across folds."""
         from sklearn.model_selection import GroupKFold, check_cv  # would double our import time
 
         if cv is None or isinstance(cv, numbers.Integral):
@@ -101,7 +100,7 @@ class RankerOnRows:
 
 
 def _requested(estimator, names):
-    """The metadata that the fit of an estimator requests."""
-    if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost's
+    """The metadata that the ``fit`` of an estimator requests."""
+    if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost estimators
         return set()
     return estimator.get_metadata_routing().consumes("fit", names)

@@ -1,4 +1,4 @@
-"""Learning curves over numbers of queries."""
+"""Learning curves over the number of training queries."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LearningCurve:
-    """Values of measures by number of training queries, made by `learning_curve`.
+    """Values of measures for each number of training queries, made by `learning_curve`.
 
     Attributes
     ----------
     n_queries : ndarray of shape (n_sizes,)
         Numbers of training queries, ascending; the same in every fold.
     n_rows : ndarray of shape (n_sizes, n_folds)
-        How many rows these queries have.
+        Number of rows of these queries.
     train_scores, test_scores : dict of str to ndarray of shape (n_sizes, n_folds)
-        Means over the training queries and over the test queries of the fold, by measure name.
+        Means over the training and the test queries of each fold, by measure name.
     evaluations : list of list of Evaluation
-        ``evaluations[size][fold]`` has the values of the test queries.
+        ``evaluations[size][fold]`` contains the values of the test queries.
     """
 
     n_queries: np.ndarray
@@ -44,7 +44,7 @@ class LearningCurve:
     evaluations: list[list[Evaluation]]
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the means, a row a number of queries and fold.
+        """Tabulate the means, with one row per number of queries and fold.
 
         Returns
         -------
@@ -86,11 +86,11 @@ def learning_curve(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> LearningCurve:
-    """Measure how well a ranker does that was trained on more and more queries.
+    """Measure a ranker that is trained on increasing numbers of queries.
 
-    scikit-learn's function of this name trains on numbers of rows, and so on parts of queries.
-    Here clones that were fitted on growing numbers of whole queries from each fold's training part
-    score its test queries. The queries of a smaller number are among those of a larger one.
+    In each fold, clones are fitted on increasing numbers of whole training queries and score the
+    test queries. Larger training sets contain the smaller ones. scikit-learn's function of the same
+    name counts rows instead, which splits queries.
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ def learning_curve(
         As for `cross_evaluate`.
     train_sizes : array-like of shape (n_sizes,), default=(0.1, 0.325, 0.55, 0.775, 1.0)
         Whole numbers of queries, or fractions in (0, 1] of the queries of the smallest training
-        part, which become the nearest whole numbers. Equal numbers count once.
+        part, which are rounded to whole numbers. Duplicates are dropped.
     cv : int, scikit-learn splitter or list of splits, default=5
-        As for `cross_evaluate`; it may test a query more than once.
+        As for `cross_evaluate`; a query may be tested more than once.
     shuffle : bool, default=False
-        Whether the queries of each training part are shuffled before the first ones are taken;
-        otherwise they are taken in order of first appearance in X.
+        Whether to shuffle the queries of each training part before selecting the first ones;
+        otherwise they are selected in order of first appearance in X.
     random_state : int, RandomState or None, default=None
-        For `shuffle`.
+        Seed for `shuffle`.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def learning_curve(
     Raises
     ------
     ValueError, TypeError
-        On bad input, or if a query would be split between folds; before any fit.
+        On bad input, or if a query would be split across folds, before any fit.
 
     See Also
     --------
@@ -162,7 +162,7 @@ def learning_curve(
 
 
 def _numbers(train_sizes, most):
-    """Numbers of queries, ascending, of numbers or of fractions of `most`."""
+    """Convert sizes, or fractions of `most`, to ascending numbers of queries."""
     sizes = np.asarray(train_sizes)
     if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iuf":
         raise ValueError(f"train_sizes must be a list of numbers; got {train_sizes!r}.")
@@ -171,7 +171,7 @@ def _numbers(train_sizes, most):
         kind = "fractions in (0, 1] of the queries, or whole numbers (int) of queries"
     else:
         bad = (sizes < 1) | (sizes > most)
-        kind = f"numbers of queries from 1 to {most}, which every fold trains on, or fractions"
+        kind = f"numbers of queries from 1 to {most} (the smallest training part), or fractions"
     if bad.any():
         raise ValueError(f"train_sizes must hold {kind}; got {sizes[bad][0]}.")
     if sizes.dtype.kind == "f":

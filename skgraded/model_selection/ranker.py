@@ -1,4 +1,4 @@
-"""QueryRanker: rankers and regressors in scikit-learn's model selection."""
+"""QueryRanker: makes rankers and regressors work in scikit-learn's model selection."""
 
 from __future__ import annotations
 
@@ -26,106 +26,106 @@ from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.split_queries import FittedQueries, features_of
 
 NO_QID = (
-    "QueryRanker.{method} got no qid. There are three ways to give it: {method}(X, y, qid=qid), "
-    "in a search with metadata routing, sklearn.set_config(enable_metadata_routing=True); as a "
-    "column of X, QueryRanker(…, qid='query_id') or its position; or by the row index of X, "
-    "QueryRanker(…, qid=series)."
+    "QueryRanker.{method} got no qid. There are three ways to pass it: {method}(X, y, qid=qid), "
+    "which a search supports after sklearn.set_config(enable_metadata_routing=True); as a column "
+    "of X, QueryRanker(…, qid='query_id') or its position; or as a Series with the row labels of "
+    "X, QueryRanker(…, qid=series)."
 )
 _check_grades = one_of("grades", ("level", "gain"))
 STOPPED = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
 
 class QueryRanker(MetaEstimatorMixin, BaseEstimator):
-    """A ranker or regressor that takes the query of each row, in any row order.
+    """A ranker or regressor that accepts the query of each row, in any row order.
 
-    Cross-validation can split `qid` with the rows, which it cannot do with the group sizes of
-    LightGBM. Under metadata routing the ranker requests `qid` itself.
+    Unlike LightGBM's group sizes, `qid` can be split with the rows in cross-validation. With
+    metadata routing, the ranker requests `qid` by default.
 
     Parameters
     ----------
     estimator : ranker or regressor
-        LGBMRanker, XGBRanker, CatBoostRanker, or any ranker whose ``fit`` takes ``group`` (sizes
-        of consecutive queries), ``qid`` or ``group_id`` (the query of each row, those of a query
-        together); or any scikit-learn regressor, which is fitted on the rows as they are.
+        LGBMRanker, XGBRanker, CatBoostRanker, or any ranker whose ``fit`` accepts ``group``
+        (sizes of consecutive queries), ``qid`` or ``group_id`` (the query of each row, sorted by
+        query); or any scikit-learn regressor, which is fitted on the rows in the order of X.
     qid : str, int or pandas Series, optional
-        Where `fit` and `score` find the query of each row. None: it is passed to them. str or int:
-        in the column of X with that name, or at that position (from the end if negative), which is
-        removed before `estimator` receives X. Series: by row label, looked up by the row index of
-        the frame X. Only this column is removed: a column of times that a splitter reads remains a
-        feature.
+        Where `fit` and `score` find the query of each row. None: in their argument `qid`. str or
+        int: in the column of X with this name or position (from the end if negative), which is
+        removed before `estimator` receives X. Series: in the Series, looked up by the row index of
+        the frame X. Only the query column is removed: a column of times that a splitter reads
+        remains a feature.
     early_stopping : bool or cross-validation splitter, default=False
-        Whether to stop boosting when `measure` no longer improves on validation queries. For the
-        boosters of the libraries that have a file in ``skgraded.boosting``, such as LGBMRanker,
-        XGBRegressor or CatBoostRanker. `estimator` sets the largest number of rounds; its own
-        settings for stopping and evaluation are ignored. The validation queries are
+        Whether to stop boosting when `measure` no longer improves on validation queries. It is
+        supported for the libraries that have a file in ``skgraded.boosting``, for example for
+        LGBMRanker, XGBRegressor and CatBoostRanker. `estimator` sets the maximum number of rounds;
+        its stopping and evaluation settings are ignored. The validation queries are
 
         - True: drawn at random from the training queries, or those passed to `fit` as `eval_X`;
-        - a splitter: the test rows of its last split of X, for example the latest queries with
-          ``QueryTimeSeriesSplit(time="day", qid="session")``. It reads columns of X, receives the
-          queries as groups, and must keep each query whole. The ranker is trained on the training
-          rows of this split; other rows are used only with `refit`.
+        - a splitter: those in the test rows of its last split of X, for example the latest queries
+          with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter reads columns of X,
+          receives the queries as groups and must keep each query whole. The ranker is trained on
+          the training rows of this split; other rows are used only with `refit`.
     validation_fraction : float, default=0.1
         The fraction of the queries to hold out if `early_stopping` is True, in (0, 1). At least one
-        query is held out, and at least one is left.
+        query is held out, and at least one remains for training.
     measure : Measure, str, or a list of them, default="ndcng@10"
-        What `score` computes, and what is maximised on the validation queries. The first of a list
-        decides when to stop.
+        The measure that `score` computes and that early stopping maximises on the validation
+        queries. In a list, the first measure decides when to stop.
     n_iter_no_change : int, default=50
         Stop after this many consecutive rounds without a new best value.
     refit : bool, default=False
-        Whether, after `early_stopping`, `estimator_` is a clone fitted on all queries, including
-        the validation queries, for the best number of rounds.
+        Whether to fit `estimator_` again after `early_stopping`, on all queries including the
+        validation queries, for the best number of rounds.
     random_state : int, RandomState instance or None, default=None
-        Chooses the queries to hold out; an int makes every fit choose the same. `estimator` has a
-        seed of its own.
+        Seed for drawing the queries to hold out; an int makes every fit draw the same queries.
+        `estimator` has a separate seed.
     grades : {"level", "gain"}, default="level"
-        What grades are to a ranker that optimises NDCG, LightGBM's ``lambdarank`` or XGBoost's
-        ``rank:ndcg``. "level": whole numbers r, which gain 2^r - 1 or what the ranker says. "gain":
-        the gains themselves, any numbers ≥ 0. Other estimators and measures take grades as they
-        are.
+        How rankers that optimise NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
+        ``rank:ndcg``. "level": whole numbers r with the gain 2^r - 1, unless the ranker sets other
+        gains. "gain": the gains themselves, any numbers ≥ 0. Other estimators and the measures use
+        the grades unchanged.
     memory : str or object with the interface of joblib.Memory, default=None
-        Where LightGBM's binned data is cached, a folder or a ``joblib.Memory``, as `memory` of a
+        A folder or ``joblib.Memory`` that caches LightGBM's binned data, like `memory` of a
         Pipeline. The candidates of a search that are fitted on the same rows then share their
-        bins; the models are the same to the last bit. Other libraries do not use it.
+        bins; the models are bitwise identical. Other libraries ignore this parameter.
 
     Attributes
     ----------
     estimator_ : ranker or regressor
         The fitted clone of `estimator`.
     n_iter_ : int
-        Rounds that were trained. This and the next three exist only with `early_stopping`.
+        Number of trained rounds. This and the next three attributes require `early_stopping`.
     best_iteration_ : int
-        Rounds that `predict` uses: those up to the (first) best value, counted from 1 whatever the
-        library.
+        Number of rounds that `predict` uses, up to the (first) best value. Counted from 1 for
+        every library.
     best_score_ : float
-        The value of the (first) measure after these.
+        Value of the (first) measure after `best_iteration_` rounds.
     evals_result_ : dict
-        The values after each round, ``{"validation": {"NDCNG@10": [value, …], …}}``.
+        Values after each round, ``{"validation": {"NDCNG@10": [value, …], …}}``.
     feature_importances_, coef_ : ndarray of shape (`n_features_in_`,)
-        Those of `estimator_`, if it has them.
+        Importances or coefficients of `estimator_`, if it has them.
     n_features_in_ : int
-        Features that `estimator_` saw: the columns of X without that of the queries.
+        Number of features of `estimator_`: the columns of X except the query column.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if X was a frame with text as column names.
+        Names of these features, if X was a frame whose column names are text.
 
     See Also
     --------
-    make_ranking_scorer : Scorer for searches over it.
+    make_ranking_scorer : Makes scorers for searches over a `QueryRanker`.
 
     Notes
     -----
-    The ranker remembers its training queries. A score on other documents of these queries, or of
-    queries that it was stopped on, issues a `TornQueryWarning`. A score on the very same rows,
-    which is recognised by query ids and grades, is a training score and issues none.
+    The ranker remembers its training queries. Scoring other documents of these queries, or of the
+    validation queries of early stopping, issues a `TornQueryWarning`. Scoring exactly the training
+    rows, which are recognised by query ids and grades, issues no warning.
 
-    Weights of rows reach each library in its own form: XGBRanker and CatBoostRanker weigh whole
-    queries and get the mean over the rows of each, as the measures do; LGBMRanker and regressors
-    get a weight per row.
+    Row weights are converted for each library. XGBRanker and CatBoostRanker weight whole queries
+    and, like the measures, use the mean over the rows of each query. LGBMRanker and regressors
+    receive a weight per row.
 
-    Early stopping computes the measures of `skgraded`, with their ties, undefined queries and
-    weights, on the grades as given, and takes the mean over queries; the libraries compute no
-    metric meanwhile, except what CatBoost needs for itself. Boosters that change earlier rounds
-    later, ``dart`` and ``gblinear``, cannot be stopped early.
+    Early stopping computes the measures of `skgraded` on the original grades and averages them over
+    queries, with the same rules for ties, undefined queries and weights. The libraries compute no
+    metrics meanwhile, except those that CatBoost requires. Boosters that modify earlier rounds,
+    ``dart`` and ``gblinear``, cannot be stopped early.
 
     Examples
     --------
@@ -154,8 +154,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     """
 
     estimator_: Any
-    fitted_queries_: FittedQueries | None  # None if the fit was given sizes of groups
-    query_column_: QueryColumn | None  # None if the queries are no column of X
+    fitted_queries_: FittedQueries | None  # None if fit received group sizes
+    query_column_: QueryColumn | None  # None if X has no query column
     n_iter_: int
     best_iteration_: int
     best_score_: float
@@ -163,7 +163,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
 
-    # Sizes of groups cannot be split with the rows, so nothing can route them.
+    # Group sizes cannot be split with the rows, so they cannot be routed.
     __metadata_request__fit = {"qid": True, "group": UNUSED}
     __metadata_request__score = {"qid": True, "group": UNUSED}
 
@@ -215,39 +215,39 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n,)
             Their grades ≥ 0.
         qid : array-like of shape (n,), optional
-            The query of each row, in any row order, unless the constructor says where in X it is.
+            The query of each row, in any row order, unless the constructor specifies `qid`.
         group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries in place of `qid`.
+            Sizes of consecutive queries, in place of `qid`.
         sample_weight : array-like of shape (n,), optional
-            Weights, passed to `estimator` only when to_fit.
+            Weights of the rows, passed to `estimator` unless None.
         eval_X, eval_y, eval_qid, eval_sample_weight : optional
-            With `early_stopping`, rows to stop on instead of held-out rows, in the forms of `X`,
-            `y`, `qid` (unless the constructor says where it is) and `sample_weight` (a query's
-            weight is the mean over its rows). None of their queries may be among those of X.
+            With `early_stopping`, validation rows to use instead of held-out rows, in the forms of
+            `X`, `y`, `qid` (unless the constructor specifies it) and `sample_weight` (a query's
+            weight is the mean over its rows). X must contain none of their queries.
         **fit_params : dict
-            Passed to the ``fit`` of `estimator` as they are, except that first scores
+            Passed to the ``fit`` of `estimator` unchanged, except that initial scores
             (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows
-            when they are sorted by query or held out. Positions of columns, such as those of
-            ``cat_features``, count without the column of the queries.
+            when the rows are sorted by query or held out. Column positions, such as those in
+            ``cat_features``, do not count the query column.
 
         Returns
         -------
         QueryRanker
-            Itself.
+            The fitted ranker.
 
         Raises
         ------
         ValueError, TypeError
-            If there is no qid, or two; if a grade is negative or not finite, or fractional for a
-            ranker that takes whole grades only (see `grades`); if lengths differ; if weights are
-            negative or all 0, or `estimator` takes none; if settings of `estimator` would have it
-            learn nothing. With `early_stopping`: if `estimator` cannot be stopped; if a query is
-            both in X and `eval_X`; if a measure is undefined for all validation queries; if
-            `fit_params` would stop the training too.
+            If qid is missing or passed twice; if a grade is negative or not finite, or fractional
+            for a ranker that accepts only whole grades (see `grades`); if lengths differ; if
+            weights are negative or all 0, or `estimator` accepts none; if settings of `estimator`
+            prevent all learning. With `early_stopping`: if `estimator` does not support it; if a
+            query is in both X and `eval_X`; if a measure is undefined for all validation queries;
+            if `fit_params` would also stop the training.
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
-        adapter.query_argument  # noqa: B018  # refuses what is neither ranker nor regressor
+        adapter.query_argument  # noqa: B018  # raises unless it is a ranker or regressor
         adapter.check()
         early_stopping.check_settings(
             self, adapter, group, fit_params, eval_X=eval_X, eval_y=eval_y, eval_qid=eval_qid,
@@ -267,9 +267,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             )
             self._check_features(stop_rows.X, "eval_X")
             eval_ids = stop_queries.ids
-            early_stopping.refuse_both_sides(queries.ids, eval_ids)
+            early_stopping.refuse_shared_queries(queries.ids, eval_ids)
             validation = stop_rows.take(stop_queries.order, stop_queries.sizes)
-        # Numbers made of group sizes say nothing about which queries they are.
+        # Ids that are generated from group sizes do not identify queries.
         self.fitted_queries_ = (
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
@@ -291,12 +291,12 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n, n_columns)
-            With the column of the queries or without it.
+            The documents, with or without the query column.
 
         Returns
         -------
         ndarray of shape (n,)
-            The higher, the better; comparable within a query.
+            Higher scores rank first. Scores are comparable within a query.
         """
         check_is_fitted(self, "estimator_")
         X = features_of(self, as_table(X))
@@ -324,7 +324,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         float or dict of str to float
-            By measure if `measure` is a list.
+            A dict by measure name if `measure` is a list.
         """
         check_is_fitted(self, "estimator_")
         table = as_table(X)
@@ -340,7 +340,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     # A fit: read, part, fit ----------------------------------------------------------------------
 
     def _read(self, adapter, X, y, qid, group, sample_weight, fit_params, prefix=""):
-        """Rows of a table without the column of the queries, all checked, and their queries."""
+        """Check the arguments; return the rows without the query column, and their queries."""
         n, X_name, y_name = X.shape[0], f"{prefix}X", f"{prefix}y"
         grades = check_grades(y, y_name, n, X_name)
         if adapter.wants_whole_grades:
@@ -358,7 +358,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         return rows, queries
 
     def _part(self, adapter, table, rows, queries, validation, fit_params):
-        """Rows to train on and rows to stop on, if any, in the order that the estimator wants."""
+        """Training rows and validation rows, if any, in the order that the estimator requires."""
         holds_out = self.early_stopping and validation is None
         by_query = adapter.query_argument is not None
         if holds_out or (by_query and queries.order is not None):
@@ -398,14 +398,14 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     # Queries -------------------------------------------------------------------------------------
 
     def _queries_of(self, X, qid, group, method):
-        """Find the query of each row; None if they are given by `group`."""
-        n_given = (qid is not None) + (group is not None) + (self.qid is not None)
-        if n_given == 0:
+        """Return the query of each row, or None if `group` contains the sizes of the queries."""
+        n_sources = (qid is not None) + (group is not None) + (self.qid is not None)
+        if n_sources == 0:
             raise ValueError(NO_QID.format(method=method))
-        if n_given > 1:
+        if n_sources > 1:
             raise ValueError(
-                f"The queries are given more than once: qid={_brief(self.qid)} to the constructor, "
-                f"qid={_brief(qid)} and group={_brief(group)} to {method}. Give them once."
+                f"Queries are passed more than once: qid={_brief(self.qid)} to the constructor, "
+                f"qid={_brief(qid)} and group={_brief(group)} to {method}. Pass them only once."
             )
         column = self.query_column_
         if column is None:
@@ -414,8 +414,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         if position is None:
             raise ValueError(
                 f"A preceding step probably dropped the column: {method} needs the queries, column "
-                f"{column.name or column.position!r} of X, but this X with {X.shape[1]} columns is "
-                "without it."
+                f"{column.name or column.position!r} of X, but this X with {X.shape[1]} columns "
+                "lacks it."
             )
         return checked_queries(take_column(X, position), self.qid)
 
@@ -430,7 +430,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     def _check_features(self, X, name="X"):
         if X.shape[1] != self.n_features_in_:
-            also = "" if self.query_column_ is None else " (besides the column of the queries)"
+            also = "" if self.query_column_ is None else " (besides the query column)"
             raise ValueError(
                 f"{name} has {X.shape[1]} features, but QueryRanker is expecting "
                 f"{self.n_features_in_} features as input{also}."
@@ -442,13 +442,13 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             if column != in_fit:
                 raise ValueError(
                     "The feature names should match those that were passed during fit, in the same "
-                    f"order: feature {i} is {column!r}, in fit it was {in_fit!r}."
+                    f"order: feature {i} is {column!r}, but was {in_fit!r} during fit."
                 )
 
-    # What scikit-learn asks ----------------------------------------------------------------------
+    # What scikit-learn calls ----------------------------------------------------------------------
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Say what it asks for under metadata routing: `qid`, unless the constructor has one.
+        """Return the metadata that the ranker requests: `qid`, unless the constructor has it.
 
         Returns
         -------
@@ -470,7 +470,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.estimator_type = "regressor"  # predict gives a number a row
+        tags.estimator_type = "regressor"  # predict returns one number per row
         tags.regressor_tags = RegressorTags()
         tags.target_tags.required = True
         tags.target_tags.positive_only = True  # grades
@@ -479,7 +479,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
 
 def _in_order(adapter, rows, queries):
-    """All rows as the estimator wants them: query by query if it is a ranker."""
+    """Return all rows, sorted by query if the estimator is a ranker."""
     by_query = adapter.query_argument is not None
     return rows.take(queries.order, queries.sizes) if by_query else rows
 
@@ -490,7 +490,7 @@ def _refuse_fractions(grades, adapter, name):
         row = int(np.argmax(fractional))
         raise ValueError(
             f"{name} has the grade {grades[row]:g} in row {row}, but "
-            f"{type(adapter.estimator).__name__} takes whole grades only. For fractional grades "
+            f"{type(adapter.estimator).__name__} accepts only whole grades. For fractional grades, "
             f"{adapter.fractional_grades_advice}."
         )
 

@@ -18,14 +18,15 @@ from skgraded.model_selection.split_queries import warn_of_split_queries
 
 NO_QID = (
     "The scorer got no qid, and it never scores all rows as one query. There are four ways to "
-    "give it: as a column of X that the ranker names, QueryRanker(…, qid='query_id'); by metadata "
-    "routing, sklearn.set_config(enable_metadata_routing=True) and search.fit(X, y, qid=qid) "
-    "(cross_validate: params={'qid': qid}); as a column of X, make_ranking_scorer(…, "
-    "qid='query_id') or its position; or by the row index of X, make_ranking_scorer(…, qid=series)."
+    "pass it: as a column of X that the ranker names, QueryRanker(…, qid='query_id'); with "
+    "metadata routing, sklearn.set_config(enable_metadata_routing=True) and search.fit(X, y, "
+    "qid=qid) (cross_validate: params={'qid': qid}); as a column of X that the scorer names, "
+    "make_ranking_scorer(…, qid='query_id'); or as a Series with the row labels of X, "
+    "make_ranking_scorer(…, qid=series)."
 )
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
-MANTISSA_DECIMALS = 10  # rounding errors of forests and linear models are below 1e-13, relatively
+MANTISSA_DECIMALS = 10  # forests and linear models have relative rounding errors below 1e-13
 
 
 def make_ranking_scorer(
@@ -39,47 +40,47 @@ def make_ranking_scorer(
     Parameters
     ----------
     measure : Measure, str, a list of them, or a mapping of names to them
-        What to score by. A list gives a dict of scores by measure name, from one ``predict`` and
-        one sort; a mapping gives a dict by names of your own, such as ``{"ndcng10": "ndcng@10"}``
-        for tools that refuse "@". A search then needs ``refit="NDCNG@10"`` or
-        ``refit="ndcng10"``, exactly as in the scorer's `names`: another text for the same measure
-        is another name to scikit-learn.
+        The measures to compute. With a list, the scorer returns a dict of scores by measure name,
+        from one ``predict`` and one sort. With a mapping, the dict has the names of the mapping,
+        such as ``{"ndcng10": "ndcng@10"}`` for tools that refuse "@". A search then needs
+        ``refit="NDCNG@10"`` or ``refit="ndcng10"``, spelled exactly as in `names` of the scorer:
+        scikit-learn only compares strings.
     qid : str, int or pandas Series, optional
-        Where the query of each row is found. None: where the `QueryRanker` finds it in X, also at
-        the end of a pipeline; or by metadata routing, ``search.fit(X, y, qid=qid)``, where the
-        scorer requests it itself and may be made while routing is off. str or int: in the column
-        of X with that name, or at that position (from the end if negative). Series: looked up by
-        the row index of the frame X. It should hold the labels of all rows of each query and of no
-        others, so that a query seen in part is noticed.
+        Where to find the query of each row. None: where the `QueryRanker`, alone or at the end of
+        a pipeline, finds it in X; or with metadata routing, ``search.fit(X, y, qid=qid)``. The
+        scorer then requests `qid` by default, even if it was made while routing was disabled. str
+        or int: in the column of X with this name or position (from the end if negative). Series:
+        looked up by the row index of the frame X. The Series should contain exactly the rows of all
+        queries, so that a query seen only in part is noticed.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
-        What gives the scores of the documents; of a list the first that the estimator has. By
-        default ``predict`` of rankers and regressors, and of classifiers ``decision_function``
-        when there are two classes, else ``predict_proba``. Probabilities become the expected
-        grade Σ c·P(c), for which the classes must be the grades. Expected grades that agree in the
-        first ten digits tie.
+        The method that returns the document scores; with a list, the first method that the
+        estimator has. The default is ``predict`` for rankers and regressors; for classifiers, it is
+        ``decision_function`` with two classes and ``predict_proba`` otherwise. Probabilities become
+        the expected grade Σ c·P(c), so the classes must be the grades. Expected grades that agree
+        in the first ten digits tie.
 
     Returns
     -------
     RankingScorer
         A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
-        ``scoring=``, higher is better. `sample_weight` and `qid` have shape (n,); a query's weight
+        ``scoring=``; higher is better. `sample_weight` and `qid` have shape (n,); a query's weight
         is the mean over its rows. A call without `qid` raises a ValueError, unless the scorer finds
         the queries in X. The scorer issues a `TornQueryWarning` when it scores a `QueryRanker` on
-        queries that it was fitted on, or when X lacks rows that a Series `qid` has of a query.
-        ``set_score_request(sample_weight=True)`` makes it request weights too.
+        queries that it was fitted on, or when X lacks rows of a query in a Series `qid`.
+        ``set_score_request(sample_weight=True)`` makes the scorer also request weights.
 
     Raises
     ------
     ValueError, TypeError
-        If a measure is unknown or given twice, a name is no text or empty, or `qid` or
-        `response_method` is none of the above.
+        If a measure is unknown or occurs twice, a name is empty or not a string, or `qid` or
+        `response_method` is invalid.
 
     Notes
     -----
-    scikit-learn compares `refit` with the names only after a search has fitted all candidates: it
-    learns them from the first dict of scores. ``refit=scorer.names[0]`` cannot be misspelt. It
-    compares the names in a dict of scorers, ``scoring={"ndcng10": make_ranking_scorer(…), …}``,
-    before the first fit, and predicts once for each.
+    scikit-learn checks `refit` only after a search has fitted all candidates, because it reads the
+    names from the first dict of scores. ``refit=scorer.names[0]`` cannot be misspelt. With a dict
+    of scorers, ``scoring={"ndcng10": make_ranking_scorer(…), …}``, scikit-learn checks `refit`
+    before the first fit, but predicts once per scorer.
 
     Examples
     --------
@@ -115,15 +116,14 @@ class RankingScorer:
         self._qid = qid
         self._response_method = check_response_method(response_method)
         self._request = MetadataRequest(owner=repr(self))
-        # None, scikit-learn's default: weights that are passed to a search but that nobody has
-        # asked for are an error there, not silently left out.
+        # With None, a search raises an error if it receives weights that no object requests.
         self._request.score.add_request(param="sample_weight", alias=None)
         if qid is None:
             self._request.score.add_request(param="qid", alias=True)
 
     @property
     def names(self) -> list[str]:
-        """The names of its scores, which ``refit=`` of a search chooses from."""
+        """Names of the scores; a search selects one with ``refit=``."""
         return list(self._measures)
 
     def __call__(
@@ -135,10 +135,10 @@ class RankingScorer:
         sample_weight: ArrayLike | None = None,
         qid: Any = None,
     ) -> float | dict[str, float]:
-        """Score a fitted estimator: a float, or a dict by name from a list or a mapping."""
+        """Score a fitted estimator; return a float, or a dict by name for several measures."""
         if self._qid is not None and qid is not None:
             raise ValueError(
-                f"qid is given twice: to {self!r} when it was made, and now when it is called."
+                f"qid is given twice: when {self!r} was made, and in this call."
             )
         source = self._qid
         if source is None and qid is None:
@@ -155,14 +155,14 @@ class RankingScorer:
         return next(iter(means.values())) if self._is_single else means
 
     def set_score_request(self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED) -> Self:
-        """Set what the scorer asks for under metadata routing, and return the scorer.
+        """Set the metadata that the scorer requests, and return the scorer.
 
-        True: asked for; False: not wanted; None: an error if passed; str: asked for by this name.
-        Without a call, `qid` is True and `sample_weight` is None.
+        True: requested; False: ignored; None: an error if passed; str: requested by this name. The
+        defaults are True for `qid` and None for `sample_weight`.
         """
         if self._qid is not None and qid is not UNCHANGED:
-            raise ValueError(f"{self!r} finds qid in X and cannot ask for it.")
-        request = deepcopy(self._request)  # which stays as it is if an alias is refused
+            raise ValueError(f"{self!r} finds qid in X and cannot request it.")
+        request = deepcopy(self._request)  # unchanged if an alias is refused
         for name, alias in (("sample_weight", sample_weight), ("qid", qid)):
             if alias is not UNCHANGED:
                 request.score.add_request(param=name, alias=alias)
@@ -170,14 +170,14 @@ class RankingScorer:
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Say what the scorer asks for under metadata routing."""
+        """Return the metadata that the scorer requests."""
         return deepcopy(self._request)
 
     def _accept_sample_weight(self):
-        return True  # scikit-learn calls it since 1.8, while metadata routing is off
+        return True  # scikit-learn ≥ 1.8 calls it while metadata routing is disabled
 
     def __sklearn_clone__(self) -> Self:
-        return copy(self)  # all that it holds is never changed in place
+        return copy(self)  # no attribute is ever modified in place
 
     def __repr__(self) -> str:
         shown = self._shown
@@ -190,7 +190,7 @@ class RankingScorer:
 
 
 def _at_ranker(estimator, X):
-    """The ranker in searches and pipelines, and X as the steps before the ranker transform it."""
+    """The ranker inside searches and pipelines, and X as transformed by the preceding steps."""
     while True:
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
@@ -204,17 +204,17 @@ def _at_ranker(estimator, X):
 
 
 def _named(measure):
-    """Measures by the names of their scores, from a measure, a list or a mapping."""
+    """Map names of scores to measures, from a measure, a list or a mapping."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
     for name in measure:
         if not isinstance(name, str) or not name:
-            raise TypeError(f"The name of a score must be a text that is not empty; got {name!r}.")
+            raise TypeError(f"The name of a score must be a non-empty string; got {name!r}.")
     return dict(zip(measure, as_measures(list(measure.values())), strict=True))
 
 
 def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
-    """Mean of a measure over the queries; of a list, or a dict by name, a dict of means by name."""
+    """Mean of a measure over the queries; a dict of means by name for a list or a mapping."""
     measures = _named(measure)
     means = mean_scores(list(measures.values()), judgments, y_score)
     is_single = isinstance(measure, (str, Measure))
@@ -224,28 +224,28 @@ def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
 # Scores of documents -----------------------------------------------------------------------------
 
 def check_response_method(response_method):
-    """The response method or a list of them, checked; None stays None."""
+    """Check a response method or a list of methods; None stays None."""
     if response_method is None:
         return None
     methods = [response_method] if isinstance(response_method, str) else list(response_method)
     for method in methods:
         if method not in RESPONSE_METHODS:
-            raise ValueError(f"response_method must be of {RESPONSE_METHODS}; got {method!r}.")
+            raise ValueError(f"response_method must be one of {RESPONSE_METHODS}; got {method!r}.")
     if not methods:
         raise ValueError("response_method is an empty list.")
     return response_method if isinstance(response_method, str) else methods
 
 
 def document_scores(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
-    """One score a document, shape (n,)."""
+    """Return one score per document, shape (n,)."""
     methods = _default_methods(estimator) if response_method is None else response_method
     if isinstance(methods, str):
         methods = [methods]
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         raise ValueError(
-            f"{type(estimator).__name__} has no {' or '.join(methods)} that gives one score a "
-            "document: name another response_method, or wrap it in CalibratedClassifierCV."
+            f"{type(estimator).__name__} has no {' or '.join(methods)} to score documents with: "
+            "pass another response_method, or wrap it in CalibratedClassifierCV."
         )
     response = np.asarray(getattr(estimator, method)(X))
     if method == "predict_proba":
@@ -254,17 +254,18 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
         return response[:, 0]
     if response.ndim == 2:
         raise ValueError(
-            f"{method} of {type(estimator).__name__} gives {response.shape[1]} scores a document, "
-            "not one: use response_method='predict_proba' for the expected grade, or a regressor."
+            f"{method} of {type(estimator).__name__} returns {response.shape[1]} scores per "
+            "document instead of one: use "
+            "response_method='predict_proba' for the expected grade, or a regressor."
         )
     return response
 
 
 def _expected_grades(grades, probabilities):
-    """Σ c·P(c) of each row, rounded so that equal expected grades tie.
+    """Compute Σ c·P(c) for each row, rounded so that equal expected grades tie.
 
-    The last bits of the sum depend on how the probability mass is split over the classes, and those
-    of the probabilities may depend on the position of the row.
+    The last bits of the sum depend on how the probability is distributed over the classes, and the
+    last bits of the probabilities may depend on the position of the row.
     """
     # Class by class: the last bits of a matrix product depend on the processor and its threads.
     terms = [grade * probabilities[:, i].astype(float) for i, grade in enumerate(grades)]
@@ -276,7 +277,7 @@ def _default_methods(estimator):
     try:
         if not is_classifier(estimator):
             return ["predict"]
-    except AttributeError:  # since version 1.7, for what is not a scikit-learn estimator
+    except AttributeError:  # scikit-learn ≥ 1.7 raises it for other estimators
         return ["predict"]
     two_classes = len(estimator.classes_) == 2
     return ["decision_function", "predict_proba"] if two_classes else ["predict_proba"]
@@ -286,7 +287,7 @@ def _grades_of_classes(estimator, probabilities):
     classes = np.asarray(estimator.classes_)
     if classes.dtype.kind not in "buif" or probabilities.shape[1:] != classes.shape:
         raise ValueError(
-            f"The expected grade needs a class for each grade and its probability; "
+            f"The expected grade requires numeric classes and one probability per class; "
             f"{type(estimator).__name__} has the classes {classes.tolist()} and probabilities of "
             f"shape {probabilities.shape}."
         )

@@ -1,4 +1,4 @@
-"""Warnings about queries of which a fit or a score sees only some rows."""
+"""Warnings about queries that a fit or a score sees only in part."""
 
 import warnings
 from functools import partial
@@ -14,50 +14,50 @@ from skgraded._input.words import plain, plain_list
 class TornQueryWarning(UserWarning):
     """A fit or a score sees only some rows of a query.
 
-    It is issued in two cases. A ranker is scored on documents of a query after it was fitted on
-    other documents of that query: the folds split queries, as those of KFold, ``cv=5`` and
-    train_test_split do, and the score is better than it will be for new queries. Or X lacks rows
-    that a Series of queries, looked up by the row index of X, has: rows were drawn instead of
-    queries, as in HalvingGridSearchCV with ``resource="n_samples"`` and in scikit-learn's
-    learning_curve. Split by query, with GroupKFold for example, and let another resource grow.
+    It is issued in two cases. First, a ranker is scored on documents of a query after it was fitted
+    on other documents of this query. KFold, ``cv=5`` and train_test_split split queries in this
+    way, and the score is better than it will be for new queries. Second, X lacks rows of a query
+    that a Series of queries, looked up by the row index of X, contains. This happens when rows are
+    drawn instead of queries, as in HalvingGridSearchCV with ``resource="n_samples"`` and in
+    scikit-learn's learning_curve. Split by query, for example with GroupKFold, and choose another
+    resource.
 
-    Queries in a column of X, or passed with X, are split like the rows. A fit on some rows of such
-    a query cannot be distinguished from a fit on a small query: only the scores can show it. With
-    ``n_jobs`` the workers print the warning, and the caller's ``warnings.catch_warnings`` does not
-    see it.
+    Queries in a column of X, or passed with X, are split with the rows. A fit on some rows of such
+    a query looks like a fit on a small query: only scores can reveal it. With ``n_jobs``, the
+    workers print the warning, and ``warnings.catch_warnings`` in the caller does not catch it.
     """
 
 
 TORN = (
     "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
-    "ranker was fitted on: the split tears queries apart, and the score is better than it will be "
-    "for new queries; or both sets number different queries alike. Keep each query whole: "
-    "cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
+    "ranker was fitted on. Either the split divides queries, and the score is better than it will "
+    "be for new queries, or both sets use the same ids for different queries. Keep each query "
+    "whole: cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
     "cv=GroupKFold(5).set_split_request(groups='qid')."
 )
 
 NUMBERED_ALIKE = (
     "{shared} of the {scored} queries to score, such as {example!r}, have the ids of queries that "
-    "the ranker was fitted on. Both sets number their queries from {first}, as files do that are "
-    "read one by one: if they are other queries, give them other ids, such as qid + 1_000_000 or "
-    "('test', qid). If they are the same queries, the split tears them apart, and the score is "
-    "better than it will be for new ones: use cv=GroupKFold(5)."
+    "the ranker was fitted on. Both sets number their queries from {first}, as separately read "
+    "files do. If the queries differ, give them different ids, such as qid + 1_000_000 or "
+    "('test', qid). If they are the same queries, the split divides them, and the score is better "
+    "than it will be for new queries: use cv=GroupKFold(5)."
 )
 
 PARTIAL = (
     "{torn} of the {seen} queries to {verb}, such as {example!r}, are seen in part: qid has "
-    "{missing} rows of them that X lacks. Rows were drawn, not queries, as "
+    "{missing} of their rows that X lacks. Rows were drawn instead of queries, as in "
     "HalvingGridSearchCV(resource='n_samples'), learning_curve, KFold, ShuffleSplit and "
-    "train_test_split do: split by GroupKFold, let another resource grow, take "
-    "skgraded.model_selection.learning_curve. If rows were left out on purpose, leave them out of "
-    "qid too: qid=series.loc[X.index]."
+    "train_test_split. Split with GroupKFold, choose another resource, or use "
+    "skgraded.model_selection.learning_curve. If rows were omitted on purpose, omit them from qid "
+    "too: qid=series.loc[X.index]."
 )
 
 
 class FittedQueries:
-    """What a ranker remembers of the rows that it was fitted on: four numbers per query.
+    """Summary of the rows that a ranker was fitted on: four numbers per query.
 
-    `stopped_on` are the ids of further queries, on which the fit was stopped.
+    `stopped_on` contains the ids of validation queries that were not among these rows.
     """
 
     def __init__(self, queries, grades, table, stopped_on=None):
@@ -68,10 +68,10 @@ class FittedQueries:
         self.row_marks = _marks(grades, order, starts, table)
 
     def torn_in(self, judgments, features=None):
-        """Ids of the judgments' queries that are known, unless all rows are the fitted ones.
+        """Ids of the queries that the fit has seen, unless all rows are those of the fit.
 
-        Rows are compared by their queries and grades and, if these are the same, by the table that
-        `features`, a function without arguments, returns.
+        Rows are compared by query and grade. If these are equal, the table that the function
+        `features` returns is compared too.
         """
         known = {query: i for i, query in enumerate(plain_list(self.ids))}
         queries = plain_list(judgments.query_ids)
@@ -95,7 +95,7 @@ class FittedQueries:
 def splits_of_queries(splitter, X, y, ids, query_of_row, name):
     """Return the splits of a scikit-learn splitter, which receives the queries as groups.
 
-    A ValueError names the first query that is split. `name` is the parameter with the splitter.
+    A ValueError names the first query that is split. `name` is the name of the parameter.
     """
     groups = sortable_ids(ids, query_of_row)
     with warnings.catch_warnings():
@@ -118,14 +118,14 @@ def splits_of_queries(splitter, X, y, ids, query_of_row, name):
 
 
 def features_of(ranker, table):
-    """The table without the column of the queries."""
+    """Return the table without the query column."""
     column = ranker.query_column_
     return table if column is None else column.take_out(table)
 
 
 def _marks(grades, order, starts, table=None):
-    """Sum up hashes of each query's rows, which gives the same in any row order."""
-    marks = mix_bits((grades + 0.0).view(np.uint64))  # a copy, in which -0.0 is 0.0
+    """Sum the hashes of each query's rows; the sum does not depend on the row order."""
+    marks = mix_bits((grades + 0.0).view(np.uint64))  # a copy in which -0.0 becomes 0.0
     if table is not None:
         marks = mix_bits(marks ^ hash_rows(table))
     if order is not None:
@@ -134,16 +134,16 @@ def _marks(grades, order, starts, table=None):
 
 
 def warn_of_split_queries(estimator, X, judgments, source=None):
-    """Issue a TornQueryWarning if a score sees queries in part, or some that the fit has seen.
+    """Issue a TornQueryWarning if a score sees queries in part, or queries that the fit has seen.
 
-    The estimator is a ranker that remembers its queries, alone, as the last step of a pipeline or
-    inside a search; of other estimators nothing is known. X is what it is about to be scored on,
-    with the column of the queries or without it, `source` where in X they were found.
+    The fitted queries are known only for a QueryRanker, alone, as the last step of a pipeline or
+    inside a search. X is the table to score, with or without the query column; `source` specifies
+    where in X the queries were found.
     """
     fitted, shared = _known_queries(estimator, X, judgments)
     if shared:
         ids = judgments.query_ids
-        # A split by rows leaves as many queries on both sides, or gaps.
+        # A split by rows leaves equally many queries in both sets, or gaps in their ids.
         alike = all(map(_is_numbering, (ids, fitted.ids))) and len(ids) != len(fitted.ids)
         message = (NUMBERED_ALIKE if alike else TORN).format(
             shared=len(shared), scored=len(ids), example=plain(shared[0]),
@@ -155,12 +155,12 @@ def warn_of_split_queries(estimator, X, judgments, source=None):
 
 
 def _known_queries(estimator, X, judgments):
-    """What a ranker was fitted on, and the ids of queries of which it has seen other rows."""
+    """Return the queries that a ranker was fitted on, and the ids of those that it scores again."""
     while estimator is not None and not hasattr(estimator, "fitted_queries_"):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
             continue
-        X = None  # the ranker inside sees other features, that may differ in their last bits
+        X = None  # transformed features may differ in their last bits
         if hasattr(estimator, "steps"):  # a pipeline
             estimator = estimator.steps[-1][1]
         else:  # a feature selection, or no ranker
@@ -179,10 +179,10 @@ def _is_numbering(ids):
 
 
 def warn_of_partial_queries(X, source, verb):
-    """Issue a TornQueryWarning if X has only some of the rows of a query, whose ids were looked up.
+    """Issue a TornQueryWarning if X lacks rows of a query that is looked up in a Series.
 
-    Only of a Series as `source`, which holds the label of every row of X, is it known which rows a
-    query has. `verb` is "fit" or "score"; the warning names the line three callers up.
+    Only a Series as `source` shows all rows of a query. `verb` is "fit" or "score"; the warning
+    names the line three callers up.
     """
     if source is None or is_column(source):
         return

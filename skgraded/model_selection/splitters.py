@@ -13,7 +13,7 @@ from skgraded._input.words import plain
 
 
 class _QuerySplitter(BaseCrossValidator):
-    """Splits of the distinct values of a column of X by a splitter of scikit-learn."""
+    """Applies a scikit-learn splitter to the distinct queries or times in X."""
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits."""
@@ -26,7 +26,7 @@ class _QuerySplitter(BaseCrossValidator):
         ----------
         X : array, sparse matrix or frame of shape (n, n_features)
         y, groups : object
-            Not used.
+            Ignored.
         """
         units, splitter = self._units(X), self._splitter()
         values, codes = np.unique(units, return_inverse=True)
@@ -44,7 +44,7 @@ class _QuerySplitter(BaseCrossValidator):
 
 
 class QueryKFold(_QuerySplitter):
-    """K-fold cross-validation over queries, which are a column of X.
+    """K-fold cross-validation over the queries in a column of X.
 
     All rows of a query are in the test rows of the same fold. Neither `groups` nor metadata routing
     is needed.
@@ -103,17 +103,17 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     n_splits : int, default=5
         Number of splits, at least 2.
     time : str, int or pandas Series
-        The time of each row, such as a day: a number, a date, or text that sorts by time, the same
-        in all rows of a query. Given as `qid`.
+        The time of each row, such as a day: a number, a date, or text that sorts by time. All rows
+        of a query must have the same time. Specified in the same way as `qid`.
     qid : str, int or pandas Series
         The query of each row: the column of X with this name, or at this position; or a Series
         that is looked up by the row index of X.
     gap : int, default=0
-        Number of times to leave out between the training and the test rows.
+        Number of distinct times to skip between the training and the test rows.
     test_size : int, optional
-        Number of times to test on; by default ``n_times // (n_splits + 1)``.
+        Number of distinct times to test on; by default, ``n_times // (n_splits + 1)``.
     max_train_size : int, optional
-        Largest number of times to train on; by default all earlier ones.
+        Maximum number of distinct times to train on; by default, all earlier times.
 
     See Also
     --------
@@ -154,7 +154,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
             raise ValueError(f"time is missing in row {int(np.argmax(missing))} of X.")
         names, time_codes = np.unique(times, return_inverse=True)
         first = np.empty(len(ids), dtype=np.intp)
-        first[codes[::-1]] = time_codes[::-1]  # of each query the time of its first row
+        first[codes[::-1]] = time_codes[::-1]  # time of the first row of each query
         differs = time_codes != first[codes]
         if differs.any():
             row = int(np.argmax(differs))
@@ -169,5 +169,5 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 def _check_sources(**sources):
     for name, source in sources.items():
         if source is None:
-            raise TypeError(f"{name} is missing: give the name of a column of X, or its position.")
+            raise TypeError(f"{name} is missing: pass the name or the position of a column of X.")
         check_source(source, name)

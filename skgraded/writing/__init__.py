@@ -1,1 +1,1 @@
-"""Plain parts in, text out: pages, charts, sentences, tables and JSON. No report is known here."""
+"""Writes pages, charts, sentences, tables and JSON from plain values, not from report classes."""

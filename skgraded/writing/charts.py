@@ -1,4 +1,4 @@
-"""Charts of HTML pages: positions of intervals, bars and shades, which the templates draw."""
+"""Charts of HTML pages: computes positions of intervals, bars and shades for the templates."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ import numpy as np
 from skgraded._input.words import counted
 from skgraded.writing.text import interval_text, number, shortened, signed
 
-MAX_BARS = 300  # of a chart: more than a narrow screen has pixels for
-MAX_CHARTS = 12  # of a measure
+MAX_BARS = 300  # per chart, more than a narrow screen can show
+MAX_CHARTS = 12  # per measure
 MAX_INTERVALS = 24  # on one axis
 MAX_SHADED = 30  # systems in a heat map
-SHADES = 5  # of wins, and as many of losses
+SHADES = 5  # shades of wins, and the same number for losses
 
 
 # Values of all queries, in order -----------------------------------------------------------------
@@ -42,7 +42,9 @@ def difference_charts(
     outcomes = ("wins", "win"), ("ties", "tie"), ("losses", "loss")
     charts = []
     for record, values in zip(records, ordered, strict=True):
-        text = ", ".join(counted(getattr(record, many), one, many) for many, one in outcomes)
+        text = ", ".join(
+            counted(getattr(record, plural), singular, plural) for plural, singular in outcomes
+        )
         ends = _ends(len(values), "largest win", "largest loss")
         chart = _chart(
             "difference", pair_name(record), text, values, (-high, high), _ticks_within(high), ends
@@ -52,7 +54,7 @@ def difference_charts(
 
 
 def _ticks_within(high):
-    """Three or five round numbers from high to -high with their texts."""
+    """Three or five round numbers between high and -high, with their texts."""
     power = 10.0 ** math.floor(math.log10(high))
     step = next(power * unit for unit in (5, 2, 1) if power * unit <= high * (1 + 1e-9))
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
@@ -104,7 +106,7 @@ def _percent(value, low, high):
 
 
 def interval_mark(value, ends, low, high):
-    """A point with its interval, in percent of a line; tables are sorted by `value`."""
+    """A point with its interval, in percent of the axis; tables are sorted by `value`."""
     at, left, right = (
         _percent(min(max(x, low), high), low, high) if math.isfinite(x) else None
         for x in (value, *ends)
@@ -116,14 +118,14 @@ def interval_mark(value, ends, low, high):
 
 
 def interval_axis(low, high):
-    """The numbers below the ends and the middle of a line."""
+    """Tick labels for the ends and the middle of an axis."""
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
 
 
 def interval_bars(cells):
-    """Axis that spans the intervals of means, and the position of each; None for an unknown one.
+    """Return an axis that spans the intervals of means, and the position of each interval.
 
-    `cells` have the attributes `value` and `interval`.
+    `cells` have the attributes `value` and `interval`. Unknown ends are at None.
     """
     ends = [end for cell in cells for end in (cell.value, *cell.interval) if math.isfinite(end)]
     if not ends:
@@ -230,13 +232,13 @@ def _ticks(low, high):
 
 # Pairs -------------------------------------------------------------------------------------------
 
-def heat_map(measure, names, differences, told_apart):
-    """Shade the mean difference of each pair of systems, that of the row less that of the column.
+def heat_map(measure, names, differences, significant):
+    """Shade the mean difference of each pair of systems, the row's mean minus the column's mean.
 
-    `differences` and `told_apart` are of shape (n_systems, n_systems), in the order of `names`;
-    `told_apart` is nan where there is no test of the pair.
+    `differences` and `significant` have shape (n_systems, n_systems), in the order of `names`;
+    `significant` is nan for pairs that are not tested.
     """
-    tested = np.isfinite(told_apart).sum(axis=1)
+    tested = np.isfinite(significant).sum(axis=1)
     note = "; bold with *: significantly different" if tested.any() else "; not tested"
     if 0 < tested.min() < len(names) - 1:
         note += " (only pairs with the baseline are tested)"
@@ -253,6 +255,6 @@ def heat_map(measure, names, differences, told_apart):
             shade = math.ceil(SHADES * share - 1e-9)
             side = "" if shade == 0 else f"{'win' if value > 0 else 'loss'}-{shade}"
             text = "" if i == j else signed(value, digits).replace("0.", ".", 1)
-            cells.append({"text": text, "shade": side, "apart": told_apart[i][j] == 1})
+            cells.append({"text": text, "shade": side, "significant": significant[i][j] == 1})
         rows.append((names[i], cells))
     return {"measure": measure, "rows": rows, "note": f"{note}."}

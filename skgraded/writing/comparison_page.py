@@ -11,14 +11,14 @@ from skgraded.writing import charts, text
 from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, PageTable, render
 
 MAX_VALUES = 150_000  # per-query values in a page: about 1.5 MB
-MAX_ROWS = 40  # of the table in a notebook
-MAX_SENTENCES = 12  # shown per measure; further ones are folded
-MAX_BARS = 4  # measures with interval bars in the leaderboard; with more, the first alone has bars
+MAX_ROWS = 40  # rows of the table in a notebook
+MAX_SENTENCES = 12  # visible sentences per measure; further sentences are folded
+MAX_BARS = 4  # measures with bars in the leaderboard; with more measures, only the first has bars
 SECTIONS = {
     "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "Findings",
     "intervals": "Intervals", "differences": "Differences", "table": "Table", "queries": "Queries",
 }
-COMPARED = {  # heading: kind of the column, its name in the frame
+COMPARED = {  # heading: kind of the column, and its name in the frame
     "System": ("name", "system"),
     "Baseline": ("name", "baseline"),
     "Measure": ("text", "heading"),
@@ -46,16 +46,15 @@ class QueryTable:
     weights: np.ndarray | None
     systems: list[str]
     baseline: int  # position of the system that the table begins with
-    differences: Callable[[Any], np.ndarray]  # of the pair in a row
+    differences: Callable[[Any], np.ndarray]  # per-query differences of the pair in a row
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonPage:
     """The content of the page of a comparison.
 
-    Rows have the columns of the table as attributes, `heading`, `is_significant` and `winner`, and
-    are sorted with the best system first; `hidden` are the columns without information about this
-    comparison.
+    Rows have the columns of the table, `heading`, `is_significant` and `winner` as attributes, and
+    the best system comes first. `hidden` lists columns without information in this comparison.
     """
 
     title: str
@@ -71,7 +70,7 @@ class ComparisonPage:
     queries: QueryTable | None = None  # None without per-query values
 
     def html(self) -> str:
-        """Fill the template of the page; an ImportError without Jinja2."""
+        """Fill the template of the page; raise an ImportError without Jinja2."""
         systems, letters = self.board.systems, self.board.letters
         groups: dict = {}  # rows by heading
         for row in self.rows:
@@ -102,9 +101,9 @@ class ComparisonPage:
         })
 
     def fragment(self) -> str:
-        """Fill the template of the fragment for notebooks; an ImportError without Jinja2.
+        """Fill the template of the fragment for notebooks; raise an ImportError without Jinja2.
 
-        More than 40 rows are cut to those with the smallest p.
+        If there are more than 40 rows, only those with the smallest p are shown.
         """
         rows, note = self.rows, ""
         if len(rows) > MAX_ROWS:
@@ -148,7 +147,7 @@ class ComparisonPage:
         return PageTable(note, [("System", "system"), *headings], rows)
 
     def _findings(self):
-        """Sentences by heading: what they show in short, and those that are shown and folded."""
+        """Sentences by heading: a short summary, the visible sentences, and the folded ones."""
         groups: dict = {}
         for row, sentence in self.sentences():
             groups.setdefault(row.heading, []).append((row, self._parts(sentence)))
@@ -160,7 +159,7 @@ class ComparisonPage:
         return shown
 
     def _of_queries(self, drawn):
-        """Charts of the differences in the drawn rows, and the data of the table of queries."""
+        """Charts of the drawn rows' differences, and the data of the table of queries."""
         queries = self.queries
         if queries is None:
             return {"data": None}
@@ -204,7 +203,7 @@ class ComparisonPage:
 
 
 def _finding(heading, pairs):
-    """Heading, count, sentences that are shown, and folded ones with their titles."""
+    """Heading, summary, visible sentences, and folded sentences with their titles."""
     significant = [parts for row, parts in pairs if row.is_significant]
     others = [parts for row, parts in pairs if not row.is_significant]
     shown, more = significant[:MAX_SENTENCES], significant[MAX_SENTENCES:]
@@ -242,7 +241,7 @@ def _take(row, key):
 
 
 def _shown_queries(values, base, n_measures):
-    """Positions of the queries in the table: all, or those that differ most and some others."""
+    """Positions of the queries in the table: all, or the most different and a sample of others."""
     n_systems, n = values.shape
     limit = min(MAX_QUERIES, max(200, MAX_VALUES // (n_systems * n_measures)))
     if n <= limit:

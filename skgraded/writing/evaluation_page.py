@@ -17,7 +17,7 @@ from skgraded._input.words import counted
 from skgraded.writing import text
 from skgraded.writing.charts import interval_axis, interval_mark, level_chart
 
-MOST_IN_VERDICT = 2  # measures
+MOST_IN_VERDICT = 2  # measures in the verdict
 MAX_QUERIES = 2_000  # rows in the table of a page: 0.3 MB for 4 systems
 SECTIONS = {
     "summary": "Summary", "segments": "Segments", "folds": "Folds", "values": "Values",
@@ -46,9 +46,9 @@ class EvaluationPage:
     """The content of the page of an Evaluation or a Summary.
 
     The frames have one row per measure (`summary`), per segment and measure, and per fold. The
-    arrays have one element per query. A Summary contains the values of some of the `n_queries` only
-    and adds `profiles`, quantiles of all values. A notebook shows the queries at the positions
-    `lowest`.
+    arrays have one element per query. A Summary contains the values of only some of the `n_queries`
+    queries, and adds `profiles`, the quantiles of all values. Notebooks show the queries at the
+    positions `lowest`.
     """
 
     title: str
@@ -67,7 +67,7 @@ class EvaluationPage:
     profiles: dict[str, np.ndarray] | None = None
 
     def html(self) -> str:
-        """Fill the template of the page; an ImportError without Jinja2."""
+        """Fill the template of the page; raise an ImportError without Jinja2."""
         tables = {"summary": self._summary()}
         if self.segments is not None:
             tables["segments"] = _means_table(self.segments, self.level, self.per_query)
@@ -85,7 +85,7 @@ class EvaluationPage:
         })
 
     def fragment(self) -> str:
-        """Fill the template of the fragment for notebooks; an ImportError without Jinja2."""
+        """Fill the template of the fragment for notebooks; raise an ImportError without Jinja2."""
         rows = zip(text.labels(self.query_ids[self.lowest]), self.lowest, strict=True)
         details = {} if self.folds is None else {"Folds": _folds_table(self.folds)}
         details["Lowest queries"] = PageTable(
@@ -99,7 +99,7 @@ class EvaluationPage:
         })
 
     def _verdict(self):
-        """The first means with their intervals, in the form of `text.name_parts`."""
+        """State the first means with their intervals, in the form of `text.name_parts`."""
         means = []
         for record in self.summary.to_dict("records")[:MOST_IN_VERDICT]:
             ends = record["ci_low"], record["ci_high"]

@@ -1,6 +1,6 @@
-"""Reports as JSON and back: one `Form` per kind of value says how it is written and read.
+"""Writes reports as JSON and reads them; a `Form` defines this for each kind of value.
 
-A form checks types and shapes only. The class that is made of what was read checks the rest.
+A form checks types and shapes only. The class that is constructed from the values checks the rest.
 """
 
 import json
@@ -17,7 +17,7 @@ from skgraded._input.words import object_array, plain
 from skgraded._input.writing import write_text
 
 FORMAT = 1
-MOST_DIGITS = 300  # of whole numbers; floats have 309, and older pandas no table of more
+MOST_DIGITS = 300  # of integers; floats have up to 309 digits, the most that older pandas accepts
 A_FRACTION = re.compile(r"-?\d{1,2500}(/0*[1-9]\d{0,2500})?")  # squares of floats: 1,300 digits
 DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
 
@@ -25,7 +25,7 @@ DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
 # Files -------------------------------------------------------------------------------------------
 
 def write(report: dict[str, Any], path: str | Path | None) -> str | None:
-    """Write a report as JSON, to a file if there is a path, else as the text that is returned."""
+    """Write a report as JSON to a file, or return the JSON text if there is no path."""
     text = json.dumps({"format": FORMAT, **report}, allow_nan=False)
     if path is None:
         return text
@@ -34,44 +34,46 @@ def write(report: dict[str, Any], path: str | Path | None) -> str | None:
 
 
 def read(text_or_path: str | Path) -> dict[str, Any]:
-    """Read a report that `write` wrote: a text that begins with { or else a path."""
+    """Read a report written by `write`, from a text that begins with { or from a path."""
     is_text = isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{")
     source = "The text" if is_text else str(text_or_path)
     try:
         text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
         report = json.loads(text, parse_constant=_refuse_constant, parse_int=_whole)
-    except ValueError as error:  # of UTF-8 too
+    except ValueError as error:  # also invalid UTF-8
         raise ValueError(f"{source} is not JSON: {error}") from None
     except RecursionError:
-        raise ValueError(f"{source} is not a report that to_json wrote: it is too deep.") from None
+        raise ValueError(
+            f"{source} is not a report that to_json wrote: it is nested too deeply."
+        ) from None
     if not isinstance(report, dict) or "kind" not in report:
         raise ValueError(f"{source} is not a report that to_json wrote: it has no 'kind'.")
     written = report.get("format")
     if type(written) is not int or written != FORMAT:
         raise ValueError(
             f"{source} has the format {written!r}, but this version of skgraded reads format "
-            f"{FORMAT} only: install the newest."
+            f"{FORMAT} only: install the newest version."
         )
     return report
 
 
 def _refuse_constant(text):
-    raise ValueError(f"it has {text}, which JSON does not know")
+    raise ValueError(f"it contains {text}, which is not valid JSON")
 
 
 def _whole(text):
     if len(text) > MOST_DIGITS:
-        raise ValueError(f"it has a whole number of {len(text)} digits, which no table holds")
+        raise ValueError(f"it contains an integer of {len(text)} digits, too many for a table")
     return int(text)
 
 
 # Forms -------------------------------------------------------------------------------------------
 
 class Form(NamedTuple):
-    """How a kind of value is written as JSON and read back.
+    """Functions that write a kind of value as JSON and read it back.
 
-    `read` takes what `write` gave and the name of its place; a ValueError names the place of a
-    value that has another form.
+    `read` accepts the result of `write` and the name of its place in the report. A ValueError
+    names the place of a value that has another form.
     """
 
     write: Callable[[Any], Any]
@@ -79,7 +81,7 @@ class Form(NamedTuple):
 
 
 def maybe(form: Form) -> Form:
-    """The form of a value that may also be None."""
+    """Form of a value that may also be None."""
     return Form(
         lambda value: None if value is None else form.write(value),
         lambda written, name: None if written is None else form.read(written, name),
@@ -87,7 +89,7 @@ def maybe(form: Form) -> Form:
 
 
 def list_of(form: Form) -> Form:
-    """The form of a list of values."""
+    """Form of a list of values."""
     def read_list(written, name):
         _refuse_other_type(written, (list,), "a list", name)
         return [form.read(value, f"{name}[{i}]") for i, value in enumerate(written)]
@@ -96,7 +98,7 @@ def list_of(form: Form) -> Form:
 
 
 def by_name(form: Form) -> Form:
-    """The form of a dict of values by text."""
+    """Form of a dict whose keys are text."""
     def read_dict(written, name):
         _refuse_other_type(written, (dict,), "an object", name)
         return {key: form.read(value, f"{name}[{key!r}]") for key, value in written.items()}
@@ -105,7 +107,7 @@ def by_name(form: Form) -> Form:
 
 
 def record(made: Callable[..., Any], **forms: Form) -> Form:
-    """The form of an object with these attributes, which are keywords of what makes it."""
+    """Form of an object; its attributes `forms` are also the keyword arguments of `made`."""
     def read_record(written, name):
         parts = read_fields(forms, written, name)
         try:
@@ -122,7 +124,7 @@ def write_fields(forms: Mapping[str, Form], value: Any) -> dict[str, Any]:
 
 
 def read_fields(forms: Mapping[str, Form], written: Any, place: str = "") -> dict[str, Any]:
-    """Read what `write_fields` gave, from the place with this name."""
+    """Read the result of `write_fields`; errors name its place."""
     _refuse_other_type(written, (dict,), "an object", place)
     for name in forms:
         if name not in written:
@@ -174,16 +176,16 @@ FRACTION = Form(str, _read_fraction)
 def _array_form(expected, dtype, write_array, *types):
     def read_array(written, name):
         _refuse_other_type(written, (list,), "a list", name)
-        if not set(map(type, written)) <= set(types):  # all of a long list at once
+        if not set(map(type, written)) <= set(types):  # fast for long lists
             for i, value in enumerate(written):
                 _refuse_other_type(value, types, expected, f"{name}[{i}]")
-        return np.array(written, dtype=dtype)  # of None a float is nan
+        return np.array(written, dtype=dtype)  # None becomes nan
 
     return Form(write_array, read_array)
 
 
 def numbers_to_json(values: np.ndarray) -> list[Any]:
-    """Floats as a list, with None for nan, which JSON does not have."""
+    """Convert floats to a list with None for nan, which JSON does not have."""
     return [None if value != value else value for value in values.tolist()]
 
 
@@ -193,18 +195,18 @@ FLAGS = _array_form("true or false", bool, np.ndarray.tolist, bool)
 
 
 def ids_to_json(ids: np.ndarray, what: str = "query id") -> dict[str, Any]:
-    """Ids and their dtype."""
+    """Convert ids to a dict of their dtype and values."""
     numbers = ids.view(np.int64) if ids.dtype.kind in "mM" else ids
     values = [_id_to_json(value, what) for value in numbers.tolist()]
     return {"dtype": ids.dtype.str, "values": values}
 
 
 def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
-    """Ids that `ids_to_json` gave; a ValueError if they are not of their dtype."""
+    """Convert the result of `ids_to_json` to ids; raise a ValueError if the dtype is wrong."""
     parts = read_fields({"dtype": TEXT, "values": list_of(ONE_ID)}, written, name)
     text, values = parts["dtype"], parts["values"]
     if not DTYPE_OF_IDS.fullmatch(text):
-        raise ValueError(f"{name}['dtype'] is {text!r}, which no ids have.")
+        raise ValueError(f"{name}['dtype'] is {text!r}, which is not a dtype of ids.")
     dtype = np.dtype(text)
     if dtype.kind == "O":
         return object_array(values)
@@ -215,7 +217,7 @@ def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
         ids = np.empty(0)
     read_back = ids.tolist()
     if read_back != values or [*map(type, read_back)] != [*map(type, values)]:
-        raise ValueError(f"{name} has values that its dtype, {text!r}, does not hold.")
+        raise ValueError(f"{name} contains values that do not fit its dtype, {text!r}.")
     return ids.view(dtype)
 
 
@@ -228,8 +230,8 @@ def _id_to_json(value, what="query id"):
     if type(value) in (str, bool, int, float):
         return value
     raise TypeError(
-        f"JSON has no form of the {what} {value!r} of type {type(value).__name__}: make it "
-        "text, a number or a tuple of these."
+        f"The {what} {value!r} of type {type(value).__name__} cannot be written as JSON: convert "
+        "it to text, a number or a tuple of these."
     )
 
 
@@ -240,7 +242,7 @@ def _id_of_json(written, name):
         return float(written["float"])
     if isinstance(written, dict) and isinstance(written.get("tuple"), list):
         return tuple(_id_of_json(part, name) for part in written["tuple"])
-    raise ValueError(f"{name} has {written!r}, which is no id.")
+    raise ValueError(f"{name} contains {written!r}, which is not an id.")
 
 
 IDS, ONE_ID = Form(ids_to_json, ids_of_json), Form(_id_to_json, _id_of_json)

@@ -19,7 +19,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 # Who leads ---------------------------------------------------------------------------------------
 
 class Standing(NamedTuple):
-    """Who leads by one measure, maybe within a segment, and whom the leaders outperform."""
+    """The leaders by one measure, possibly within a segment, and whom they outperform."""
 
     measure: str
     segment: str | None
@@ -169,7 +169,7 @@ def _word(n):
 # A pair of systems -------------------------------------------------------------------------------
 
 class Unreachable(NamedTuple):
-    """The smallest p-value of a test, which even then would not be significant."""
+    """The smallest possible p-value of a test, if even this is not significant."""
 
     p: float
     adjusted: float
@@ -177,17 +177,17 @@ class Unreachable(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What a test tells about a row besides its p-value."""
+    """What a test shows about a row besides its p-value."""
 
-    assumes: str | None = None  # what the test assumes about so few queries
+    assumes: str | None = None  # what the test assumes if there are few queries
     unreachable: Unreachable | None = None
-    is_fine: bool = False  # not significant, but a larger difference could have been
+    is_fine: bool = False  # no significance, but a larger difference could be significant
 
 
 def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:
     """Say what a row of a comparison shows; its system has the higher mean.
 
-    `n_queries` includes queries that do not count; `corrected` names the correction, after a space.
+    `n_queries` includes queries that do not count. `corrected` names the correction.
     """
     n, measure = row.n_queries, row.heading
     if n == 0:
@@ -257,7 +257,7 @@ def _tested(row, corrected):
 
 
 def _unreachable(row, smallest):
-    """Say so if no outcome of the test could have been significant."""
+    """State whether no outcome of the test could have been significant."""
     if smallest is None:
         return ""
     n = row.n_queries - row.ties
@@ -273,7 +273,7 @@ def _unreachable(row, smallest):
 
 
 def _detectable(row, findings):
-    """Say how small a difference could have been shown."""
+    """State the smallest difference that could have been detected."""
     smallest = row.min_detectable
     if not findings.is_fine or smallest != smallest:
         return ""
@@ -370,7 +370,7 @@ def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
 
 
 def corrected(correction: str | None, n_tests: int) -> str:
-    """Say what a p-value is corrected for; nothing for a single test."""
+    """State the correction of a p-value; "" for a single test."""
     if n_tests <= 1:
         return ""
     if correction is None:

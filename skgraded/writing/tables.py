@@ -1,4 +1,4 @@
-"""Frames, and tables as text: Markdown, LaTeX and CSV, without pandas."""
+"""Writes tables as text, Markdown, LaTeX and CSV without pandas; makes frames with pandas."""
 
 import io
 import math
@@ -19,7 +19,7 @@ from skgraded.writing.text import Bound
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
 })
-SHORT_TABLE, SHORT_NAME = 40, 30  # rows and characters; longer tables and names break in LaTeX
+SHORT_TABLE, SHORT_NAME = 40, 30  # rows and characters; longer tables and names are broken in LaTeX
 LINE, LETTER, GAP = 345, 4.2, 6  # widths of a line, a character and a gap in LaTeX, in points
 _NAMES = r">{\raggedright\arraybackslash}p"
 _INTERVAL = re.compile(r"\[[-\d.]+, [-\d.]+\]|unknown")
@@ -46,8 +46,8 @@ _LONGTABLE = r"""\begin{longtable}{%s}
 %s\end{longtable}
 """
 _BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # where a long name may be broken
-_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # those inside a word mean nothing in Markdown
-# Besides reserved characters: <, > and |, which LaTeX's old text fonts replace by other characters.
+_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # Markdown ignores underscores within words
+# Also escaped are <, > and |, which LaTeX's old text fonts show as other characters.
 _LATEX = str.maketrans({
     **{mark: "\\" + mark for mark in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -185,7 +185,7 @@ def _in_lines(lines, side):
 
 
 def aligned(table: Any, digits: int = 4) -> str:
-    """Write a table as text: names to the left, numbers at the decimal point; as for `Grid.of`."""
+    """Write a table with names aligned left and numbers at the decimal point; see `Grid.of`."""
     grid = Grid.of(table)
     text = _as_text(grid, digits, str, _marked_in_text)
     columns = []
@@ -206,7 +206,7 @@ def _justified(cells, width, is_number):
 
 
 def csv_text(columns: dict[str, Any]) -> str:
-    """Columns as CSV with all digits; nan as "nan"."""
+    """Write columns as CSV with all digits; nan becomes "nan"."""
     names, rows = Grid.of(columns)
     file = io.StringIO()
     csv_writer(file, lineterminator="\n").writerows([names, *rows])
@@ -214,21 +214,21 @@ def csv_text(columns: dict[str, Any]) -> str:
 
 
 def csv(frame: Any, path: str | Path | None = None) -> str | None:
-    """Write a frame without its index as CSV with all digits; return the text without a path."""
+    """Write a frame without its index as CSV to a file, or return the text if there is no path."""
     if path is None:
         return frame.to_csv(index=False, na_rep="nan")
-    with written_whole(path) as beside:
-        frame.to_csv(beside, index=False, na_rep="nan")
+    with written_whole(path) as temporary_file:
+        frame.to_csv(temporary_file, index=False, na_rep="nan")
     return None
 
 
 def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Rows of a table of columns, each as a dict by column name."""
+    """Convert a dict of columns to a list of rows, each a dict by column name."""
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
 def _as_text(grid, digits, safe, marked):
-    """The Grid with all cells and names as text that is safe in a table."""
+    """Convert all cells and names to text that is safe in a table."""
     def shown(cell):
         if isinstance(cell, Marked):
             return marked(cell_text(cell.value, digits), cell)
@@ -239,13 +239,13 @@ def _as_text(grid, digits, safe, marked):
 
 
 def cell_text(cell: Any, digits: int) -> str:
-    """Text of one cell on one line: floats with `digits` decimals, other values unchanged."""
+    """Write a cell on one line: floats with `digits` decimals, other values unchanged."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(float(cell), digits)}"
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):
-        # A p-value of 1e-9 is not 0.
-        vanishes = 0 < abs(float(cell)) < 0.5 * 10**-digits
-        return f"{cell:.1e}" if vanishes else f"{cell:.{digits}f}"
+        # A p-value of 1e-9 must not be shown as 0.
+        rounds_to_0 = 0 < abs(float(cell)) < 0.5 * 10**-digits
+        return f"{cell:.1e}" if rounds_to_0 else f"{cell:.{digits}f}"
     return " ".join(str(cell).split())  # a line is a row
 
 
@@ -265,7 +265,7 @@ def _marked_in_latex(text, cell):
 
 def _safe_in_markdown(text):
     escaped = text.translate(_MARKDOWN)
-    return _OUTER_UNDERSCORES.sub(lambda found: found[0].replace("_", r"\_"), escaped)
+    return _OUTER_UNDERSCORES.sub(lambda match: match[0].replace("_", r"\_"), escaped)
 
 
 def _safe_in_latex(text, longest=SHORT_NAME):

@@ -1,4 +1,4 @@
-"""Names and numbers as text, above all for HTML pages."""
+"""Names and numbers as text, mainly for HTML pages."""
 
 import math
 import re
@@ -23,7 +23,7 @@ def labels(names: Iterable[Any]) -> list[str]:
 
 def label(name: Any) -> str:
     """The text of a query id, a system or a measure."""
-    if isinstance(name, tuple):  # without NumPy's names of the types of its parts
+    if isinstance(name, tuple):  # repr would contain NumPy's types
         name = tuple(map(plain, name))
     return printable(str(name))
 
@@ -39,8 +39,8 @@ def shortened(name: object, width: int = NAME) -> str:
 def name_parts(sentence: str, names: Iterable[str]) -> list[tuple[str, str]]:
     """Split a sentence into texts and names, as pairs of what is shown and the full name.
 
-    The full name of other text is empty. Only names that are shortened, or may run from right to
-    left, are split off.
+    For text between names, the full name is empty. Only names that are shortened, or may run from
+    right to left, are split off.
     """
     special = [name for name in names if name and (len(name) > NAME or not name.isascii())]
     longest_first = sorted(special, key=len, reverse=True)
@@ -89,14 +89,14 @@ def interval_text(ends: tuple[float, float]) -> str:
 
 
 def p_text(value: float) -> str:
-    """A p-value, or the bound that it is below or at."""
+    """A p-value, or its upper bound."""
     if value < 0.00005:
         return "< 0.0001"
     return f"≤ {number(value)}" if isinstance(value, Bound) else number(value)
 
 
 def shown(value: Any, kind: str) -> str:
-    """The text of a cell."""
+    """The text of a cell, which depends on the kind of its column."""
     show: dict[str, Callable[[Any], str]] = {
         "value": number, "signed": signed, "p": p_text,
         "count": lambda n: f"{n:,}".replace("-", "−"), "seconds": lambda s: number(s, 3),

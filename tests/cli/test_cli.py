@@ -68,8 +68,8 @@ def test_queries_that_a_run_lacks_are_left_out_or_count_as_nothing_retrieved(fil
 
 def test_what_either_side_lacks_is_said_unless_quiet(files, capsys):
     assert run(capsys, "evaluate qrels a.run").err == (
-        "skgraded: note: a.run: of the judged queries, 1 of 3 ('q3' the first) are not in the run "
-        "and are left out; -c counts them.\n"
+        "skgraded: note: a.run: 1 of 3 judged queries (the first is 'q3') are missing from the run "
+        "and are left out (use -c to count them).\n"
     )
     assert "and count with nothing" in run(capsys, "evaluate qrels a.run -c").err
     assert run(capsys, "evaluate qrels a.run --quiet").err == ""
@@ -83,7 +83,7 @@ def test_queries_without_judgments_are_left_out_in_the_same_note(files, capsys):
         without = report(capsys, "evaluate qrels a.run --per-query", *option)
         assert more["more.run"] == without["a.run"]
     (line,) = run(capsys, "compare qrels a.run more.run").err.splitlines()[1:]
-    assert "('q3' the first)" in line and "2 of 4 ('q8' the first) have no judgments" in line
+    assert "(the first is 'q3')" in line and "(the first is 'q8') have no judgments" in line
 
 
 def test_strict_refuses_what_would_be_left_out(files, capsys):
@@ -93,7 +93,7 @@ def test_strict_refuses_what_would_be_left_out(files, capsys):
         error = refused(capsys, f"{command} --strict")
         assert f"more.run: line {number}: query 'q9' has no judgments in qrels" in error
     error = refused(capsys, "evaluate qrels a.run --strict")
-    assert "a.run lacks 1 of the 3 queries of qrels, 'q3' the first" in error
+    assert "a.run lacks 1 of the 3 queries of qrels (the first is 'q3')" in error
     counted = report(capsys, "evaluate qrels a.run --strict -c")["a.run"]
     assert counted["n_queries"] == 3
     assert run(capsys, "evaluate qrels b.run --strict").err == ""
@@ -193,7 +193,7 @@ def test_queries_that_differ_are_named_as_dates_too():
         name: sg.evaluate([1] * n, [1] * n, qid=days[:n], measures="ap")
         for name, n in (("one", 1), ("two", 2))
     }
-    with pytest.raises(ValueError, match="one lacks 1 of the 2 .* of two, .*2024-03-01"):
+    with pytest.raises(ValueError, match="one lacks 1 of the 2 .* of two .*2024-03-01"):
         cli._refuse_differing_queries(evaluations)
 
 
@@ -249,7 +249,7 @@ def test_formats(files, capsys):
     assert page.startswith("<!") and "0.792" in page
     page = run(capsys, f"{options} -c --format html").out
     assert "a.run" in page and "b.run" in page
-    assert "give -c" in refused(capsys, f"{options} --format html")
+    assert "use -c" in refused(capsys, f"{options} --format html")
 
 
 def test_output_goes_to_a_file(files, capsys):
@@ -322,7 +322,7 @@ def test_a_page_is_named_after_the_run_or_the_title(files, capsys):
     assert "<h1>Comparison of 2 systems</h1>" in page
     page = run(capsys, "compare qrels a.run b.run -c --format html --title C").out
     assert "<h1>C</h1>" in page
-    assert "--title is the title of a page: add --format html" in refused(
+    assert "--title sets the title of a page: add --format html" in refused(
         capsys, "evaluate qrels a.run --title C"
     )
 
@@ -348,7 +348,7 @@ def test_many_pairs_are_lists_of_who_beats_whom(many, capsys):
         assert below[1:4] == [f"- s{i} is better than s3, s4, s5." for i in range(3)]
         assert not below[4].startswith("-")
     assert "p_adjusted" in out and max(map(len, out.splitlines())) < 120
-    assert "One sentence per pair: --format html" in out
+    assert "For a sentence per pair, use --format html" in out
     out = run(capsys, f"{many} --baseline s3 -m ndcg").out
     below = out.split("By RR:\n")[1].splitlines()
     assert below[:4] == [
@@ -358,7 +358,7 @@ def test_many_pairs_are_lists_of_who_beats_whom(many, capsys):
 
 def test_the_table_of_very_many_pairs_is_left_to_files(many, capsys):
     out = run(capsys, f"{many} -m ndcg").out  # 45 rows
-    assert "p_adjusted" not in out and "all numbers: --format csv or json" in out
+    assert "p_adjusted" not in out and "for all numbers, csv or json" in out
     assert "p_adjusted" in run(capsys, f"{many} -m ndcg --format csv").out
     assert "- 15 pairs, not tested." in run(capsys, f"{many} --test none").out
 
@@ -374,8 +374,8 @@ def test_the_baseline_may_be_given_as_a_path(files, capsys):
 
 def test_compare_needs_the_same_queries_and_two_runs(files, capsys):
     error = refused(capsys, "compare qrels a.run b.run")
-    assert "a.run lacks 1 of the 3 judged queries of b.run, 'q3' the first: give -c" in error
-    assert "compare needs two runs" in refused(capsys, "compare qrels b.run")
+    assert "a.run lacks 1 of the 3 judged queries of b.run (the first is 'q3'): use -c" in error
+    assert "compare needs at least two runs" in refused(capsys, "compare qrels b.run")
 
 
 # ------------------------------------------------------------------------------- LETOR files
@@ -394,7 +394,9 @@ def test_a_letor_file_and_scores(files, capsys):
     trec = report(capsys, "evaluate test.letor tied.txt -m rr --ties trec")
     assert trec["tied.txt"]["mean"] == {"RR": (1 / 2 + 1) / 2}
     (files / "test.letor").write_text("1 qid:1 1:1\n" * 3)
-    assert "--ties trec needs the id" in refused(capsys, "evaluate test.letor tied.txt --ties trec")
+    assert "--ties trec requires all document" in refused(
+        capsys, "evaluate test.letor tied.txt --ties trec"
+    )
 
 
 @pytest.mark.parametrize(
@@ -402,11 +404,11 @@ def test_a_letor_file_and_scores(files, capsys):
     [
         (LETOR, "1\n2\n", "scores: line 3: there are 2 scores for the 3 rows of test.letor"),
         (LETOR, "1\n2\n3\n4\n", "scores: line 4: there are 4 scores for the 3 rows"),
-        (LETOR, "1\n\n3\n", "scores: line 2: the score must be a number, one a line; got ''"),
-        (LETOR, "1\nnan\n3\n", "scores: line 2: the score must be a number, one a line; got 'nan'"),
-        (LETOR, "1\n1_0\n3\n", "scores: line 2: the score must be a number, .*; got '1_0'"),
+        (LETOR, "1\n\n3\n", "scores: line 2: each line must contain one score, a number; got ''"),
+        (LETOR, "1\nnan\n3\n", "scores: line 2: each line must contain one score, .*; got 'nan'"),
+        (LETOR, "1\n1_0\n3\n", "scores: line 2: each line must contain one score, .*; got '1_0'"),
         (LETOR, "1\n2 3\n3\n", "scores: line 2: .*got '2 3'"),
-        (LETOR, "", "scores: the file holds no score"),
+        (LETOR, "", "scores: the file contains no score"),
         (LETOR.replace("1 qid:7", "-1 qid:7"), "1\n2\n3\n", "test.letor: line 5: the grade -1 is"),
         (LETOR.replace("1:0.1", "1:x"), "1\n2\n3\n", "test.letor: line 3: a feature must be"),
     ],
@@ -475,15 +477,15 @@ def test_documents_of_a_table(files, capsys):
 @pytest.mark.parametrize(
     "old, new, problem",
     [
-        ("label", "grade", "line 1: there is no column 'label'; there are 'q', 'doc', 'grade'"),
+        ("label", "grade", "line 1: there is no column 'label'; the columns are 'q', 'doc'"),
         ("b,0,2", "b,0,x", "line 3: bm25 must be a number; got 'x'"),
         ("b,0,2", "b,0,", "line 3: bm25 must be a number; got ''"),
         ("b,0,2", "b,0,nan", "line 3: bm25 must be a number; got 'nan'"),
         ("b,0,2", "b,,2", "line 3: label must be a number; got ''"),
         ("b,0,2", "b,-1,2", "line 3: grades must be finite and ≥ 0; label is -1. Subtract"),
-        ("b,0,2", "b,0,2,3", "line 3: 6 columns, but the first line names 5"),
-        ("b,0,2", 'b,0,"2",3', "line 3: 6 columns, but the first line names 5"),
-        ("b,0,2,0.25", "b,0,2", "line 3: 4 columns, but the first line names 5"),
+        ("b,0,2", "b,0,2,3", "line 3: the row has 6 columns, but the first line has 5"),
+        ("b,0,2", 'b,0,"2",3', "line 3: the row has 6 columns, but the first line has 5"),
+        ("b,0,2,0.25", "b,0,2", "line 3: the row has 4 columns, but the first line has 5"),
         ("007,b", ",b", r"line 3: the query \(q\) is missing"),
         ("007,b", "007,a", "line 3: query '007' has document 'a' twice, first on line 2"),
         ("007,b", '"a\n",b', "line 5: .*'oh'"),
@@ -570,11 +572,11 @@ def test_an_output_over_an_input_is_refused(files, capsys, monkeypatch):
     (files / "hard.csv").hardlink_to(files / "t.csv")
     for output in ("t.csv", "./t.csv", "link.csv", "hard.csv"):
         said = refused(capsys, "evaluate t.csv --output", output)
-        assert f"--output {output} is a file to read" in said
+        assert f"--output {output} is also an input file" in said
     with open("t.csv") as file:
         monkeypatch.setattr(sys, "stdin", file)
         said = refused(capsys, "evaluate - --score-column score --output t.csv")
-    assert "--output t.csv is a file to read" in said and (files / "t.csv").read_text() == TABLE
+    assert "--output t.csv is also an input file" in said and (files / "t.csv").read_text() == TABLE
     read, write = os.pipe()
     run(capsys, "evaluate t.csv --output", f"/dev/fd/{write}")
     assert b"NDCNG@10" in os.read(read, 1000)
@@ -587,7 +589,7 @@ def test_an_output_over_a_file_of_a_folder_is_refused(files, capsys, path):
     (files / "[scores]").mkdir()
     frame = pd.DataFrame({"query": [1, 1], "grade": [0, 1], "score": [2.0, 1.0]})
     frame.to_parquet(files / "[scores]" / "0.parquet")
-    assert "is a file to read" in refused(capsys, f"evaluate {path} --output [scores]/0.parquet")
+    assert "also an input file" in refused(capsys, f"evaluate {path} --output [scores]/0.parquet")
     run(capsys, f"evaluate {path} --output [scores]/found.txt")
 
 
@@ -612,7 +614,7 @@ def test_names_of_trec_eval_are_measures(files, capsys):
     ]
     said = refused(capsys, "evaluate qrels b.run -m map_cut_20")
     assert "map_cut_20 divides by the number R of relevant documents" in said
-    assert "Did you mean" not in refused(capsys, "evaluate qrels b.run -m bpref")
+    assert "Did you mean" not in refused(capsys, "evaluate qrels b.run -m num_q")
 
 
 def test_a_column_of_a_table_gets_the_nearest_as_a_suggestion(files, capsys):
@@ -669,7 +671,7 @@ def test_packed_files_are_read(files, capsys, packed, pack):
     found = report(capsys, f"evaluate t.csv.{packed} -m recip_rank")
     assert found["score"]["mean"] == {"RR": 0.5}
     (files / f"cut.csv.{packed}").write_bytes(pack(TABLE.encode())[:-9])
-    assert "data are damaged or cut short" in refused(capsys, f"evaluate cut.csv.{packed}")
+    assert "data are damaged or truncated" in refused(capsys, f"evaluate cut.csv.{packed}")
     (files / "t.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
     said = refused(capsys, "evaluate t.csv.zst")
     assert "t.csv.zst: line 1: the file is compressed with Zstandard" in said
@@ -724,9 +726,9 @@ def test_bad_tables(files, capsys):
     (files / "t.csv").write_text("query,grade,score,score\nq,1,2,3\n")
     assert "t.csv: line 1: there are 2 columns 'score'" in said()
     (files / "t.csv").write_text('query,grade,score,note\n"q",1,2,x\n"q",0,1\n')
-    assert "t.csv: line 3: 3 columns, but the first line names 4" in said()
+    assert "t.csv: line 3: the row has 3 columns, but the first line has 4" in said()
     (files / "t.csv").write_bytes(b"\x00\xff\x01")
-    assert "t.csv: line 1: neither text" in said()
+    assert "t.csv: line 1: the file is neither UTF-8 text" in said()
     (files / "t.csv").write_bytes(b"query,grade,score\n1,1,1\n\xff,1,1\n")
     assert "UTF-8" in said()
     (files / "t.parquet").write_bytes(b"PAR1 and nothing else")
@@ -735,13 +737,13 @@ def test_bad_tables(files, capsys):
     frame.to_parquet(files / "t.parquet")
     assert "t.parquet: column 'grade' must hold grades ≥ 0: row 1" in said(kind="parquet")
     frame.abs().to_parquet(files / "t.parquet")
-    assert "column 'score' must not be missing or NaN: row 1" in said(kind="parquet")
+    assert "column 'score' has a missing value or NaN in row 1" in said(kind="parquet")
     assert "no column 'x'" in said("--score-column x", "parquet")
     named = pd.DataFrame({"query": [1, 2, 1], "grade": 1, "score": 1, "document": ["a", "a", "a"]})
     named.to_parquet(files / "t.parquet")
     twice = "t.parquet: row 2: the query has the document twice"
     assert twice in said("--document-column document", "parquet")
-    assert "further systems by --score-column" in said("b.run", "parquet")
+    assert "add systems with --score-column" in said("b.run", "parquet")
 
 
 # ---------------------------------------------------------------------------------- bad files
@@ -750,9 +752,9 @@ def test_bad_tables(files, capsys):
 @pytest.mark.parametrize(
     "text, problem",
     [
-        (OTHER.replace("q2 Q0 a 1 5 t", "q2 Q0 a 1 5"), "bad: line 2: a run has 6 columns"),
+        (OTHER.replace("q2 Q0 a 1 5 t", "q2 Q0 a 1 5"), "bad: line 2: a line of a run has 6"),
         (OTHER + "q1 Q0 a 1 2 t", "bad: line 5: query 'q1' has document 'a' twice, .* line 1"),
-        ("\nx Q0 a 1 2 t", "qrels and bad have no query in common: qrels has such as 'q1'"),
+        ("\nx Q0 a 1 2 t", "qrels and bad have no query in common: qrels contains"),
     ],
 )
 def test_bad_runs(files, capsys, text, problem):
@@ -776,7 +778,7 @@ def test_bad_arguments(files, capsys):
     error = refused(capsys, "evaluate qrels b.run -m ndcgn")
     assert "Unknown measure 'ndcgn'. Did you mean NDCG?" in error
     assert "AP twice" in refused(capsys, "evaluate qrels b.run -m map -m ap")
-    assert "give one or more runs after the qrels" in refused(capsys, "evaluate qrels")
+    assert "add at least one run after the qrels" in refused(capsys, "evaluate qrels")
     assert "only one of the files" in refused(capsys, "evaluate - -")
     assert "invalid choice: 'yaml'" in refused(capsys, "evaluate qrels b.run --format yaml")
     assert "--help" in refused(capsys, "evaluate")
@@ -853,10 +855,10 @@ def test_systems_of_a_folder_are_compared(folder, capsys):
 
 def test_a_folder_is_refused_in_one_line(folder, capsys):
     for words, message in {
-        "evaluate nothing/*.parquet": "there is no Parquet file",
+        "evaluate nothing/*.parquet": "no Parquet file found",
         "evaluate scores --grade-column grades": "There is no column 'grades'",
-        "evaluate scores --per-query": "--per-query is for files that are read as a whole",
-        "evaluate scores --ties trec": "--ties trec is for files that are read as a whole",
+        "evaluate scores --per-query": "--per-query is not available for folders",
+        "evaluate scores --ties trec": "--ties trec is not available for folders",
         f"evaluate scores{' --score-column score' * 2}": "--score-column score is given twice",
         "compare scores --score-column score --score-column other": "use test='t'",
         "compare scores --test t": "needs --score-column twice",

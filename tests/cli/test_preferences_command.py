@@ -64,8 +64,8 @@ def test_queries_that_a_run_lacks_are_left_out_or_count(files, capsys):
     counted = report(capsys, f"{command} -c --per-query")["a.run"]
     assert counted["per_query"]["q3"]["PairAccuracy"] == 0.5
     error = run(capsys, command).err
-    assert "1 of 3 ('q3' the first) are not in the run and are left out" in error
-    assert "1 of 3 ('q9' the first) have no judgments" in error
+    assert "1 of 3 judged queries (the first is 'q3') are missing from the run" in error
+    assert "1 of 3 queries of the run (the first is 'q9') have no judgments" in error
     assert run(capsys, f"{command} --quiet").err == ""
 
 
@@ -93,7 +93,7 @@ def test_a_note_that_holds_for_several_runs_is_printed_once(files, capsys):
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    ("truth.pref", "truth.pref: give one or more runs after the file of preferences"),
+    ("truth.pref", "truth.pref: add at least one run after the file of preferences"),
     ("truth.pref a.run -m ndcg", "NDCG cannot measure preferences"),
     ("truth.pref a.run --prior 3", "prior must be a number in"),
     ("truth.pref truth.pref", "a run has 6 columns"),

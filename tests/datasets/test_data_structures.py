@@ -224,7 +224,7 @@ def test_measures_of_ranx_on_its_own_objects(ranx):
 
 
 def test_errors_about_objects_of_ranx(ranx):
-    with pytest.raises(TypeError, match="qrels is a Run of ranx, but scores are not grades"):
+    with pytest.raises(TypeError, match="qrels is a Run of ranx, which contains scores instead"):
         join_run(ranx.Run(RUN), ranx.Qrels(QRELS))
     with pytest.raises(ValueError, match="run is empty"):
         join_run(QRELS, ranx.Run())
@@ -290,15 +290,15 @@ def test_ids_that_differ_in_type_alone_are_an_error(qrels, run):
          "'grade'. Other accepted names: doc_id, docno."),
         ({"qid": ["q"], "docid": ["a"], "grade": [1]}, "Did you mean 'docid'"),
         ({"qid": ["q"], "docno": ["a"], "label": [1], "relevance": [2]},
-         "qrels has the columns 'relevance' and 'label': keep the one with the grades"),
+         "qrels has the columns 'relevance' and 'label': keep only the column with the grades"),
         ([ScoredDoc("q1", "a", 1.0)], "qrels has no column 'grade'; it has 'query_id', 'doc_id', "
          "'score'"),
         ([Qrel("q1", "a", 1), Qrel("q1", "a", 2)], "row 1: query 'q1' has document 'a' with grade "
-         "2, and with grade 1 before"),
+         "2, but with grade 1 in row 0"),
         ([{"id": "q1", "ratings": [{"_id": "a"}]}], "item 0 of query 'q1' must have '_id' and "
          "'rating'; got {'_id': 'a'}"),
         ([{"id": 1, "ratings": [{"_id": "a", "rating": 1}, {"_id": "a", "rating": 3}]}],
-         "query 1 has document 'a' with grade 3, and with grade 1 before"),
+         "query 1 has document 'a' with grade 3, but with grade 1 in row 0"),
     ],
 )
 def test_bad_values_are_named(qrels, problem):
@@ -309,11 +309,11 @@ def test_bad_values_are_named(qrels, problem):
 @pytest.mark.parametrize(
     "run, problem",
     [
-        ({"q1": {"a": 1.0}, "q2": None}, "run['q2'] must be a dict with the number of each"),
+        ({"q1": {"a": 1.0}, "q2": None}, "run['q2'] must be a dict that maps documents to numbers"),
         ({"took": 3, "hits": {"hits": []}}, "run['took'] must be a dict"),
         ({"q1": {"a": "row 3"}}, "run must hold numbers; document 'a' of query 'q1' is 'row 3'"),
-        ([("q1", "a", 1.0)], "run has no column 'query': give what read_run returns, a table, a "
-         "dict of dicts, ranx's Run, or named tuples such as ScoredDoc of ir_measures; got list"),
+        ([("q1", "a", 1.0)], "run has no column 'query': pass the result of read_run, a table, a "
+         "dict of dicts, a Run of ranx, or named tuples such as ScoredDoc of ir_measures; got"),
         ("bm25.run", "got 'bm25.run'"),
         ({ScoredDoc("q1", "a", 1.0)}, "got set"),
         ([ScoredDoc("q1", "a", 1.0), ("q1", "b")], "row 1 has no 'query_id'; it is ('q1', 'b')"),

@@ -230,7 +230,7 @@ def test_ids_may_be_tuples_and_of_several_kinds():
     "side, change, problem",
     [
         ("qrels", {"document": ["a", "b", "b", "d", "e"], "query": ["q1"] * 5},
-         r"qrels: row 2: query 'q1' has document 'b' with grade 1, .* grade 2 before \(row 1\)"),
+         r"qrels: row 2: query 'q1' has document 'b' with grade 1, .* grade 2 in row 1"),
         ("run", {"document": ["b", "d", "b", "a", "d"]},
          "run: row 2: query 'q1' has document 'b' twice, first in row 0"),
         ("qrels", {"grade": [0, 1, -2, 1, 1]}, r"qrels.grade must hold grades ≥ 0: row 2 is -2"),
@@ -242,7 +242,7 @@ def test_ids_may_be_tuples_and_of_several_kinds():
         ("run", {"query": ["q1", None, "q1", "q1", "q1"]}, r"run.query is missing in row 1 \(None"),
         ("run", {"document": ["x", "d", math.nan, "a", "y"]}, "run.document is missing in row 2"),
         ("run", {"query": [], "document": [], "score": []}, "run.query is empty"),
-        ("run", {"query": ["7"] * 5}, "no query in common: qrels has such as 'q2', run .* '7'"),
+        ("run", {"query": ["7"] * 5}, "no query in common: qrels contains 'q2', .* contains '7'"),
     ],
 )
 def test_bad_columns_are_named_with_row_and_value(side, change, problem):
@@ -263,7 +263,7 @@ def test_a_column_that_is_missing(kind):
 
 def test_what_is_no_table():
     for run in (None, "bm25.run", [1, 2], 3):
-        with pytest.raises(TypeError, match="run has no column 'query': give what read_run"):
+        with pytest.raises(TypeError, match="run has no column 'query': pass the result"):
             join_run(QRELS, run)
 
 

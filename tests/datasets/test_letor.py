@@ -182,8 +182,8 @@ GOOD = "1 qid:1 1:1 2:2 #docid = a\n"
         ("1 qid:1 -1:3 1:1", "a feature's index must be from 1 to 2147483647; got '-1:3'"),
         ("1 qid:1 2147483648:3", "a feature's index must be from 1 to .*; got '2147483648:3'"),
         ("1 qid:1 99999999999999999999:3", "a feature's index must be from 1 to 2147483647"),
-        ("1 qid:1 2:3 2:4", "feature indices must rise; got '2:4' after index 2"),
-        ("1 qid:1 3:3 1:4", "feature indices must rise; got '1:4' after index 3"),
+        ("1 qid:1 2:3 2:4", "feature indices must be ascending; got '2:4' after index 2"),
+        ("1 qid:1 3:3 1:4", "feature indices must be ascending; got '1:4' after index 3"),
         ("1 qid:1 1:" + "x" * 99, r"a feature must be index:number; got '1:x{38}…'"),
         (b"1 qid:\xe9 1:1", r"query and document id must be UTF-8; got 'qid:\\\\xe9'"),
         (b"1 qid:1 1:1 #docid = \xe9", r"query and document id must be UTF-8; got '\\\\xe9'"),
@@ -217,13 +217,13 @@ def test_lines_are_counted_with_blanks_and_comments(write):
 
 def test_a_file_without_rows(write):
     for content in (b"", b"\n\n", b"# only a comment\n", gzip.compress(b"", mtime=0)):
-        with pytest.raises(ValueError, match="data.txt: the file holds no row"):
+        with pytest.raises(ValueError, match="data.txt: the file contains no row"):
             read_letor(write(content))
 
 
 def test_damaged_gzip(write):
     packed = gzip.compress("".join(_random_lines(1000, np.random.default_rng(1))).encode())
-    with pytest.raises(ValueError, match=r"cut\.gz: line \d+: the gzip data are damaged or cut"):
+    with pytest.raises(ValueError, match=r"cut\.gz: line \d+: the gzip data are damaged or trunc"):
         read_letor(write(packed[: len(packed) // 2], "cut.gz"))
     packed = gzip.compress((GOOD * 12_000).encode())
     with pytest.raises(ValueError) as caught:
@@ -238,7 +238,7 @@ def test_damaged_gzip(write):
 def test_what_is_not_a_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_letor(tmp_path / "nothing.txt")
-    with pytest.raises(TypeError, match="path must be text or a Path; got 0"):
+    with pytest.raises(TypeError, match="path must be a str or a Path; got 0"):
         read_letor(0)
 
 
@@ -309,8 +309,8 @@ def test_sizes_become_numbers_of_queries(write):
         ("2 1:1\n1 1:2\n", "1\ninf\n", "sizes: line 2: the size .*; got 'inf'"),
         ("2 1:1\n1 1:2\n", "1\n\n1\n", "sizes: line 2: the size .*; got ''"),
         ("2 1:1\n1 1:2\n", "1 1\n", "sizes: line 1: the size .*; got '1 1'"),
-        ("2 1:1\n1 1:2\n", "", "sizes: the file holds no size"),
-        ("2 1:1\n1 qid:3 1:2\n", "2\n", "line 2: the file has queries of its own, 'qid:3'"),
+        ("2 1:1\n1 1:2\n", "", "sizes: the file contains no size"),
+        ("2 1:1\n1 qid:3 1:2\n", "2\n", "line 2: the file contains queries such as 'qid:3'"),
         ("2 1:1\n1 qidx:3 1:2\n", "2\n", "data.txt: line 2: a feature must be .* 'qidx:3'"),
         ("2 1:1\n1_0 1:2\n", "2\n", "data.txt: line 2: the grade must be .* '1_0'"),
         ("2 1:1\n1 1:1_0\n", "2\n", "data.txt: line 2: a feature must be .* '1:1_0'"),
@@ -324,6 +324,6 @@ def test_sizes_that_do_not_fit(write, text, sizes, problem):
 
 
 def test_files_without_queries_say_so(data_dir):
-    problem = r"rank.test: line 1: 'qid:' and the query must follow .*group=; .*np\.repeat"
+    problem = r"rank.test: line 1: 'qid:' and the query must follow .*as group; .*np\.repeat"
     with pytest.raises(ValueError, match=problem):
         read_letor(data_dir / "lightgbm-lambdarank" / "rank.test")

@@ -62,7 +62,7 @@ def test_paths_packed_paths_and_open_files(tmp_path):
     assert not file.closed
     with pytest.raises(TypeError, match="binary mode"):
         read_run(io.StringIO("1 Q0 a 1 1 s\n"))
-    with pytest.raises(TypeError, match="path must be text or a Path; got 3"):
+    with pytest.raises(TypeError, match="path must be a str or a Path; got 3"):
         read_qrels(3)
 
 
@@ -147,7 +147,7 @@ def test_identical_judgments_are_one():
         "query": ["1", "1", "2"], "document": ["a", "b", "a"], "grade": [2, 1, 0],
     }
     with pytest.raises(
-        ValueError, match=r"line 7: query '2' has document 'a' with grade -1, .* 0 before \(line 5"
+        ValueError, match=r"line 7: query '2' has document 'a' with grade -1, .* 0 on line 5"
     ):
         read_qrels(io.BytesIO(text))
     # Lines are counted with those that repeat others.
@@ -193,21 +193,21 @@ def test_bad_lines_of_runs_are_named(kind, monkeypatch):
 
 def test_bad_lines_of_qrels_are_named():
     for more, problem in (
-        (b"302 0 d2\n", "qrels has 4 columns, query iteration document grade; got 3"),
+        (b"302 0 d2\n", "a line of qrels has 4 columns, query iteration document grade; got 3"),
         (b"302 0 d2 high\n", "the grade must be a number; got 'high'"),
         (b"302 0 d2 inf\n", "the grade must be finite; got 'inf'"),
-        (b"302 0 d1 0\n", r"query '302' has document 'd1' with grade 0, and with grade 1 before "
-         r"\(line 3\): keep one of them"),
+        (b"302 0 d1 0\n", r"query '302' has document 'd1' with grade 0, but with grade 1 "
+         "on line 3: keep one of the two"),
     ):
         with pytest.raises(ValueError, match=rf"<file>: line 4: .*{problem}"):
             read_qrels(io.BytesIO(QRELS + more))
-    with pytest.raises(ValueError, match="line 1: qrels has 4 columns, .*got 2: '1 0'"):
+    with pytest.raises(ValueError, match="line 1: a line of qrels has 4 columns, .*got 2: '1 0'"):
         read_qrels(io.BytesIO(BOM + b"1 0\n"))
 
 
 def test_an_empty_file_is_an_error():
     for text in (b"", b"\n \n", gzip.compress(b"", mtime=0)):
-        with pytest.raises(ValueError, match="<file>: the file holds no row"):
+        with pytest.raises(ValueError, match="<file>: the file contains no row"):
             read_run(io.BytesIO(text))
 
 
@@ -224,7 +224,7 @@ def test_a_duplicate_is_known_by_every_letter():
         ids = ["x" * i + letter + "x" * (length - i - 1) for i in range(length) for letter in "yzé"]
         text = "".join(f"1 0 {name} 1\n" for name in ids)
         assert read_qrels(io.BytesIO(text.encode())).document.tolist() == ids
-        twice = f"line {len(ids) + 1}: .*with grade 1 before .line {len(ids)}"
+        twice = f"line {len(ids) + 1}: .*with grade 1 on line {len(ids)}"
         with pytest.raises(ValueError, match=twice):
             read_qrels(io.BytesIO(f"{text}1 0 {ids[-1]} 2\n".encode()))
     # The same documents of other queries are none.

@@ -34,7 +34,7 @@ def test_every_parameter_of_a_method_is_described_once(cls, name):
 
 def test_own_words_come_before_shared_ones():
     text = inspect.getdoc(sg.QueryDifferenceDisplay.from_predictions)
-    assert "Two systems by name, the baseline first" in text
+    assert "Scores of two systems by name, the baseline first" in text
     assert "Of several systems the scores by" not in text
 
 

@@ -109,8 +109,8 @@ def test_by_default_twenty_features_are_drawn(ax):
       for empty in ({}, [], None, 0.5, "text", {"a": []}, np.zeros((2, 0)), np.zeros((2, 2, 2)))),
     ([1, np.nan], {}, ValueError, "^importances_mean must be finite: row 1 is nan"),
     (["a", "b"], {}, TypeError, "^importances_mean must hold numbers"),
-    ({"a": [1, 2], "b": [1]}, {}, ValueError, "^importances must contain equally many repeats"),
-    ([1, 2], {"features": ["a"]}, ValueError, "^features must have an element per importance, 2"),
+    ({"a": [1, 2], "b": [1]}, {}, ValueError, "^importances must contain the same number of"),
+    ([1, 2], {"features": ["a"]}, ValueError, "^features must have one element per importance, 2"),
     ([1, 2], {"max_features": 0}, ValueError, "^max_features must be at least 1; got 0"),
     ([1, 2], {"measure": "ndgc"}, ValueError, "(?i)ndcg"),
 ])

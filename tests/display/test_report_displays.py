@@ -153,17 +153,17 @@ def test_a_pair_that_follows_need_not_be_said(all_pairs, against_fair, ax):
 
 
 @pytest.mark.parametrize("given, message", [
-    ({}, r"has 2 such pairs.*Give one of: system='good', baseline='fair'; system='poor'"),
+    ({}, r"has 2 such pairs.*Choose one of: system='good', baseline='fair'; system='poor'"),
     ({"system": "fair"}, r"has no such pair \(system='fair', baseline=None\)"),
     ({"system": "god"}, r"system must be one of .*'god'\. Did you mean 'good'\?"),
     ({"system": "good", "baseline": "fairr"}, r"^baseline must be .*Did you mean 'fair'\?"),
-    ({"system": "good", "measure": "ndcg"}, r"measure is NDCG, but evaluated were NDCNG@5, "),
+    ({"system": "good", "measure": "ndcg"}, r"is NDCG, but the evaluated measures are NDCNG@5, "),
     ({"system": "good", "measure": "ndcgn@5"}, r"(?i)did you mean|nearest"),
 ])
 def test_unknown_systems_and_measures(against_fair, cv, given, message):
     with pytest.raises(ValueError, match=message):
         DIFFERENCE.from_comparison(against_fair, **given)
-    with pytest.raises(ValueError, match="^measure is RR, but evaluated were"):
+    with pytest.raises(ValueError, match="^measure is RR, but the evaluated measures are"):
         FOLD.from_cross_evaluation(cv, measure="rr")
 
 
@@ -300,7 +300,7 @@ def test_evaluations_that_do_not_fit():
         ({}, None, "^evaluations is an empty mapping"),
         ({"a": found["a"], "b": other}, None, r"^evaluations\['b'\] lacks the measure NDCNG@5"),
         (found, [], "^measures is empty"),
-        (found, "rr", "^measure is RR, but evaluated were NDCNG@5, "),
+        (found, "rr", "^measure is RR, but the evaluated measures are NDCNG@5, "),
     ]:
         with pytest.raises(ValueError, match=message):
             INTERVAL.from_evaluations(given, measures=measures)
@@ -448,17 +448,17 @@ def test_reports_of_another_type_are_refused(all_pairs, make, name, message):
     (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]),
      "name must contain 1 names, one per system"),
     (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"),
-     "fold has 2, but fold_means only the folds 0 to 1"),
+     "fold contains 2, but fold_means contains only the folds 0 to 1"),
     (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), "fold has 1 rows, but values has 2"),
     (lambda: FOLD([0.5], [-1], [0.5], measure="AP"), "fold must be at least 0; got -1"),
     (lambda: FOLD([[1], [1]], [[0]], [[1], [1]], measure="AP", name=["a", "b"]),
-     "must have an element a model; got 2, 1 and 2"),
+     "must have one element per model; got 2, 1 and 2"),
     (lambda: HEAT([[0, 1]], name=["a", "b"], measure="AP"),
      r"differences must have the shape \(n_systems, n_systems\); got \(1, 2\)"),
     (lambda: HEAT([[0, 1], [1, 0]], [[1]], name=["a", "b"], measure="AP"),
      r"significant must have the shape \(2, 2\) of differences"),
     *((lambda wrong=wrong: THRESHOLD(wrong, [0.5, 0.5]),
-       "thresholds must be finite, above 0 and ascend")
+       "thresholds must be positive, finite, ascending")
       for wrong in ([0, 1], [2, 1], [1, np.nan], [1, np.inf])),
     (lambda: THRESHOLD([1, 2], [0.5, 0.5, 0.5]),
      r"average_precision must have the shape \(n_systems, 2\)"),

@@ -370,7 +370,7 @@ def test_the_first_fault_and_the_first_bad_row_are_named():
     for values, message in (
         ([1, 2, "a", 0], r"y_true must hold numbers; row 2 is 'a'"),
         (["a", "b"], r"y_true must hold numbers; row 0 is 'a'"),
-        (np.array(["a", "b"]), r"y_true must hold numbers; it has <U1, row 0 is 'a'"),
+        (np.array(["a", "b"]), r"y_true must hold numbers; its dtype is <U1, row 0 is 'a'"),
         ([np.inf, -1], r"y_true must be finite: row 0 is inf"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
@@ -380,12 +380,12 @@ def test_the_first_fault_and_the_first_bad_row_are_named():
 @pytest.mark.parametrize("sizes", [[2, 3], np.array([2, 3]), np.array([2.0, 3.0]), (1, 1, 3), [5]])
 def test_sizes_given_as_ids_are_told_where_they_go(sizes):
     X, y = np.zeros((5, 1)), [0, 1, 0, 1, 2]
-    advice = r"y_true has 5. The numbers of qid add up to 5: sizes .* group=, or .*np\.repeat"
+    advice = r"y_true has 5. The values of qid add up to 5: pass .* group=, or .*np\.repeat"
     with pytest.raises(ValueError, match=advice):
         sg.NDCG()(y, y, qid=sizes)
     with pytest.raises(ValueError, match=advice):
         sg.evaluate(y, y, qid=sizes, measures="ap")
-    with pytest.raises(ValueError, match="add up to 5: sizes of queries go in group="):
+    with pytest.raises(ValueError, match="add up to 5: pass query sizes as group="):
         sg.QueryRanker(Ridge()).fit(X, y, qid=sizes)
 
 

@@ -131,4 +131,4 @@ def small_steps(monkeypatch):
     from skgraded.large import batches as module
 
     monkeypatch.setattr(module, "ROWS", 200)
-    monkeypatch.setattr(module, "IN_MEMORY", 900)
+    monkeypatch.setattr(module, "MAX_ROWS_IN_MEMORY", 900)

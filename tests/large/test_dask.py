@@ -73,7 +73,7 @@ def test_ids_of_two_types_are_refused(dask, partitioning):
         lambda: dask.evaluate(parts, **settings),
         lambda: dask.module.evaluate_per_query(parts, **settings).compute(),
     ):
-        with pytest.raises(TypeError, match=r"is of the types timestamp\[ns\] and timestamp\[s\]"):
+        with pytest.raises(TypeError, match=r"has the types timestamp\[ns\] and timestamp\[s\]"):
             measure()
 
 
@@ -124,7 +124,7 @@ def test_a_file_that_lacks_a_column_is_named(dask, parquet_folder):
     lacking = parquet_folder / "part-2.parquet"
     pd.read_parquet(lacking).drop(columns="grade").to_parquet(lacking)
     frame = dd.read_parquet(parquet_folder)
-    with pytest.raises(ValueError, match=f"^{lacking}: There is no column 'grade'; there are"):
+    with pytest.raises(ValueError, match=f"^{lacking}: There is no column 'grade'. Available"):
         dask.evaluate(frame, **COLUMNS)
 
 
@@ -145,7 +145,7 @@ def test_numbers_that_are_categories_stay_numbers(dask):
     found = dask.module.evaluate_per_query(data, measures=MEASURES, **COLUMNS).compute()
     assert sorted(found["query_id"]) == list(range(12))
     unknown = data.assign(query=data["query"].cat.as_unknown())
-    with pytest.raises(TypeError, match=r"Dask takes for text .*cat\.as_known\(\)"):
+    with pytest.raises(TypeError, match=r"treats unknown categories as text: .*cat\.as_known\(\)"):
         dask.module.evaluate_per_query(unknown, measures=MEASURES, **COLUMNS).compute()
 
 

@@ -570,8 +570,8 @@ def test_two_queries_are_one_each_side(seen):
         ({"eval_sample_weight": np.zeros(3)}, "sample_weight has 3 rows, but eval_X h"),
         ({"eval_X": np.zeros((3, 2)), "eval_y": [0, 1, 0], "eval_qid": [90] * 3},
          "eval_X has 2 features, but QueryRanker is expecting 4"),
-        ({"qid": None, "group": [1]}, "With eval_X give the queries by qid"),
-        ({"init_score": np.zeros(1)}, "init_score is there for the rows of X only"),
+        ({"qid": None, "group": [1]}, "With eval_X, pass the queries as qid"),
+        ({"init_score": np.zeros(1)}, "init_score has values for the rows of X only"),
     ],
 )
 def test_a_bad_validation_set_is_named_before_any_fit(seen, change, message):
@@ -604,7 +604,7 @@ def test_a_query_in_training_and_validation_is_named(ids, shown):
 @pytest.mark.parametrize("argument", ["eval_X", "eval_y", "eval_qid", "eval_sample_weight"])
 def test_a_validation_set_without_early_stopping_is_refused(argument):
     X, y, qid = data()
-    with pytest.raises(ValueError, match=f"{argument} is for stopping early: set QueryRanker"):
+    with pytest.raises(ValueError, match=f"{argument} is only for early stopping: omit it, or set"):
         sg.QueryRanker(ESTIMATORS["LGBMRanker"]).fit(X, y, qid=qid, **{argument: X})
 
 
@@ -613,7 +613,7 @@ def test_a_measure_undefined_for_all_held_out_is_refused_before_any_fit(seen, me
     X, y, given = two_sets()
     given["eval_y"][:] = 0
     name = sg.measure(measure if isinstance(measure, str) else measure[1]).name
-    message = re.escape(f"{name} is undefined for all 15 queries held out")
+    message = re.escape(f"{name} is undefined for all 15 validation queries")
     with pytest.raises(ValueError, match=message):
         stopping(LGBM_RECORDER, measure=measure).fit(X, y, **given)
     assert seen.training == []
@@ -631,14 +631,14 @@ def test_queries_without_weight_are_nothing_to_stop_on(seen):
     X, y, given = two_sets()
     query_40 = given["eval_qid"] == 40
     given["eval_y"][query_40] = 0
-    with pytest.raises(ValueError, match="undefined for all 15 queries"):
+    with pytest.raises(ValueError, match="undefined for all 15 validation queries"):
         stopping(LGBM_RECORDER).fit(X, y, eval_sample_weight=query_40, **given)
     X, y, qid = data()
     held = stopping(LGBM_RECORDER)
     only = np.array(list(dict.fromkeys(qid.tolist())))[np.random.RandomState(0).permutation(50)[0]]
-    with pytest.raises(ValueError, match="sample_weight is 0 in all rows left to train on"):
+    with pytest.raises(ValueError, match="sample_weight is 0 in all training rows"):
         held.fit(X, y, qid=qid, sample_weight=(qid == only).astype(float))
-    with pytest.raises(ValueError, match="sample_weight is 0 in all rows held out to stop on"):
+    with pytest.raises(ValueError, match="sample_weight is 0 in all validation rows"):
         held.set_params(validation_fraction=0.01)
         held.fit(X, y, qid=qid, sample_weight=(qid != only).astype(float))
     assert seen.training == []

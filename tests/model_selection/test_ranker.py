@@ -247,7 +247,7 @@ def test_the_objective_goes_by_all_names_that_lightgbm_knows(given, is_whole):
     y[7] = 2.5
     ranker = sg.QueryRanker(LGBMRanker(n_estimators=1, verbose=-1, **given))
     if is_whole:
-        with pytest.raises(ValueError, match="grade 2.5 in row 7, but LGBMRanker takes whole"):
+        with pytest.raises(ValueError, match="2.5 in row 7, but LGBMRanker accepts only whole"):
             ranker.fit(X, y, qid=qid)
     else:
         with warnings.catch_warnings():
@@ -329,7 +329,7 @@ def test_predict_refuses_other_names_and_another_order(kind):
     X, y, _ = toy_data()
     frame = FRAMES[kind](X)
     ranker = sg.QueryRanker(lambdarank(), qid="query_id").fit(frame, y)
-    with pytest.raises(ValueError, match="feature 0 is 'links', in fit it was 'age'"):
+    with pytest.raises(ValueError, match="feature 0 is 'links', but was 'age' during fit"):
         ranker.predict(frame[["links", "age", "words"]])
     with pytest.raises(ValueError, match="X has 2 features"):
         ranker.predict(frame[["query_id", "age", "words"]])
@@ -550,11 +550,11 @@ def test_two_files_that_number_their_queries_alike_are_the_likely_cause(first):
     X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
     ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid + first)
     few = qid < 5
-    message = f"5 of the 5 queries to score.*number their queries from {first}, as files do"
+    message = f"5 of the 5 queries to score.*number their queries from {first}, as separately"
     with pytest.warns(sg.TornQueryWarning, match=message):
         ranker.score(X[few] + 1, y[few], qid=qid[few] + first)
     others = (qid >= 3) & (qid < 6)
-    with pytest.warns(sg.TornQueryWarning, match="the split tears queries apart, and"):
+    with pytest.warns(sg.TornQueryWarning, match="the split divides queries, and"):
         ranker.score(X[others] + 1, y[others], qid=qid[others] + first)
 
 

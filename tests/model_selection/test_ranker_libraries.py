@@ -236,7 +236,7 @@ def test_xgboosts_ndcg_takes_whole_grades_only(ndcg_exp_gain):
     y[7] = 2.5
     estimator = XGBRanker(ndcg_exp_gain=ndcg_exp_gain, **XGBOOST)
     message = (
-        "y has the grade 2.5 in row 7, but XGBRanker takes whole.*"
+        "y has the grade 2.5 in row 7, but XGBRanker accepts only whole.*"
         "ndcg_exp_gain=False, or objective='rank:pairwise'"
     )
     with pytest.raises(ValueError, match=message):

@@ -167,5 +167,5 @@ def test_estimators_without_metadata_routing_are_measured(ranking):
 def test_a_bare_ranker_is_told_to_be_wrapped(ranking, ranker):
     X, y, qid = ranking
     for call in (sg.cross_evaluate, learning_curve):
-        with pytest.raises(TypeError, match=f"{type(ranker).__name__} is given .* QueryRanker"):
+        with pytest.raises(TypeError, match=f"{type(ranker).__name__} cannot .* QueryRanker"):
             call(ranker, X, y, qid=qid)

@@ -108,12 +108,12 @@ MANY = [f"f{i}" for i in range(11)]
     # a Series by the row index
     (pd.Series(["b", "a"], [10, 11]), pd.DataFrame({"score": [1, 2]}, [11, 12]),
      r"no query for the label 12 \(row 1 of X\)"),
-    (pd.Series(QID, [0, 1, 2, 3, 3]), frame("score"), "its own index has 3 twice"),
+    (pd.Series(QID, [0, 1, 2, 3, 3]), frame("score"), "the index of qid contains 3 twice"),
     # a column by name
     ("queryid", frame("score", "query_id"), "'queryid', but X has only 'score', 'query_id'.*mean"),
     ("zzz", frame(*MANY[:10]), "but X has only 'f0', 'f1', .*'f8', 'f9'."),
     ("zzz", frame(*MANY), "but X has only 'f0', 'f1', .*'f8', 'f9', …."),
-    ("q", frame("score", "q", "q"), "'q', but X has it 2 times"),
+    ("q", frame("score", "q", "q"), "'q', but X has 2 columns with this name"),
     ("q", np.zeros((2, 1)), "ndarray, whose columns have no names"),
     # a column by position
     (1, np.zeros((2, 1)), "qid is column 1, but X has 1 columns"),
@@ -146,7 +146,7 @@ def test_a_column_of_fractions_by_name_is_one():
 def test_qid_of_another_type_is_refused_when_the_scorer_is_made(qid):
     with pytest.raises(TypeError, match="qid must be the name of a column"):
         sg.make_ranking_scorer("rr", qid=qid)
-    with pytest.raises(TypeError, match="pass the one column"):
+    with pytest.raises(TypeError, match="pass only the column"):
         sg.make_ranking_scorer("rr", qid=pd.DataFrame({"q": QID}))
 
 
@@ -186,7 +186,7 @@ def test_a_mapping_gives_the_scores_names():
 
 @pytest.mark.parametrize("name", ["", None, 1, ("a",)])
 def test_names_of_scores_are_texts(name):
-    with pytest.raises(TypeError, match="name of a score must be a text that is not empty; got"):
+    with pytest.raises(TypeError, match="name of a score must be a non-empty string; got"):
         sg.make_ranking_scorer({name: "rr"})
 
 
@@ -263,7 +263,7 @@ def test_several_decision_values_a_document_are_refused():
     X, y, qid = grades_by_class()
     model = LogisticRegression().fit(X, y)
     scorer = sg.make_ranking_scorer(NDCNG, response_method="decision_function")
-    with pytest.raises(ValueError, match="gives 4 scores a document"):
+    with pytest.raises(ValueError, match="returns 4 scores per document"):
         scorer(model, X, y, qid=qid)
 
 

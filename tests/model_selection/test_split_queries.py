@@ -31,7 +31,7 @@ pd = pytest.importorskip("pandas")
 
 IN_PART = re.compile(
     r"(\d+) of the (\d+) queries to (fit|score), such as (.+), are seen in part: "
-    r"qid has (\d+) rows of them that X lacks"
+    r"qid has (\d+) of their rows that X lacks"
 )
 ALPHAS = {"estimator__alpha": [0.1, 1, 10, 100]}
 

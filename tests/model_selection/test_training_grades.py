@@ -81,10 +81,10 @@ def test_a_last_fit_on_all_rows_has_a_code_for_each_grade(data):
 def test_the_error_about_fractions_names_the_parameter(data):
     X, y, qid = data
     for estimator in (LGBMRanker(**QUIET), XGBRanker(**SETTINGS, objective="rank:ndcg")):
-        with pytest.raises(ValueError, match="takes whole grades only.*set grades='gain'"):
+        with pytest.raises(ValueError, match="accepts only whole grades.*set grades='gain'"):
             sg.QueryRanker(estimator).fit(X, y, qid=qid)
     of_levels = sg.QueryRanker(LGBMRanker(**QUIET, objective="rank_xendcg"), grades="gain")
-    with pytest.raises(ValueError, match="takes whole grades only. For fractional grades wrap a"):
+    with pytest.raises(ValueError, match="only whole grades. For fractional grades, wrap a"):
         of_levels.fit(X, y, qid=qid)
 
 

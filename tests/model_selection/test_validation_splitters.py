@@ -210,7 +210,7 @@ def test_bad_splitters_are_refused(splitter, error, message):
 def test_a_splitter_and_eval_X_are_refused_together():
     X, y, _, _ = data()
     frame = TABLES["pandas"](X)
-    with pytest.raises(ValueError, match="given twice: by eval_X and by early_stopping"):
+    with pytest.raises(ValueError, match="come from both eval_X and early_stopping"):
         stopping(LAST_DAYS).fit(frame, y, eval_X=frame, eval_y=y)
 
 

@@ -332,7 +332,7 @@ def test_pairs_are_shaded_and_marked_where_they_are_told_apart():
     assert [cells["a", j]["text"] for j in range(3)] == ["", "+.100", "+.500"]
     assert [cells["a", j]["shade"] for j in range(3)] == ["", "win-1", "win-5"]
     assert [cells["c", j]["shade"] for j in range(3)] == ["loss-5", "", ""]
-    assert [key for key, cell in cells.items() if cell["apart"]] == [("a", 2), ("c", 0)]
+    assert [key for key, cell in cells.items() if cell["significant"]] == [("a", 2), ("c", 0)]
     assert cells["b", 2]["text"] == "nan"
 
 

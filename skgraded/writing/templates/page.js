@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // With more systems, the table of queries shows two at a time.
+  // With more systems, the table of queries shows two systems at a time.
   const ALL_SYSTEMS = matchMedia("(max-width: 44rem)").matches ? 2 : 5;
   const ROWS_AT_ONCE = 200;  // rows per batch
   const collator = new Intl.Collator(undefined, { numeric: true });
@@ -15,7 +15,7 @@
     return made;
   }
 
-  // Positions of the values in order: missing ones last either way, equal ones as they stand.
+  // Positions of the sorted values: missing values are last, and equal values keep their order.
   function order(values, ascending) {
     const sign = ascending ? 1 : -1;
     return values.map((_, i) => i).sort((a, b) => {
@@ -70,7 +70,7 @@
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
-      if (head.classList.contains("drawn")) return;  // a picture of the columns beside it
+      if (head.classList.contains("drawn")) return;  // a picture of other columns
       const name = (head.querySelector(".label") ?? head).textContent;
       addButton(head, (ascending) => {
         const rows = [...body.rows];
@@ -128,7 +128,7 @@
     return data.columns.map((column) => valueColumn({ title: column.name, start: true, ...column }));
   }
 
-  // What is chosen: the measure, the system and what it is compared to.
+  // The selected measure, system and baseline.
   const chosen = () => ["measure", "system", "against"].map((id) => Number(byId(id).value));
 
   const differences = (values, base) => values.map((value, q) =>
@@ -235,9 +235,9 @@
     refresh();
   }
 
-  // The scatter of two systems, a point a query ------------------------------------------------
+  // The scatter plot of two systems, one point per query ---------------------------------------
 
-  const NEAR = 0.03;  // of the width: how far from a point the pointer may be
+  const NEAR = 0.03;  // maximum distance of the pointer to a point, as a share of the width
 
   function drawn(name, attributes) {
     const made = document.createElementNS(byId("cloud").firstElementChild.namespaceURI, name);
@@ -274,12 +274,12 @@
     function nearest(event) {
       const box = place.getBoundingClientRect();
       const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
-      let found = null, closest = NEAR;
+      let position = null, closest = NEAR;
       points.forEach((point, i) => {
         const distance = Math.hypot(point.x / 100 - x, point.y / 100 - y);
-        if (distance < closest) [found, closest] = [i, distance];
+        if (distance < closest) [position, closest] = [i, distance];
       });
-      return found;
+      return position;
     }
 
     function draw() {
@@ -291,12 +291,12 @@
       const marks = both.length ? ticks(low, high === low ? low + 1 : high) : ticks(0, 1);
       const start = marks[0].value, end = marks[marks.length - 1].value;
       const part = (value) => Number((100 * (value - start) / (end - start)).toFixed(2));
-      const found = differences(values, base);
-      points = both.sort((a, b) => found[b] - found[a]).map((q) => ({
+      const gaps = differences(values, base);
+      points = both.sort((a, b) => gaps[b] - gaps[a]).map((q) => ({
         q, x: part(base[q]), y: 100 - part(values[q]),
-        side: found[q] > 0 ? "win" : found[q] < 0 ? "loss" : "tie",
+        side: gaps[q] > 0 ? "win" : gaps[q] < 0 ? "loss" : "tie",
         text: `${data.ids[q]}: ${names[0]} ${shown(values[q], { digits: 4 })}, ${names[1]} ` +
-          `${shown(base[q], { digits: 4 })}, difference ${shown(found[q], { digits: 4, kind: "difference" })}`,
+          `${shown(base[q], { digits: 4 })}, difference ${shown(gaps[q], { digits: 4, kind: "difference" })}`,
       }));
       const svg = drawn("svg", { viewBox: "0 0 100 100", "aria-hidden": "true", focusable: "false" });
       for (const { value } of marks) {
@@ -344,7 +344,7 @@
     };
   }
 
-  // Two different systems: what is chosen for one is taken from the other.
+  // If both menus select the same system, the other menu gets the previous selection.
   function keepApart(changed, other) {
     if (byId(changed).value === byId(other).value) byId(other).value = previous[changed];
     for (const id of [changed, other]) previous[id] = byId(id).value;
