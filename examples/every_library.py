@@ -4,9 +4,9 @@ r"""Tune LightGBM, XGBoost, CatBoost and a regressor, each with one call, and co
     python examples/every_library.py --train rank.train --group rank.train.query \
         --test rank.test --test-group rank.test.query
 
-Each is searched over a small grid by the cross-validated NDCNG@10, stopped early on queries held
-out of every training part where its library can, and measured on the test queries. Needs xgboost
-and catboost. Without --train the data are generated.
+A grid search maximises the cross-validated NDCNG@10 of each ranker, which is then evaluated on the
+test queries. The boosters also stop early on queries held out from each training part. Requires
+xgboost and catboost. Without --train, the data is generated.
 """
 
 import argparse
@@ -28,7 +28,7 @@ RATES = {"estimator__learning_rate": [0.05, 0.15]}
 
 
 def rankers():
-    """Each ranker with the grid to search."""
+    """Return each ranker and its parameter grid."""
     stopped = {"early_stopping": True, "n_iter_no_change": 30, "random_state": 0}
     lightgbm = LGBMRanker(n_estimators=400, n_jobs=1, verbose=-1, random_state=0)
     xgboost = XGBRanker(n_estimators=400, n_jobs=1, random_state=0)
@@ -53,7 +53,7 @@ def rankers():
 
 
 def tuned(ranker, grid, X, y, qid):
-    """The one call."""
+    """Search the parameter grid of a ranker."""
     search = GridSearchCV(
         ranker, grid, scoring=sg.make_ranking_scorer(MEASURES), refit=MEASURES[0].name,
         cv=GroupKFold(3).set_split_request(groups="qid"), error_score="raise",
@@ -62,13 +62,13 @@ def tuned(ranker, grid, X, y, qid):
 
 
 def main():
-    """Tune each ranker and print a line of what it reaches."""
+    """Tune each ranker, and print a line with its results on the test queries."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--train", help="a LETOR file, or an svmlight file with --group")
     parser.add_argument("--group", help="sizes of the consecutive queries of --train")
-    parser.add_argument("--test", help="as --train; without it a quarter of the queries is taken")
+    parser.add_argument("--test", help="like --train; by default a quarter of the training queries")
     parser.add_argument("--test-group", help="sizes of the consecutive queries of --test")
     args = parser.parse_args()
     sklearn.set_config(enable_metadata_routing=True)
@@ -84,7 +84,7 @@ def main():
     judgments = sg.Judgments(y, qid=qid)
     for name, (ranker, grid) in rankers().items():
         if name.startswith("Hist") and not isinstance(train[0], np.ndarray):
-            train, X = (train[0].toarray(), *train[1:]), X.toarray()  # it takes no sparse X
+            train, X = (train[0].toarray(), *train[1:]), X.toarray()  # it needs a dense X
         start = time.perf_counter()
         search = tuned(ranker, grid, *train)
         seconds = time.perf_counter() - start

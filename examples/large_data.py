@@ -1,10 +1,10 @@
-"""Rankers trained on a Dask cluster or by Spark, and measured where their predictions are.
+"""Train rankers on Dask or Spark, and evaluate them on the same engine.
 
     python examples/large_data.py                  # Dask: DaskLGBMRanker and DaskXGBRanker
     python examples/large_data.py --engine spark   # SparkXGBRanker; needs Java
 
-Two local workers train on generated queries. What the models predict is measured in the
-partitions; the same numbers come out of all rows in memory. Needs skgraded[dask] or
+Two local workers train on generated queries. The predictions are evaluated in their partitions,
+and the values equal those computed from all rows in memory. Requires skgraded[dask] or
 skgraded[spark], and xgboost.
 """
 
@@ -21,7 +21,7 @@ COLUMNS = {"y_true": "grade", "qid": "query", "measures": MEASURES}
 
 
 def make(n_queries=400, n_features=10):
-    """Queries, grades and features as a frame, and the names of the features."""
+    """Return a frame of queries, grades and features, and the names of the features."""
     X, y, qid = sg.datasets.make_ranking(n_queries, n_features=n_features, random_state=0)
     features = [f"x{i}" for i in range(n_features)]
     return pd.DataFrame(X, columns=features).assign(query=qid, grade=y), features
@@ -30,7 +30,7 @@ def make(n_queries=400, n_features=10):
 # Dask --------------------------------------------------------------------------------------------
 
 def on_dask(train, test, features):
-    """Train and measure on a cluster of two workers."""
+    """Train and evaluate on a cluster of two workers."""
     from distributed import Client, LocalCluster
 
     with LocalCluster(
@@ -40,7 +40,7 @@ def on_dask(train, test, features):
 
 
 def on_this_cluster(train, test, features):
-    """Train both rankers on the cluster of the client, and measure their scores where these are."""
+    """Train both rankers on the current cluster, and evaluate their scores there."""
     import dask.array as da
     import dask.dataframe as dd
     from lightgbm import DaskLGBMRanker
@@ -49,7 +49,7 @@ def on_this_cluster(train, test, features):
     import skgraded.dask
 
     middle = train["query"].median()
-    halves = [train[train["query"] < middle], train[train["query"] >= middle]]  # whole queries
+    halves = [train[train["query"] < middle], train[train["query"] >= middle]]  # share no query
 
     def array(get):
         parts = [get(half).to_numpy() for half in halves]
@@ -73,7 +73,7 @@ def on_this_cluster(train, test, features):
 # Spark -------------------------------------------------------------------------------------------
 
 def on_spark(train, test, features):
-    """Train XGBoost's ranker by Spark, and measure the frame that its model makes."""
+    """Train XGBoost's ranker on Spark, and evaluate the frame of its predictions."""
     import pyarrow as pa
     from pyspark.ml.feature import VectorAssembler
     from pyspark.sql import SparkSession
@@ -81,7 +81,7 @@ def on_spark(train, test, features):
 
     import skgraded.spark
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # of the workers
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # for the workers
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = spark.config("spark.sql.shuffle.partitions", "4").getOrCreate()
     assembler = VectorAssembler(inputCols=features, outputCol="features")
@@ -93,30 +93,31 @@ def on_spark(train, test, features):
         qid_col="query", label_col="grade", n_estimators=100, learning_rate=0.05,
     )
     scored = ranker.fit(train).transform(test)
-    found = skgraded.spark.evaluate(scored, y_score="prediction", **COLUMNS)
+    summary = skgraded.spark.evaluate(scored, y_score="prediction", **COLUMNS)
     scored = scored.select("grade", "query", "prediction").toArrow().to_pandas()
     spark.stop()
-    return found, scored
+    return summary, scored
 
 
 def main():
-    """Train, measure, and show that the engine makes no difference."""
+    """Train, evaluate, and check that evaluation in memory gives the same values."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--engine", choices=["dask", "spark"], default="dask")
     args = parser.parse_args()
     frame, features = make()
     train, test = frame[frame["query"] < 300], frame[frame["query"] >= 300]
     measure = on_dask if args.engine == "dask" else on_spark
-    found, scored = measure(train, test, features)
-    systems = found.systems if args.engine == "dask" else {"prediction": found}
+    evaluated, scored = measure(train, test, features)
+    is_dask = args.engine == "dask"
+    systems = evaluated.systems if is_dask else {"prediction": evaluated}
     for name, summary in systems.items():
         in_memory = sg.evaluate(
             scored["grade"], scored[name], qid=scored["query"], measures=MEASURES
         )
         print(name, summary)
         print("  equal to all rows in memory:", summary == sg.Summary.of(in_memory))
-    if args.engine == "dask":
-        for sentence in sg.compare(found, baseline="lightgbm", test="t").sentences():
+    if is_dask:
+        for sentence in sg.compare(evaluated, baseline="lightgbm", test="t").sentences():
             print(sentence)
 
 

@@ -1,15 +1,15 @@
-"""Eight retrieval strategies on OHSUMED, judged by experts and by two strategies among them.
+"""Eight retrieval strategies on OHSUMED, judged by experts and by two of the strategies.
 
     python examples/ohsumed.py --data OHSUMED.txt.gz
     python examples/ohsumed.py --data OHSUMED.txt.gz --output ohsumed.png
 
-The experiment of Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance"
-(2011), figures 6, 7 and 8. The file is the whole OHSUMED collection of LETOR 2.0, 106 queries with
-25 features, each of which ranks the documents. Figure 6 measures eight of them against the judged
-grades 0, 1, 2. Figure 7 takes strategy 1 as the judge, which has 9 grades, figure 8 strategy 9,
-which ranks almost as strategy 1 does and has a thousand (the paper says 158, the file has 1126).
-Strategy 22 is the logarithm of 21, so it has the same values. Documents that a strategy does not
-tell apart count as the mean over all their orders.
+This script repeats figures 6, 7 and 8 of Scheel, Lommatzsch, Albayrak, "Performance Measures for
+Multi-Graded Relevance" (2011). The file is the whole OHSUMED collection of LETOR 2.0: 106 queries
+and 25 features, each of which is a strategy that ranks the documents. Figure 6 compares eight
+strategies with the grades 0, 1 and 2 from experts. In figure 7, the scores of strategy 1 are the
+grades, with 9 levels. In figure 8, they are the scores of strategy 9, with 1126 levels (158 in the
+paper), although the two strategies rank almost identically. Strategy 22 is the logarithm of
+strategy 21, so both have the same values. Each value is the mean over all orders of tied documents.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import dataclasses
 
 import matplotlib
 
-matplotlib.use("Agg")  # a picture in a file needs no screen
+matplotlib.use("Agg")  # a figure in a file needs no display
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,8 +35,8 @@ STRATEGIES = {
     21: "BM25",
     22: "log of BM25",
 }
-# Colours of Okabe and Ito, which the colour-blind can tell apart; markers and line styles for grey
-# print. Strategies 5 and 15, 21 and 22 have the same values: the second is drawn over the first.
+# The colours of Okabe and Ito are safe for colour-blind readers. Strategies 5 and 15 have the same
+# values, and so do 21 and 22: the second of each pair is drawn over the first.
 LOOKS = {
     1: ("#000000", "o", "-"),
     5: ("#E69F00", "s", "-"),
@@ -53,12 +53,12 @@ MEASURES = {
     "mean NDCG": sg.NDCG(k="mean"),
     "mean NDCNG": sg.NDCNG(k="mean"),
 }
-FEW = 10  # thresholds that are printed; queries, a mean over fewer is shaded in the picture
+FEW = 10  # fewer thresholds are printed; means over fewer queries are shaded in the figure
 
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """Eight strategies measured against one judge."""
+    """Eight strategies evaluated with the grades of one judge."""
 
     title: str
     judgments: sg.Judgments
@@ -66,16 +66,16 @@ class Figure:
     means: dict  # strategy -> measure name -> mean over all queries
     thresholds: np.ndarray  # the grades above 0, if they are few
     by_threshold: dict  # strategy -> MAP^t by threshold, over the queries that have a grade >= t
-    n_queries: np.ndarray  # how many these are
+    n_queries: np.ndarray  # queries that have a grade >= t, by threshold
 
 
 def measured(title, grades, scores, qid):
-    """Values of all strategies against the grades of one judge."""
+    """Evaluate all strategies with the grades of one judge."""
     judgments = sg.Judgments(grades, qid=qid)
     used = np.unique(grades[grades > 0])
     thresholds = used if len(used) < FEW else []
-    # A query without a document of grade t or more has no AP^t. It is left out: as a 0 it would
-    # keep the ideal list below 1. In the other measures a query without any grade > 0 counts as 0.
+    # AP^t is undefined for a query without a grade >= t. MAP^t leaves such queries out, because a
+    # value of 0 would keep the ideal list below 1. In the other measures they count as 0.
     by_threshold = [sg.AP(threshold=float(t), undefined=np.nan) for t in thresholds]
     means, values = {}, {}
     for strategy, score in scores.items():
@@ -88,7 +88,7 @@ def measured(title, grades, scores, qid):
 
 
 def print_figure(figure):
-    """Print the four measures, and MAP^t where the thresholds are few enough to be read."""
+    """Print the four measures, and MAP^t if there are few thresholds."""
     print(f"\n{figure.title}\n")
     thresholds = [f"{'t=' + format(t, 'g'):>7}" for t in figure.thresholds]
     print(f"{'':<22}" + "".join(f"{name:>12}" for name in MEASURES), *thresholds)
@@ -104,7 +104,7 @@ def print_figure(figure):
 
 
 def print_judges(scores):
-    """Levels of the two strategies that judge, and how much they agree."""
+    """Print the levels and the correlation of the two strategies that serve as judges."""
     levels = {s: len(np.unique(scores[s])) for s in (1, 9)}
     correlation = np.corrcoef(scores[1], scores[9])[0, 1]
     print(f"strategy 1 has {levels[1]} levels of relevance, strategy 9 has {levels[9]}")
@@ -112,29 +112,29 @@ def print_judges(scores):
 
 
 def print_change(before, after):
-    """Print what the finer judge does to the mean value of the other strategies."""
+    """Print how the finer judge changes the mean value of the other strategies."""
     others = [strategy for strategy in STRATEGIES if strategy not in (1, 9)]
-    print("\nFrom figure 7 to figure 8: mean of the six strategies that are no judge\n")
+    print("\nFrom figure 7 to figure 8: mean of the six strategies that do not judge\n")
     print(f"{'':<12}{'figure 7':>10}{'figure 8':>10}{'change':>10}")
     for name in list(MEASURES)[1:]:
         old, new = (np.mean([f.means[s][name] for s in others]) for f in (before, after))
         print(f"{name:<12}{old:>10.3f}{new:>10.3f}{(new - old) / old:>+10.1%}")
     print(
-        "The two judges rank almost alike, so the others should be worth the same: NDCG falls,\n"
-        "because with grades up to 48 only the very highest count; the other two hardly change."
+        "The two judges rank almost identically, so the values should not change. NDCG decreases,\n"
+        "because with grades up to 48 only the highest grades count. The others hardly change."
     )
 
 
 def print_ties(grades, scores, qid):
-    """Print what strategies that tell no document of a query apart owe to the order of rows."""
+    """Print how the rule for ties affects strategies that tie all documents of a query."""
     judgments = sg.Judgments(grades, qid=qid)
     constant = [
         strategy for strategy, score in scores.items()
         if len(set(zip(qid, score, strict=True))) == judgments.n_queries
     ]
     print(
-        f"\nStrategies {' and '.join(map(str, constant))} give all documents of a query one score. "
-        "What they are worth\nis decided by the rule for ties (judged grades)\n"
+        f"\nStrategies {' and '.join(map(str, constant))} give all documents of a query the same "
+        "score.\nTheir values depend on the rule for ties (grades from experts)\n"
     )
     flat = scores[constant[0]]
     by_rows = np.arange(len(grades), dtype=float)
@@ -149,7 +149,7 @@ def print_ties(grades, scores, qid):
 
 
 def draw(figures, output):
-    """Draw a row a figure: MAP^t by threshold on the left, the means on the right."""
+    """Draw one row per figure: MAP^t by threshold on the left, and the means on the right."""
     grid, axes = plt.subplots(
         len(figures), 2, figsize=(11, 12), layout="constrained", width_ratios=[3, 2], sharey=True
     )
@@ -167,9 +167,10 @@ def draw(figures, output):
 
 
 def draw_thresholds(ax, figure):
-    """MAP^t over t in steps, of the queries that reach t; where these are few it is grey.
+    """Draw MAP^t over t, averaged over the queries with a grade >= t; shaded if these are few.
 
-    The area under such a curve is not μMAP: with relative=True, over t / top grade, it would be.
+    The area under this curve is not μMAP. With relative=True, where t is divided by the highest
+    grade of the query, it would be.
     """
     tops = np.sort(figure.judgments.top_grades)
     for strategy, scores in figure.scores.items():
@@ -180,7 +181,7 @@ def draw_thresholds(ax, figure):
         )
         marked = figure.thresholds if len(figure.thresholds) else np.linspace(0, tops[-1], 13)[1:]
         display.lines_[0].set_markevery(np.searchsorted(display.thresholds, marked) + 1)
-    reached = tops[-FEW]  # by FEW queries
+    reached = tops[-FEW]  # FEW queries have a grade this high
     if reached < tops[-1]:
         ax.axvspan(reached, tops[-1], color="0.9", zorder=0)
         ax.text(
@@ -195,7 +196,7 @@ def draw_thresholds(ax, figure):
 
 
 def draw_means(ax, figure):
-    """The three measures that need no threshold, strategies side by side."""
+    """Draw the three measures that need no threshold, with the strategies side by side."""
     names = list(MEASURES)[1:]
     shifts = np.linspace(-0.35, 0.35, len(STRATEGIES))
     for shift, (strategy, name) in zip(shifts, STRATEGIES.items(), strict=True):
@@ -213,12 +214,12 @@ def draw_means(ax, figure):
 
 
 def main():
-    """Print the values of the three figures, and draw them."""
+    """Print and draw the values of the three figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", required=True, help="the OHSUMED collection in LETOR's form")
-    parser.add_argument("--output", default="ohsumed.png", help="the picture's file")
+    parser.add_argument("--data", required=True, help="the OHSUMED collection as a LETOR file")
+    parser.add_argument("--output", default="ohsumed.png", help="file of the figure")
     args = parser.parse_args()
 
     try:

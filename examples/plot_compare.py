@@ -3,11 +3,11 @@ Is one ranker better than another?
 ==================================
 
 Three rankers are cross-validated and compared on the same queries. The comparison contains
-intervals, and tests that are corrected for their number.
+intervals, and tests with a correction for multiple testing.
 """
 
 # %%
-# ``cross_evaluate`` stores the value of each query from the fold that tested the query.
+# ``cross_evaluate`` stores the value of each query, from the fold in which the query is tested.
 
 import matplotlib.pyplot as plt
 from lightgbm import LGBMRanker
@@ -50,8 +50,8 @@ sg.IntervalDisplay.from_comparison(comparison, ax=ax)
 plt.show()
 
 # %%
-# The per-query differences of one pair. The trees have the better mean, but the value of 64 queries
-# decreases.
+# The per-query differences of one pair. The trees have the better mean, but they are worse on 64
+# queries.
 
 figure, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
 sg.QueryDifferenceDisplay.from_comparison(comparison, system="trees", ax=ax)

@@ -70,4 +70,4 @@ plt.show()
 
 # %%
 # ``QueryRanker(LGBMRanker(), early_stopping=True)`` does all of this inside ``fit``, also in a grid
-# search. Each fit then holds out some of its own queries.
+# search. Each fit then holds out some of its training queries.

@@ -33,8 +33,8 @@ plt.show()
 
 # %%
 # The display also draws importances from elsewhere, such as the number of splits per feature that
-# LightGBM counts. Splits are counted on training queries, and they also count splits that do not
-# help.
+# LightGBM counts. This number is from the training queries, and includes splits that do not help on
+# new queries.
 
 splits = dict(zip(X.columns, ranker.estimator_.feature_importances_, strict=True))
 _, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")

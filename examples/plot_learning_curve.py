@@ -59,7 +59,7 @@ draw("trees")
 plt.show()
 
 # %%
-# The lines of the linear ranker have met. More queries would not improve it; better features might.
+# The two lines of the linear ranker meet. More queries would not improve it; better features might.
 
 draw("linear")
 plt.show()

@@ -2,7 +2,7 @@
 Ratings from 1 to 5 stars: subtract 1 first
 ===========================================
 
-The measures take grade 0 as irrelevant. Ratings in stars have no 0: the lowest rating is 1 star.
+The measures treat grade 0 as irrelevant. Ratings in stars have no 0: the lowest rating is 1 star.
 If the stars are passed as they are, every film counts as relevant, and even a random order gets a
 high value. Section 3.2 of Scheel, Lommatzsch and Albayrak (2011) shifts such a scale so that the
 irrelevant level is 0: ``y - 1``.

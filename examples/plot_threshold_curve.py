@@ -3,8 +3,8 @@ Average precision without a threshold
 =====================================
 
 Average precision distinguishes relevant and irrelevant documents. Grades therefore require a
-threshold for relevance, and each threshold gives another value. μAP requires no threshold: it is
-the area under the curve of average precision over all thresholds.
+threshold for relevance, and each threshold gives a different value. μAP requires no threshold: it
+is the area under the curve of average precision over all thresholds.
 """
 
 # %%

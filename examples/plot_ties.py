@@ -3,8 +3,8 @@ How much ties matter
 ====================
 
 Trees assign the same score to many documents. Most tools then rank tied documents in the order of
-the rows, so that the file decides. This example shows the size of the effect, and the exact mean
-over all orders of the tied documents.
+the rows, so the values depend on the file. This example shows the size of the effect, and the exact
+mean over all orders of the tied documents.
 """
 
 # %%
@@ -54,5 +54,5 @@ plt.show()
 
 # %%
 # The mean over all orders decreases as the scores become coarser. In the order of the rows the
-# model seems to improve. ``ties="ordinal"`` exists for comparisons with tools that use the order
-# of rows.
+# model seems to improve. ``ties="ordinal"`` is for comparisons with tools that use the order of
+# the rows.

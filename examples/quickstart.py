@@ -1,11 +1,11 @@
-"""Tune an LGBMRanker on graded measures, stop it early on them, and see what it fails at.
+"""Tune an LGBMRanker with graded measures, stop it early, and find the queries that it fails at.
 
     python examples/quickstart.py
     python examples/quickstart.py --train OHSUMED.txt.gz
     python examples/quickstart.py --train rank.train --group rank.train.query
 
-Without --train the data are generated. A file is in LETOR form (svmlight with qid), or svmlight
-without qid and then needs --group, a file with the sizes of its consecutive queries.
+Without --train, the data is generated. --train accepts a LETOR file (svmlight with qid). An
+svmlight file without qid also needs --group, a file with the sizes of the consecutive queries.
 """
 
 import argparse
@@ -27,7 +27,7 @@ GRID = {
 
 
 def load(train, group):
-    """Features, grades and the query of each row."""
+    """Return features, grades and the query of each row."""
     if train is None:
         return sg.datasets.make_ranking(n_queries=400, n_documents=40, random_state=0)
     data = sg.datasets.read_letor(train, group=group)
@@ -35,24 +35,24 @@ def load(train, group):
 
 
 def split(X, y, qid, test_size, seed):
-    """Two parts of (X, y, qid) that share no query."""
+    """Split (X, y, qid) into two parts that share no query."""
     splitter = GroupShuffleSplit(1, test_size=test_size, random_state=seed)
     return [(X[rows], y[rows], qid[rows]) for rows in next(splitter.split(X, y, qid))]
 
 
 def search(X, y, qid):
-    """A grid search over an LGBMRanker: qid reaches fit, split and score by routing."""
+    """Tune an LGBMRanker with a grid search; routing passes qid to fit, split and score."""
     ranker = sg.QueryRanker(lgb.LGBMRanker(n_estimators=60, verbose=-1, random_state=0))
-    found = GridSearchCV(
+    grid_search = GridSearchCV(
         ranker, GRID,
         scoring=sg.make_ranking_scorer(MEASURES), refit=MEASURES[0].name,
         cv=GroupKFold(3).set_split_request(groups="qid"),
     )
-    return found.fit(X, y, qid=qid)
+    return grid_search.fit(X, y, qid=qid)
 
 
 def train_until_it_stops(best, train, valid):
-    """Boost with the best parameters until a measure on `valid` has not risen for 50 rounds."""
+    """Train with the best parameters until 50 rounds bring no improvement on `valid`."""
     train, valid = (in_query_order(*rows) for rows in (train, valid))
     train_set = lgb.Dataset(train[0], train[1], group=train[2])
     valid_set = lgb.Dataset(valid[0], valid[1], group=valid[2], reference=train_set)
@@ -62,7 +62,7 @@ def train_until_it_stops(best, train, valid):
     booster = lgb.train(
         params, train_set, num_boost_round=600, valid_sets=[valid_set],
         feval=eval_metric(MEASURES),
-        # of several measures LightGBM stops on the first that stalls, unless told otherwise
+        # by default, LightGBM would stop when any of the measures stops improving
         callbacks=[lgb.early_stopping(50, first_metric_only=True, verbose=False),
                    lgb.record_evaluation(history)],
     )
@@ -70,21 +70,21 @@ def train_until_it_stops(best, train, valid):
 
 
 def in_query_order(X, y, qid):
-    """X, y and group sizes, as lgb.Dataset wants them."""
+    """Return X and y sorted by query, and the group sizes, as lgb.Dataset requires them."""
     queries, codes = np.unique(qid, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     return X[order], y[order], np.bincount(codes)
 
 
 def print_table(title, rows):
-    """Means of the measures over the queries, a line a system."""
+    """Print the means of the measures over the queries, one line per system."""
     print(f"\n{title:<44}" + "".join(f"{m.name:>10}" for m in MEASURES))
     for name, values in rows.items():
         print(f"{name:<44}" + "".join(f"{values[m.name]:>10.4f}" for m in MEASURES))
 
 
 def main():
-    """Run the three steps and print what each found."""
+    """Run the three steps and print their results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -92,7 +92,7 @@ def main():
     parser.add_argument("--group", help="sizes of the consecutive queries of --train")
     args = parser.parse_args()
     if args.group and not args.train:
-        parser.error("--group belongs to --train")
+        parser.error("--group needs --train")
     sklearn.set_config(enable_metadata_routing=True)
 
     X, y, qid = load(args.train, args.group)
@@ -105,19 +105,19 @@ def main():
     print("{} queries to search on, {} of them to stop on, {} to test on".format(*n_queries))
 
     start = time.perf_counter()
-    found = search(*rest)
-    best = found.best_index_
+    tuned = search(*rest)
+    best = tuned.best_index_
     print_table(
-        f"grid search, {len(found.cv_results_['params'])} candidates, mean of 3 folds",
+        f"grid search, {len(tuned.cv_results_['params'])} candidates, mean of 3 folds",
         {
             "the best: " + ", ".join(f"{k.removeprefix('estimator__')}={v}"
-                                     for k, v in found.best_params_.items()):
-            {m.name: found.cv_results_[f"mean_test_{m.name}"][best] for m in MEASURES},
-            "the worst": {m.name: found.cv_results_[f"mean_test_{m.name}"].min() for m in MEASURES},
+                                     for k, v in tuned.best_params_.items()):
+            {m.name: tuned.cv_results_[f"mean_test_{m.name}"][best] for m in MEASURES},
+            "the worst": {m.name: tuned.cv_results_[f"mean_test_{m.name}"].min() for m in MEASURES},
         },
     )
     searched = time.perf_counter()
-    booster, n_rounds = train_until_it_stops(found.best_params_, train, valid)
+    booster, n_rounds = train_until_it_stops(tuned.best_params_, train, valid)
     print_table(
         "early stopping, on the queries to stop on",
         {f"best at round {booster.best_iteration}, stopped at {n_rounds}":
@@ -129,7 +129,7 @@ def main():
     systems = {
         "all scores equal": np.zeros(len(y)),
         "random scores": np.random.default_rng(0).random(len(y)),
-        "grid search": found.predict(X),
+        "grid search": tuned.predict(X),
         "early stopping": booster.predict(X),
     }
     reports = {name: sg.evaluate(y, score, qid=qid, measures=MEASURES)

@@ -1,11 +1,11 @@
-"""Cross-validate three rankers, compare them query by query, and write a page and a picture.
+"""Cross-validate three rankers, compare their per-query values, and write a report and a figure.
 
     python examples/reports.py
     python examples/reports.py --data OHSUMED.txt.gz --page report.html --picture report.png
 
-Prints means with intervals, what the comparison shows in plain sentences, and the queries that the
-best ranker loses most at. Needs pandas, matplotlib and Jinja2. Without --data, which takes a LETOR
-file, the data are generated.
+The script prints means with intervals, the comparison in sentences, and the worst queries of the
+ranker "trees". Requires pandas, matplotlib and Jinja2. --data accepts a LETOR file; without it, the
+data is generated.
 """
 
 import argparse
@@ -23,7 +23,7 @@ MEASURES = ["ndcng@10", "mu_map"]
 
 
 def rankers():
-    """Three of them; the first is what the others are compared to."""
+    """Return three rankers; the first is the baseline."""
     one_feature = make_pipeline(make_column_transformer(("passthrough", [0])), Ridge())
     trees = LGBMRanker(n_estimators=300, num_leaves=7, n_jobs=1, verbose=-1, random_state=0)
     return {
@@ -34,7 +34,7 @@ def rankers():
 
 
 def draw(comparison, path):
-    """Intervals of the differences, and the differences of one pair query by query."""
+    """Draw intervals of the differences, and the per-query differences of one pair."""
     figure = Figure(figsize=(11, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     sg.IntervalDisplay.from_comparison(comparison, ax=left)
@@ -43,13 +43,13 @@ def draw(comparison, path):
 
 
 def main():
-    """Run, print and write."""
+    """Compare the rankers, print the results, and write the report and the figure."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", help="a LETOR file")
-    parser.add_argument("--page", default="report.html", help="the page's file")
-    parser.add_argument("--picture", default="report.png", help="the picture's file")
+    parser.add_argument("--page", default="report.html", help="file of the report")
+    parser.add_argument("--picture", default="report.png", help="file of the figure")
     args = parser.parse_args()
 
     if args.data:
@@ -57,20 +57,20 @@ def main():
         X, y, qid = data.X.toarray(), data.y, data.qid
     else:
         X, y, qid = sg.datasets.make_ranking(n_queries=300, random_state=0)
-    found = {
+    evaluations = {
         name: sg.cross_evaluate(ranker, X, y, qid=qid, measures=MEASURES, cv=5, progress=True)
         for name, ranker in rankers().items()
     }
-    for name, evaluation in found.items():
+    for name, evaluation in evaluations.items():
         print(f"{name}\n{evaluation.summary().round(3).to_string(index=False)}\n")
-    comparison = sg.compare(found, baseline="one feature", rng=0)
+    comparison = sg.compare(evaluations, baseline="one feature", rng=0)
     print("\n".join(comparison.sentences()))
-    print("\nqueries at which trees do worst")
-    print(found["trees"].worst(5).round(3).to_string(index=False))
+    print("\nthe worst queries of trees")
+    print(evaluations["trees"].worst(5).round(3).to_string(index=False))
 
     comparison.to_html(args.page)
     draw(comparison, args.picture)
-    print(f"\nthe page: {args.page}, the picture: {args.picture}")
+    print(f"\nreport saved to {args.page}, figure saved to {args.picture}")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""How the examples write a figure: whole or not at all."""
+"""Save the figures of the examples, completely or not at all."""
 
 import tempfile
 from pathlib import Path
 
 
 def save(figure, path, **options):
-    """Draw a figure into a file beside `path`, and move it there when it is whole.
+    """Save a figure to a temporary file, and move it to `path` when it is complete.
 
-    A full disk, an error or a kill leaves what was there. `options` are those of `savefig`.
+    If saving fails or is killed, an existing file does not change. `savefig` receives `options`.
     """
-    path = Path(path).resolve()  # of a link, what it leads to
-    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as beside:
-        drawn = Path(beside, path.name)
-        figure.savefig(drawn, format=path.suffix[1:] or "png", **options)
-        drawn.replace(path)
+    path = Path(path).resolve()  # replaces the target of a link, not the link
+    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
+        temporary = Path(folder, path.name)
+        figure.savefig(temporary, format=path.suffix[1:] or "png", **options)
+        temporary.replace(path)

@@ -1,22 +1,23 @@
-"""How measures of graded rankings depend on the number of grades.
+"""How measures of graded rankings depend on the number of grade levels.
 
     python examples/swapped_rankings.py
     python examples/swapped_rankings.py --runs 20 --output quick.png
 
-The experiment of Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance"
-(2011): tables 1 and 2, one ranked list of eight documents, are printed, and drawn above figures 4
-and 5, 100 documents that are ranked ideally until 0 to 99 random pairs of them are swapped. A
-measure that can be compared between data sets does not ask how many grades there are: its lines
-coincide.
+This script repeats experiments of Scheel, Lommatzsch, Albayrak, "Performance Measures for
+Multi-Graded Relevance" (2011). Tables 1 and 2 evaluate one ranked list of eight documents; they are
+printed and drawn. For figures 4 and 5, 100 documents are ranked ideally, and then 0 to 99 random
+pairs are swapped. If a measure does not depend on the number of grade levels, its lines coincide,
+and its values can be compared between data sets.
 """
 
 import argparse
 import sys
 import time
+import warnings
 
 import matplotlib
 
-matplotlib.use("Agg")  # a picture in a file needs no screen
+matplotlib.use("Agg")  # a figure in a file needs no display
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,7 +35,7 @@ PANELS = {
     "mean NDCG": sg.NDCG(k="mean"),
     "mean NDCNG": sg.NDCNG(k="mean"),
 }
-# Colours of Okabe and Ito, which the colour-blind can tell apart, and line styles for grey print.
+# The colours of Okabe and Ito are safe for colour-blind readers; line styles are for grey print.
 LINES = {
     2: {"color": "#000000", "linestyle": "-"},
     10: {"color": "#D55E00", "linestyle": "--"},
@@ -44,12 +45,12 @@ LINES = {
 
 
 def of_ranked(measure, grades):
-    """Value of a measure for the grades of one ranked list."""
+    """Return the value of a measure for one ranked list of grades."""
     return measure(grades, -np.arange(len(grades)))
 
 
 def print_table_1():
-    """AP for each threshold, and μAP: the mean over the thresholds that tell documents apart."""
+    """Print AP for each threshold, and μAP: the mean over thresholds that separate documents."""
     print("Table 1: average precision of one list by threshold\n")
     print(f"{'i':<10}" + "".join(f"{i:>4}" for i in "ABCDEFGH") + f"{'AP':>9}")
     print(f"{'rel(i)':<10}" + "".join(f"{grade:>4}" for grade in EXAMPLE))
@@ -63,8 +64,8 @@ def print_table_1():
 
 
 def print_table_2():
-    """NDCG falls when all grades are doubled, NDCNG does not change."""
-    print("\nTable 2: NDCG@n of the same list, and what doubling the grades does\n")
+    """Print NDCG and NDCNG: doubling all grades decreases NDCG and does not change NDCNG."""
+    print("\nTable 2: NDCG@n of the same list, with the original and with doubled grades\n")
     print(f"{'n':<24}" + "".join(f"{n:>6}" for n in range(1, 9)) + f"{'mean':>7}")
     doubled = 2 * np.array(EXAMPLE)
     for name, measure, grades in [
@@ -76,7 +77,7 @@ def print_table_2():
 
 
 def swapped(n_levels, uniform, runs, progress):
-    """Grades in ranked order, `runs` rankings for each number of swaps."""
+    """Return grades in ranked order: `runs` rankings for each number of swaps."""
     rankings = []
     for n_swaps in N_SWAPS:
         progress(n_swaps)
@@ -84,7 +85,7 @@ def swapped(n_levels, uniform, runs, progress):
             rankings.append(make_swapped_rankings(
                 N_DOCUMENTS, n_levels, n_swaps, runs, random_state=n_swaps
             ))
-        else:  # every run has a distribution of its own, the same for every number of swaps
+        else:  # one distribution per run, the same for every number of swaps
             rankings += [
                 make_swapped_rankings(N_DOCUMENTS, n_levels, n_swaps, 1, False, random_state=run)
                 for run in range(runs)
@@ -93,12 +94,15 @@ def swapped(n_levels, uniform, runs, progress):
 
 
 def curves(grades, runs):
-    """Means of the measures over the runs for each number of swaps: panel to values."""
+    """Return, for each panel, the mean over the runs for each number of swaps."""
     scores = np.tile(-np.arange(N_DOCUMENTS), len(grades))
-    ev = sg.evaluate(
-        grades.ravel(), scores, group=np.full(len(grades), N_DOCUMENTS),
-        measures=list(PANELS.values()),
-    )
+    with warnings.catch_warnings():
+        # an uneven distribution may contain no grade 0, which is no mistake here
+        warnings.filterwarnings("ignore", "All grades are from")
+        ev = sg.evaluate(
+            grades.ravel(), scores, group=np.full(len(grades), N_DOCUMENTS),
+            measures=list(PANELS.values()),
+        )
     return {
         panel: ev.per_query[measure.name].reshape(-1, runs).mean(axis=1)
         for panel, measure in PANELS.items()
@@ -106,32 +110,35 @@ def curves(grades, runs):
 
 
 def experiment(uniform, runs, quiet):
-    """One figure: number of levels to panel to values by number of swaps."""
+    """Return the `curves` of one figure for each number of levels."""
     show = sys.stderr.isatty() and not quiet
-    found = {}
+    curves_by_level = {}
     for n_levels in LINES:
         def progress(n_swaps, n_levels=n_levels):
             if show:
                 print(f"\r{n_levels:>3} levels, {n_swaps:>2} swaps", end="", file=sys.stderr)
 
-        found[n_levels] = curves(swapped(n_levels, uniform, runs, progress), runs)
+        curves_by_level[n_levels] = curves(swapped(n_levels, uniform, runs, progress), runs)
     if show:
         print("\r" + " " * 22, end="\r", file=sys.stderr)
-    return found
+    return curves_by_level
 
 
-def print_spread(title, found):
-    """Values at the most swaps, by number of levels, and how far apart they are."""
+def print_spread(title, curves_by_level):
+    """Print the values after the most swaps by number of levels, and their spread."""
     print(f"\n{title}\n")
     print(f"{f'after {N_SWAPS[-1]} swaps':<18}" + "".join(f"{panel:>18}" for panel in PANELS))
-    last = {n_levels: [values[p][-1] for p in PANELS] for n_levels, values in found.items()}
+    last = {
+        n_levels: [values[panel][-1] for panel in PANELS]
+        for n_levels, values in curves_by_level.items()
+    }
     for n_levels, values in last.items():
         print(f"{f'{n_levels} levels':<18}" + "".join(f"{value:>18.3f}" for value in values))
     print(f"{'spread':<18}" + "".join(f"{v:>18.3f}" for v in np.ptp(list(last.values()), axis=0)))
 
 
-def print_one_by_one(n_draws):
-    """What figure 5 does not show: the value depends on which distribution was drawn."""
+def print_single_distributions(n_draws):
+    """Print how much the values of figure 5 depend on the drawn distribution."""
     last = np.array([
         [
             list(curves(grades, len(grades)).values())
@@ -144,7 +151,7 @@ def print_one_by_one(n_draws):
         ]
         for n_levels in LINES
     ])[..., 0]  # (levels, draws, panels), each the mean of 100 rankings
-    print(f"\nOf {n_draws} distributions drawn, each by itself, 100 rankings of each\n")
+    print(f"\nValues of {n_draws} single distributions, with 100 rankings each\n")
     print(f"{f'after {N_SWAPS[-1]} swaps':<18}" + "".join(f"{panel:>18}" for panel in PANELS))
     for n_levels, values in zip(LINES, last, strict=True):
         ranges = zip(values.min(axis=0), values.max(axis=0), strict=True)
@@ -154,13 +161,13 @@ def print_one_by_one(n_draws):
     spreads = np.median(np.ptp(last, axis=0), axis=0)
     print(f"{'spread, median':<18}" + "".join(f"{value:>18.3f}" for value in spreads))
     print(
-        "\nSo figure 5 holds on average over draws and not for each: the value of μMAP depends on\n"
-        "how rare the top grades are, that of NDCNG as well, and with few levels most of all."
+        "\nFigure 5 is valid only on average over distributions. For a single distribution, μMAP\n"
+        "and NDCNG depend on how rare the highest grades are, especially with few levels."
     )
 
 
 def draw(figures, output):
-    """Draw the tables side by side, and below a row a figure and a column a measure."""
+    """Draw the tables side by side; below, one row per figure and one column per measure."""
     grid = plt.figure(figsize=(13, 11), layout="constrained")
     above, below = grid.subfigures(2, 1, height_ratios=[3.8, 7.2])
     left, right = above.subplots(1, 2)
@@ -172,7 +179,7 @@ def draw(figures, output):
 
 
 def draw_table_1(ax):
-    """AP by threshold, the area under which is μAP."""
+    """Draw AP by threshold; the area under the curve is μAP."""
     display = sg.ThresholdCurveDisplay.from_predictions(
         EXAMPLE, -np.arange(len(EXAMPLE)), relative=False, ax=ax, name="grades 1 0 3 3 2 0 1 4",
         color="#000000", marker="o",
@@ -184,7 +191,7 @@ def draw_table_1(ax):
 
 
 def draw_table_2(ax):
-    """NDCG@n and NDCNG@n of the list and of doubled grades, which only NDCG sees."""
+    """Draw NDCG@n and NDCNG@n for the original and the doubled grades."""
     for factor, name, style in [
         (1, "grades 1 0 3 3 2 0 1 4", {"color": "#0072B2", "marker": "o", "markersize": 8}),
         (2, "doubled grades", {"color": "#D55E00", "marker": "x"}),
@@ -198,11 +205,11 @@ def draw_table_2(ax):
 
 
 def draw_figures(grid, figures):
-    """Means of the measures by the number of swaps."""
+    """Draw the means of the measures by number of swaps."""
     axes = grid.subplots(len(figures), len(PANELS), sharex=True, sharey=True, squeeze=False)
-    for row, (title, found) in zip(axes, figures.items(), strict=True):
+    for row, (title, curves_by_level) in zip(axes, figures.items(), strict=True):
         for ax, panel in zip(row, PANELS, strict=True):
-            for n_levels, values in found.items():
+            for n_levels, values in curves_by_level.items():
                 ax.plot(
                     N_SWAPS, values[panel], label=f"{n_levels} levels", linewidth=1.8,
                     **LINES[n_levels],
@@ -220,13 +227,13 @@ def draw_figures(grid, figures):
 
 
 def main():
-    """Print the tables and the spreads, and save the picture."""
+    """Print the tables and the spreads, and save the figure."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=300, help="rankings for each number of swaps")
-    parser.add_argument("--output", default="swapped_rankings.png", help="the picture's file")
-    parser.add_argument("--quiet", action="store_true", help="no progress in the terminal")
+    parser.add_argument("--output", default="swapped_rankings.png", help="file of the figure")
+    parser.add_argument("--quiet", action="store_true", help="show no progress in the terminal")
     args = parser.parse_args()
     if args.runs < 1:
         parser.error(f"--runs must be at least 1; got {args.runs}")
@@ -241,7 +248,7 @@ def main():
         "Figure 5: documents spread unevenly over the grades, a distribution drawn for each of "
         f"{args.runs} rankings", uneven,
     )
-    print_one_by_one(min(args.runs, 100))
+    print_single_distributions(min(args.runs, 100))
     draw({"Figure 4: uniform": uniform, "Figure 5: not uniform": uneven}, args.output)
     print(f"\n{time.perf_counter() - start:.0f} s; picture saved to {args.output}")
 

@@ -1,20 +1,20 @@
-"""Tune an LGBMRanker with Optuna: cross-validated by query, bad trials pruned while they boost.
+"""Tune an LGBMRanker with Optuna: cross-validation keeps queries whole, and bad trials are pruned.
 
     python examples/tune_with_optuna.py
     python examples/tune_with_optuna.py --trials 50 --data OHSUMED.txt.gz
     python examples/tune_with_optuna.py --data rank.train --group rank.train.query
 
-Each trial first boosts on three quarters of the queries and is pruned by what skgraded's feval
-says of the rest, round by round. A trial that lives learns there how many rounds it needs; its
-value is the mean of cross_val_score over folds of whole queries.
+Each trial first trains on three quarters of the queries. After each round, a metric from skgraded
+is computed on the other queries, and decides whether the trial is pruned. A trial that is not
+pruned keeps its best number of rounds. Its value is the mean of cross_val_score over folds of whole
+queries.
 
-Say direction="maximize": Optuna minimises by default. And do not hand these measures to Optuna's
-LightGBMTuner: it ignores that a feval says "higher is better", knows the direction of its own
-four names only (auc, ndcg, map, average_precision), minimises all others, and so returned the
-worst of its trials for μMAP.
+Set direction="maximize", because Optuna minimises by default. Do not pass measures from skgraded to
+Optuna's LightGBMTuner. It ignores that the metric reports "higher is better", and minimises every
+metric except auc, ndcg, map and average_precision. With μMAP, it returned the worst of its trials.
 
-Without --data the data are generated. A file is in LETOR form (svmlight with qid), or svmlight
-without qid and then needs --group, a file with the sizes of its consecutive queries.
+Without --data, the data is generated. --data accepts a LETOR file (svmlight with qid). An svmlight
+file without qid also needs --group, a file with the sizes of the consecutive queries.
 """
 
 import argparse
@@ -34,7 +34,7 @@ MAX_ROUNDS = 150
 
 
 def load(path, group):
-    """Features, grades and the query of each row."""
+    """Return features, grades and the query of each row."""
     if path is None:
         return sg.datasets.make_ranking(n_queries=120, random_state=0)
     data = sg.datasets.read_letor(path, group=group)
@@ -42,13 +42,13 @@ def load(path, group):
 
 
 def split(X, y, qid, test_size, seed):
-    """Two parts of (X, y, qid) that share no query."""
+    """Split (X, y, qid) into two parts that share no query."""
     splitter = GroupShuffleSplit(1, test_size=test_size, random_state=seed)
     return [(X[rows], y[rows], qid[rows]) for rows in next(splitter.split(X, y, qid))]
 
 
 def dataset(X, y, qid, reference=None):
-    """The rows query by query, as LightGBM wants them."""
+    """Make a Dataset with the rows sorted by query, as LightGBM requires."""
     _, codes = np.unique(qid, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     return lgb.Dataset(
@@ -58,7 +58,7 @@ def dataset(X, y, qid, reference=None):
 
 
 def pruning(trial):
-    """A callback of LightGBM that reports each round to Optuna and ends a hopeless trial."""
+    """Make a LightGBM callback that reports each round to Optuna and prunes bad trials."""
     def report(env):
         value = env.evaluation_result_list[0][2]
         trial.report(value, step=env.iteration)
@@ -68,7 +68,7 @@ def pruning(trial):
 
 
 def rounds_needed(trial, params, train, valid):
-    """Boost until the measure on `valid` stops rising, or until the trial is pruned."""
+    """Train until the measure on `valid` stops improving or the trial is pruned."""
     train_set = dataset(*train)
     booster = lgb.train(
         params | FIXED | {"objective": "lambdarank", "metric": "None"}, train_set, MAX_ROUNDS,
@@ -79,7 +79,7 @@ def rounds_needed(trial, params, train, valid):
 
 
 def cross_validated(params, n_rounds, X, y, qid):
-    """The mean of the measure over three folds of whole queries."""
+    """Return the mean of the measure over three folds of whole queries."""
     ranker = sg.QueryRanker(lgb.LGBMRanker(n_estimators=n_rounds, **params, **FIXED))
     return cross_val_score(
         ranker, X, y, params={"qid": qid}, scoring=sg.make_ranking_scorer(MEASURE),
@@ -88,7 +88,7 @@ def cross_validated(params, n_rounds, X, y, qid):
 
 
 def tune(X, y, qid, n_trials):
-    """A study over the parameters; the best trial has the highest cross-validated value."""
+    """Run a study; the best trial has the highest cross-validated value."""
     train, valid = split(X, y, qid, test_size=0.25, seed=0)
 
     def objective(trial):
@@ -110,12 +110,12 @@ def tune(X, y, qid, n_trials):
 
 
 def print_trials(study):
-    """A line a trial."""
+    """Print one line per trial."""
     print(f"\ntrial  {'learning_rate':>13}{'num_leaves':>12}{'min_child_samples':>19}"
           f"{'rounds':>8}{'held out':>10}{f'{MEASURE}, 3 folds':>21}")
     for trial in study.trials:
         params, reported = trial.params, trial.intermediate_values
-        # Optuna gives a pruned trial the last value it reported, which is of other queries.
+        # The value of a pruned trial is its last reported value, from a different set of queries.
         pruned = trial.state == optuna.trial.TrialState.PRUNED
         value = "pruned" if pruned else f"{trial.value:.4f}"
         best = " *" if trial.number == study.best_trial.number else ""
@@ -125,16 +125,16 @@ def print_trials(study):
 
 
 def main():
-    """Tune, and compare the best trial with the defaults on queries that neither has seen."""
+    """Tune, and compare the best trial with the defaults on test queries."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--trials", type=int, default=15, help="how many; 15 by default")
+    parser.add_argument("--trials", type=int, default=15, help="number of trials, by default 15")
     parser.add_argument("--data", help="a LETOR file, or an svmlight file with --group")
     parser.add_argument("--group", help="sizes of the consecutive queries of --data")
     args = parser.parse_args()
     if args.group and not args.data:
-        parser.error("--group belongs to --data")
+        parser.error("--group needs --data")
     if args.trials < 1:
         parser.error("--trials must be at least 1")
     sklearn.set_config(enable_metadata_routing=True)

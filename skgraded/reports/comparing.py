@@ -1,4 +1,4 @@
-"""`compare`: systems paired by query, tested, and corrected over all rows."""
+"""`compare`, which pairs systems by query, tests their differences and corrects the p-values."""
 
 from __future__ import annotations
 
@@ -33,43 +33,43 @@ def compare(
 ) -> Comparison:
     r"""Compare systems query by query.
 
-    Systems are paired by query id, in whatever order each holds its queries. The query is the
-    unit of inference, also of a `CrossEvaluation`: folds share most of their training data and
-    are too few to test on.
+    Systems are paired by query id; the order of their queries may differ. The query is the unit of
+    inference, also for a `CrossEvaluation`: folds share most of their training data, and there are
+    too few folds for a test.
 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation, or Summaries
-        At least two systems by name, evaluated on the same queries by the same measures. Summaries
-        hold sums only: of these `test` is "t" or None, and intervals are by t.
+        At least two systems by name, evaluated on the same queries with the same measures.
+        Summaries contain only sums and therefore require `test` to be "t" or None.
     baseline : str, optional
-        The system that all others are compared to; None: every pair is compared, the later
-        system to the earlier.
+        The system that all others are compared with. If None, every pair is compared, the later
+        system with the earlier.
     test : {"randomization", "t", "wilcoxon", "bootstrap"} or None, default="randomization"
-        Two-sided test of the differences d of the queries, see Notes. None: no test.
+        Two-sided test of the per-query differences; see Notes. If None, nothing is tested.
     correction : {"holm", "bonferroni", "fdr_bh", "hsd"} or None, default="holm"
-        For the number of tests in the whole table (pairs × measures): Holm (1979), Bonferroni,
-        the false discovery rate of Benjamini and Hochberg (1995), or randomized Tukey HSD [8]_,
-        which finds more between many systems: the values of each query are dealt out to the
-        systems at random, and a difference is compared with the largest of all pairs, over the
-        queries that count for all systems; times the number of measures.
+        Correction for the number of tests in the table (pairs × measures): Holm (1979),
+        Bonferroni, the false discovery rate of Benjamini and Hochberg (1995), or randomized Tukey
+        HSD [8]_, which is more powerful with many systems. HSD permutes the values of each query
+        among the systems at random and compares each difference with the largest difference of all
+        pairs. It uses the queries that count for all systems, and multiplies p-values by the
+        number of measures.
     level : float, default=0.95
-        Level of the intervals, between 0 and 1: see Notes. Two systems differ significantly if
-        ``p_adjusted`` ≤ 1 - level.
+        Confidence level of the intervals, between 0 and 1; see Notes. Two systems differ
+        significantly if ``p_adjusted`` ≤ 1 - level.
     n_resamples : int, optional
-        Random sign flips, or resamples of the bootstrap test; at least 100. By default so many that
-        the smallest p is a tenth of what the first step of the correction asks for: 9,999 up to 25
-        tests, 110,399 for 276.
+        Number of random sign flips, or of resamples for the bootstrap test; at least 100. By
+        default, the smallest possible p-value is a tenth of the strictest threshold of the
+        correction: 9,999 resamples for up to 25 tests, 110,399 for 276 tests.
     rng : int or numpy.random.Generator, optional
-        The same whole number gives the same p-values. Resamples are shared: with the same
-        `n_resamples` a pair's p does not depend on which other systems and measures there are.
+        An int makes p-values reproducible. All rows share the resamples: with the same
+        `n_resamples`, the p-value of a pair does not depend on the other systems and measures.
     by : array-like of shape (n_queries,), mapping or pandas Series, optional
         The segment of each query: in the order of the first system's `query_ids`, or by query id.
-        Systems are then compared within each segment, corrected over all of them, and their
-        differences between segments.
+        Systems are then compared within each segment, with one correction over all segments, and
+        their differences are compared between segments.
     progress : bool, default=False
-        Whether a bar shows the resamples that are done, on a terminal or in a notebook; needs
-        tqdm.
+        Whether to show a progress bar of the resamples in a terminal or notebook; requires tqdm.
 
     Returns
     -------
@@ -77,26 +77,28 @@ def compare(
         Its frame has the columns
 
         - ``segment`` (with `by`), ``system``, ``measure``,
-        - ``mean``: of the system, over the queries that count,
-        - ``difference``: that mean less ``baseline_mean``,
-        - ``ci_low``, ``ci_high``: interval of the mean difference by Student's t, see Notes,
+        - ``mean``: mean of the system over the queries that count,
+        - ``difference``: ``mean`` minus ``baseline_mean``,
+        - ``ci_low``, ``ci_high``: Student's t interval of the mean difference; see Notes,
         - ``p_value``, ``p_adjusted``: before and after the correction; nan without a test,
-        - ``n_queries``: how many count: both systems have a value, and the weight is above 0,
-        - ``wins``, ``ties``, ``losses``: queries for which the system is better, equal up to
-          rounding (1e-12), worse,
-        - ``n_undefined``: how many of the ties have no value of their own in both systems, and
-          count as the measure's ``undefined=``; nan of Summaries,
-        - ``effect_size``: Cohen's d_z, the mean of d by its standard deviation (with n - 1); 0 if
-          all d are 0, nan if they are all the same otherwise, or for one query,
-        - ``min_detectable``: the smallest difference that the test would have shown with a power
-          of 0.8, see Notes,
+        - ``n_queries``: number of queries that count, which have a value for both systems and a
+          positive weight,
+        - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
+          up to rounding (1e-12), or worse,
+        - ``n_undefined``: number of ties that are undefined for both systems and count as the
+          measure's ``undefined=``; nan for Summaries,
+        - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation (with
+          n - 1) of the differences; 0 if all differences are 0, nan if all are equal but not 0 or
+          if there is only one query,
+        - ``min_detectable``: the smallest difference that the test detects with a power of 0.8;
+          see Notes,
         - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t".
 
     Raises
     ------
     ValueError, TypeError
-        On bad input, before any work: if a system lacks queries or measures of another, or has
-        other weights; if the weights are unequal and `test` is not None.
+        If the input is invalid: a system lacks queries or measures of another system or has
+        different weights, or the weights are unequal and `test` is not None.
 
     Warns
     -----
@@ -105,42 +107,42 @@ def compare(
 
     Notes
     -----
-    Of n differences d with mean d̄,
+    The tests use the n per-query differences d with mean d̄:
 
-    - "randomization" flips their signs: p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1, over all
-      2^n flips where these are no more than `n_resamples` (a d of 0 is not flipped and does not
-      count in n), else over `n_resamples` random ones and what was observed: scipy's
-      ``permutation_test`` with ``permutation_type="samples"``. Fisher's test, see Smucker,
-      Allan, Carterette (2007).
+    - "randomization" is Fisher's randomization test (Smucker, Allan, Carterette 2007), which flips
+      signs: p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips if there are at
+      most `n_resamples`, where differences of 0 are not flipped and n excludes them. Otherwise it
+      uses `n_resamples` random flips and the observed signs, as ``scipy.stats.permutation_test``
+      does with ``permutation_type="samples"``.
     - "t" is ``scipy.stats.ttest_1samp``.
-    - "wilcoxon" is ``scipy.stats.wilcoxon`` with its defaults: differences of 0 are left out
-      (``zero_method="wilcox"``). They are rounded to 12 decimals before, so that rounding makes
-      and breaks no ties.
-    - "bootstrap" draws n of d - d̄ with replacement, `n_resamples` times, and compares
-      t = d̄ / s, s the standard deviation: p = (1 + #{\|t*\| ≥ \|t\|}) / (1 + n_resamples)
-      (Efron and Tibshirani 1993, section 16.4; Sakai 2006, with the 1 of Davison and Hinkley
-      1997, eq. 4.11, so that p is never 0).
+    - "wilcoxon" is ``scipy.stats.wilcoxon`` with its defaults, which omit differences of 0
+      (``zero_method="wilcox"``). Differences are first rounded to 12 decimals, so that rounding
+      errors neither create nor break ties.
+    - "bootstrap" draws n values of d - d̄ with replacement, `n_resamples` times, and compares
+      t = d̄ / s, where s is the standard deviation: p = (1 + #{\|t*\| ≥ \|t\|}) / (1 + n_resamples)
+      (Efron and Tibshirani 1993, section 16.4; Sakai 2006). The added 1 prevents a p-value of 0
+      (Davison and Hinkley 1997, eq. 4.11).
 
-    p is 1 if all differences are 0, or for a single query. If n differences are all the same, t is
-    not finite, and "t" and "bootstrap" give the p of all sign flips, 2^(1 - n): two equal
-    differences show nothing. A p that no resample reached is written with "≤".
+    p is 1 if all differences are 0, or for a single query. If all n differences are equal but not
+    0, t is not finite, and "t" and "bootstrap" return 2^(1 - n), the p-value of all sign flips. A
+    p-value that no resample reached is an upper bound and is marked with "≤".
 
-    Intervals have the level 1 - (1 - level) / m with Holm's or Bonferroni's correction for m tests,
-    so that all of them hold at once with `level`; 1 - (1 - level) · R / m with the false discovery
-    rate if R tests reject (Benjamini and Yekutieli 2005); `level` without a correction or a test.
-    Without a significant difference, the interval is stretched to contain 0, unless all differences
-    are equal.
+    With Holm's or Bonferroni's correction for m tests, each interval has the level
+    1 - (1 - level) / m, so that all intervals hold simultaneously with `level`. With the false
+    discovery rate, the level is 1 - (1 - level) · R / m if R tests reject (Benjamini and Yekutieli
+    2005). Without a correction or a test, it is `level`. If a difference is not significant, its
+    interval is widened to contain 0, unless all differences are equal.
 
-    The smallest difference that n queries show is δ · s, where s is the standard deviation of d and
-    δ √n the noncentrality at which a t-test of the interval's level rejects in 80 of 100 cases
-    [9]_. Sign flips and the bootstrap have the power of t with enough queries, Wilcoxon's test that
-    of 3/π of the queries for normal d; HSD takes the difference that it needs. It says nothing of
-    the observed difference, only how fine a comparison on such queries is; nan if no outcome would
-    be significant, without spread or a test.
+    The smallest detectable difference for n queries is δ · s, where s is the standard deviation of
+    d. δ √n is the noncentrality at which a t-test with the level of the interval has a power of
+    0.8 [9]_. With enough queries, sign flips and the bootstrap have the same power as the t-test.
+    For normal differences, Wilcoxon's test has the power of a t-test on 3/π (95 %) of the queries.
+    HSD uses its critical difference. The value does not depend on the observed difference. It is
+    nan if no outcome would be significant, if the differences have no spread, or without a test.
 
-    A mean of RR is a mean of 1, 1/2, 1/3, …, whose steps are not equal: whether such means may be
-    compared is disputed (Fuhr 2017, Sakai 2020). The effect size depends on how much the queries
-    differ, and so on the collection: it compares systems on the same queries only.
+    RR takes the values 1, 1/2, 1/3, …, whose steps are unequal. Whether means of RR may be compared
+    is disputed (Fuhr 2017, Sakai 2020). The effect size depends on how much the queries differ:
+    compare effect sizes only on the same queries.
 
     References
     ----------
@@ -166,11 +168,11 @@ def compare(
     >>> noise = np.random.default_rng(0).normal(size=len(y))
     >>> noisy = sg.evaluate(y, y + 2 * noise, qid=qid, measures="ndcng@10")
     >>> good = sg.evaluate(y, y + noise, qid=qid, measures="ndcng@10")
-    >>> found = sg.compare({"noisy": noisy, "good": good}, baseline="noisy", rng=0)
-    >>> frame = found.to_frame()
+    >>> comparison = sg.compare({"noisy": noisy, "good": good}, baseline="noisy", rng=0)
+    >>> frame = comparison.to_frame()
     >>> frame[["system", "measure", "p_value", "n_queries"]].values.tolist()
     [['good', 'NDCNG@10', 0.0002, 60]]
-    >>> found.sentences()[0].split(":")[0]
+    >>> comparison.sentences()[0].split(":")[0]
     'good is better than noisy by NDCNG@10'
     """
     if isinstance(evaluations, Summaries):
@@ -186,14 +188,16 @@ def compare(
         level, "t", FEWEST if n_resamples is None else n_resamples, rng
     )
     if correction == "hsd" and test != "randomization":
-        raise ValueError(f"correction='hsd' is a randomization test; test is {test!r}.")
+        raise ValueError(
+            f"correction='hsd' requires test='randomization', but test is {test!r}."
+        )
     if isinstance(evaluations, Summaries):
         if by is not None:
-            raise ValueError("Summaries hold no values by query: by must be None.")
+            raise ValueError("Summaries contain no per-query values: by must be None.")
         settings = comparison_rows.Settings(test, correction, level, FEWEST, 0)
         return compare_sums(evaluations, settings, baseline)
     paired = pairing.pair_evaluations(evaluations)
-    pairing.warn_of_other_folds(paired.folds)
+    pairing.warn_of_different_folds(paired.folds)
     values = paired.values
     segments = [] if by is None else few_segments_of(values.query_ids, by)
     if test is not None:
@@ -212,9 +216,9 @@ def compare(
     )
     source = pairing.QuerySamples(values, paired.undefined, cases)
     work = len(cases) * (checked + (correction == "hsd") * settings.n_tukey)
-    shown = progress and test in DRAWS
-    with counting_bar(shown, work, desc="resamples", unit=" rows", unit_scale=True) as done:
-        rows = comparison_rows.compared_rows(source, systems, settings, done)
+    has_bar = progress and test in DRAWS
+    with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
+        rows = comparison_rows.compared_rows(source, systems, settings, advance)
     return Comparison(
         systems=systems, measures=measures, rows=rows, baseline=baseline, test=test,
         correction=correction, level=level, n_resamples=checked,

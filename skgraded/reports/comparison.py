@@ -1,4 +1,4 @@
-"""Comparisons: systems paired by query, their mean differences, intervals and tests."""
+"""`Comparison`: mean differences of systems paired by query, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Comparison(Report):
-    """Systems compared query by query, made by `compare`.
+    """A comparison of systems over the same queries, returned by `compare`.
 
     Attributes
     ----------
@@ -43,22 +43,22 @@ class Comparison(Report):
         The system that all others are compared with; None: all pairs.
     test, correction : str or None
     level : float
-        The level of all intervals together; a difference is significant if
+        Confidence level of all intervals together; a difference is significant if
         p_adjusted ≤ 1 - level.
     n_resamples : int
     seed : int or None
-        The `rng` of `compare` if it was a whole number.
+        The `rng` of `compare` if it was an int.
     n_queries : int
-        All queries, also those that do not count.
+        Number of queries, including those that do not count.
     is_weighted : bool
-        Whether queries have weights; in a comparison of Summaries, unequal ones.
+        Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_values : QueryValues or None
         Per-query values; None in a comparison of Summaries.
     gaps : list of SegmentGap
-        How differences differ between segments, with `by`.
+        Comparisons of the differences between segments; empty without `by`.
     mean_intervals : dict of str to ndarray of shape (n_systems, 2), or None
-        Ends of the interval of each mean by measure name, in a comparison of Summaries; None if
-        `query_values` contains the values.
+        Intervals of the means by measure name in a comparison of Summaries; otherwise None, because
+        they are computed from `query_values`.
     """
 
     systems: list[str]
@@ -80,9 +80,12 @@ class Comparison(Report):
         systems, measures, values = self.systems, self.measures, self.query_values
         for name, names in (("systems", systems), ("measures", measures)):
             if len(set(names)) < len(names):
-                raise ValueError(f"{name} has one of {names} more than once.")
+                raise ValueError(f"{name} contains a name more than once: {names}.")
         if len(systems) < 2 or not measures:
-            raise ValueError(f"systems are {systems} and measures {measures}: too few to compare.")
+            raise ValueError(
+                "A comparison requires at least two systems and one measure; got systems "
+                f"{systems} and measures {measures}."
+            )
         number("level", 0, 1, above=True, below=True)(self.level)
         whole_number(self.n_resamples, "n_resamples", 1)
         whole_number(self.n_queries, "n_queries", 0)
@@ -92,24 +95,26 @@ class Comparison(Report):
         comparison_rows.check_choice("correction", self.correction, corrections.CORRECTIONS)
         comparison_rows.check_choice("baseline", self.baseline, systems)
         if values is None and self.test not in ("t", None):
-            raise ValueError(f"test is {self.test!r}, but query_values is None.")
+            raise ValueError(f"test={self.test!r} requires query_values, but query_values is None.")
         if values is not None and (
             values.systems != systems or list(values.per_query) != measures
             or len(values.query_ids) != self.n_queries
         ):
-            raise ValueError(f"query_values has other systems, measures or queries than {self}.")
+            raise ValueError(
+                f"query_values must have the systems, measures and number of queries of {self}."
+            )
         ends = self.mean_intervals
         if ends is not None and (
             list(ends) != measures or any(a.shape != (len(systems), 2) for a in ends.values())
         ):
-            raise ValueError(f"mean_intervals has other systems or measures than {self}.")
+            raise ValueError(f"mean_intervals must have the systems and measures of {self}.")
         segments = [(segment, None) for segment in self.segments or []]
         cases = comparison_rows.cases_of(systems, measures, self.baseline, segments)
         comparison_rows.check_rows(self.rows, self.gaps, systems, cases, self.n_queries)
 
     def _values(self) -> QueryValues:
         if self.query_values is None:
-            raise ValueError("A comparison of Summaries holds sums and no per-query values.")
+            raise ValueError("A comparison of Summaries contains sums, but no per-query values.")
         return self.query_values
 
     @property
@@ -143,7 +148,7 @@ class Comparison(Report):
     def differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
-        """Values of `system` less those of `baseline`, for the queries that count.
+        """Return the values of `system` minus those of `baseline`, for the queries that count.
 
         Parameters
         ----------
@@ -157,7 +162,7 @@ class Comparison(Report):
         Returns
         -------
         ndarray of shape (n,)
-            For the queries that have a value in both and, if queries are weighted, a weight.
+            Differences for the queries that have a value for both systems and a positive weight.
         """
         differences = self.all_differences(system, baseline, measure, segment)
         return differences[~np.isnan(differences)]
@@ -165,7 +170,7 @@ class Comparison(Report):
     def all_differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
-        """As `differences`, for all queries in their order: nan for those that do not count."""
+        """Return the differences for all queries in order, with nan if a query does not count."""
         values = self._values()
         first, second = (self.systems.index(name) for name in (system, baseline))
         return values.differences(first, second, measure, values.queries_of(segment))
@@ -176,31 +181,36 @@ class Comparison(Report):
     # Tables --------------------------------------------------------------------------------------
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the comparison, one row per pair of systems and measure (and segment).
+        """Tabulate the comparison, one row per pair of systems, measure and segment.
 
         `compare` describes the columns of the pandas.DataFrame.
         """
         return tables.frame(self.table)
 
     def between_segments(self) -> pandas.DataFrame:
-        """Tabulate how the differences of two systems differ between segments.
+        """Tabulate how the differences of two systems vary between segments.
 
         Returns
         -------
         pandas.DataFrame
-            One row per pair of systems, measure and two segments, the later one first. Columns
-            ``system``, ``measure``, ``segment``, ``other_segment``; ``difference`` and
-            ``other_difference`` of the systems in each; ``interaction``, the first less the
-            second; ``ci_low``, ``ci_high`` by Welch's t; ``p_value`` of Welch's t-test, as
-            ``scipy.stats.ttest_ind(…, equal_var=False)``, and ``p_adjusted``, over all rows of
-            this table; ``n_queries``, ``other_n_queries``; ``baseline``. p is no less than
-            2^(1 - n) where the n differences of a segment are all the same, whatever the other's;
-            nan where a segment has fewer than two queries. Empty without `by`.
+            One row per pair of systems, measure and pair of segments; empty without `by`. The
+            columns are
+
+            - ``system``, ``measure``,
+            - ``segment``, ``other_segment``: the two segments, the later one first,
+            - ``difference``, ``other_difference``: mean difference in each segment,
+            - ``interaction``: ``difference`` minus ``other_difference``,
+            - ``ci_low``, ``ci_high``: Welch's t interval of the interaction,
+            - ``p_value``: of Welch's t-test, as ``scipy.stats.ttest_ind(…, equal_var=False)``; at
+              least 2^(1 - n) if all n differences of a segment are equal, and nan if a segment has
+              fewer than two queries,
+            - ``p_adjusted``: after the correction over all rows of this table,
+            - ``n_queries``, ``other_n_queries``, ``baseline``.
         """
         return tables.frame(comparison_rows.columns_of(SegmentGap, self.gaps))
 
     def leaderboard(self) -> Leaderboard:
-        """Show systems × measures: means, the best of each, and significant differences.
+        """Return a leaderboard: the means of all systems, with significant differences marked.
 
         Returns
         -------
@@ -212,10 +222,10 @@ class Comparison(Report):
         --------
         >>> import skgraded as sg
         >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, random_state=0)
-        >>> one, two = (
-        ...     sg.evaluate(y, scores, qid=qid, measures=["ndcng@10", "rr"])
-        ...     for scores in (X[:, 0], X[:, 0] + X[:, 8]))
-        >>> print(sg.compare({"one": one, "two": two}, baseline="one", rng=0).leaderboard())
+        >>> systems = {
+        ...     name: sg.evaluate(y, scores, qid=qid, measures=["ndcng@10", "rr"])
+        ...     for name, scores in [("one", X[:, 0]), ("two", X[:, 0] + X[:, 8])]}
+        >>> print(sg.compare(systems, baseline="one", rng=0).leaderboard())
         system   NDCNG@10         RR
         two     *0.6112 ▲  *0.7910 ▲
         one      0.5674     0.7052
@@ -227,7 +237,7 @@ class Comparison(Report):
         )
 
     def _intervals(self):
-        """Interval of the mean of each system alone, by system and heading."""
+        """Interval of the mean of each system, by (system, heading)."""
         intervals = {}
         for (measure, segment), heading in self.headings().items():
             for i, name in enumerate(self.systems):
@@ -241,7 +251,7 @@ class Comparison(Report):
         return intervals
 
     def headings(self) -> dict[tuple[str, Any], str]:
-        """Name each measure, in each segment if there are any: by (measure, segment)."""
+        """Return a heading for each pair (measure, segment); segment is None without `by`."""
         if self.segments is None:
             return {(measure, None): measure for measure in self.measures}
         return {
@@ -258,7 +268,7 @@ class Comparison(Report):
         }
 
     def shown_rows(self) -> list[ShownRow]:
-        """Rows as texts and plots show them: with headings, significance and marked bounds."""
+        """Return the rows for texts and plots: with headings, significance and marked bounds."""
         headings = self.headings()
         return [
             ShownRow(
@@ -270,14 +280,14 @@ class Comparison(Report):
         ]
 
     def ranked_rows(self) -> list[ShownRow]:
-        """Sort the shown rows of each measure by the leaderboard, the best system first.
+        """Sort the shown rows of each measure as on the leaderboard, the best system first.
 
         Without a baseline, `system` is the better of the two systems in each row.
         """
         return winner_first(self.shown_rows(), self.leaderboard().systems, self.baseline)
 
     def _ranks_contradict(self, row):
-        """Whether a significant test of ranks favours the system with the lower mean."""
+        """Whether a significant test of ranks favors the system with the lower mean."""
         if self.test is None or not paired_tests.TESTS[self.test].compares_ranks:
             return False
         return self._significant(row.p_adjusted) and paired_tests.ranks_contradict(
@@ -288,7 +298,7 @@ class Comparison(Report):
         return None if self.test is None else corrections.is_significant(p, self.level)
 
     def _bounds(self, row):
-        """P-values that are only upper bounds, marked."""
+        """The p-values of a row that are only upper bounds, marked as such."""
         if self.test is None or not paired_tests.is_bound(row.p_value, *self._smallest_p(row)):
             return {}
         adjusted = {} if self.correction == "hsd" else {"p_adjusted": Bound(row.p_adjusted)}
@@ -299,7 +309,7 @@ class Comparison(Report):
         return paired_tests.smallest_p(test, row.n_queries, row.ties, self.n_resamples)
 
     def _hidden_columns(self):
-        """Columns that say nothing about this comparison."""
+        """Names of the columns that are not informative in this comparison."""
         hidden = ["ci_method"] + ["baseline"] * (self.baseline is not None)
         if self.test is None:
             hidden += ["p_value", "p_adjusted", "min_detectable"]
@@ -314,9 +324,9 @@ class Comparison(Report):
         return tables.frame(shown, dtype=object)
 
     def to_latex(self) -> str:
-        """Return the columns of `to_markdown` that fit the width of a page as text in LaTeX.
+        """Return the columns of `to_markdown` that fit the width of a page as LaTeX text.
 
-        See `Evaluation.to_latex` for the packages that it needs.
+        See `Evaluation.to_latex` for the packages that the document needs.
         """
         shown = self._shown()
         shown.insert(
@@ -329,7 +339,7 @@ class Comparison(Report):
         return tables.latex(shown[[name for name in names if name in shown]])
 
     def sentences(self) -> list[str]:
-        """List plain sentences: what each row shows, and then what differs between segments.
+        """Describe each row in a sentence, followed by the comparisons between segments.
 
         The sentences of each measure begin with the significant differences, and each sentence
         with the system that has the higher mean. "Better" means that the adjusted p-value is at
@@ -339,7 +349,7 @@ class Comparison(Report):
         return [text for _, text in self._row_sentences()] + self._gap_sentences()
 
     def _row_sentences(self):
-        """Rows with their sentences: of each measure the significant ones first, best first."""
+        """Rows with their sentences: significant rows of each measure first, best system first."""
         p_values = np.array([row.p_value for row in self.rows], dtype=float)
         said = sentences.corrected(self.correction, int((~np.isnan(p_values)).sum()))
         sizes: dict[Any, int] = {None: self.n_queries}
@@ -373,7 +383,7 @@ class Comparison(Report):
         ]
 
     def _findings(self, i, row, p_values):
-        """What the test shows about row i besides its p-value."""
+        """What the test shows about row i, besides its p-value."""
         if self.test is None or row.ties == row.n_queries:
             return sentences.Findings()
         if row.is_significant:
@@ -384,7 +394,7 @@ class Comparison(Report):
         return sentences.Findings(unreachable=unreachable, is_fine=unreachable is None)
 
     def _unreachable(self, i, p_values, p, by_resamples):
-        """The smallest p of row i, if even that would not be significant."""
+        """The smallest possible p-value of row i, or None if it would be significant."""
         p_values[i] = p
         adjusted = corrections.adjust(p_values, self.correction)[i]
         if self._significant(adjusted):
@@ -410,7 +420,7 @@ class Comparison(Report):
         return shown
 
     def _lead(self):
-        """What was compared and how, below the title of a page."""
+        """Text below the title of a page: what was compared, and how."""
         against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
         weighted = ", weighted" if self.is_weighted else ""
         lead = f"{against}. {self._n_shown()}{weighted}; "
@@ -441,69 +451,73 @@ class Comparison(Report):
         )
 
     def matrices(self, measure: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Tabulate the mean differences of all pairs of systems, and which are significant.
+        """Return the mean differences of all pairs of systems, and which are significant.
 
         Parameters
         ----------
         measure : str
-            One of the `headings`: the name of a measure, and the segment if there are any.
+            One of the values of `headings`: the name of a measure and, with segments, the segment.
 
         Returns
         -------
         systems : list of str
-            The best system by the first measure first.
+            Names, with the best system by the first measure first.
         differences : ndarray of shape (n_systems, n_systems)
-            Mean of the row's system less that of the column's; nan if it is unknown.
+            Mean of the row's system minus the mean of the column's; nan if unknown.
         significant : ndarray of shape (n_systems, n_systems)
-            1 or 0; nan where there is no test.
+            1 if the difference is significant, 0 if not, and nan if it was not tested.
         """
         systems = self.leaderboard().systems
         return systems, *self._matrices(self.shown_rows(), systems)[measure]
 
     def _matrices(self, rows, systems):
-        """Tabulate the matrices of all pairs by heading."""
+        """Matrices of differences and of significance, by heading."""
         order = [self.systems.index(name) for name in systems]
-        found = {}
+        matrices = {}
         for (measure, segment), heading in self.headings().items():
-            own = [row for row in rows if row.heading == heading]
-            found[heading] = comparison_rows.pair_matrices(own, systems)
+            heading_rows = [row for row in rows if row.heading == heading]
+            matrices[heading] = comparison_rows.pair_matrices(heading_rows, systems)
             if self.query_values is not None:
-                self.query_values.fill_pairs(found[heading][0], order, measure, segment)
-        return found
+                self.query_values.fill_pairs(matrices[heading][0], order, measure, segment)
+        return matrices
 
     def equivalence(self, margin: float | Mapping[Any, float]) -> MarginTests:
         r"""Test whether systems are equivalent: whether their means differ by less than a margin.
 
-        Two one-sided t-tests, TOST [1]_: whether the mean difference is above -margin, and whether
-        it is below margin; p is the larger of their two. That a comparison cannot tell systems
-        apart does not show that they are equivalent.
+        Two one-sided t-tests (TOST [1]_) test whether the mean difference is above -margin and
+        below margin; p is the larger of their p-values. In contrast, the absence of a significant
+        difference in `compare` does not show that systems are equivalent.
 
         Parameters
         ----------
         margin : float, or mapping of measures to floats
-            The largest difference that does not matter, above 0: chosen before the values are
-            seen. A mapping has one for each measure.
+            The largest difference that does not matter, above 0. Choose it before you see the
+            values. A mapping contains a margin for each measure.
 
         Returns
         -------
         MarginTests
-            Its frame has the columns ``system``, ``measure``, ``margin``, ``difference``;
-            ``ci_low``, ``ci_high``: the interval by t of level 1 - 2 (1 - level), 90 % by default,
-            which lies between -margin and margin where systems are shown to be equivalent;
-            ``p_value`` and ``p_adjusted``, by the comparison's correction (Holm's in place of
-            HSD), to which the intervals are widened as those of `compare` are; ``n_queries`` and
-            how many of them have no value of their own in both, ``n_undefined``, whose difference
-            is 0; ``baseline``, ``mean``, ``baseline_mean``.
+            Its frame has the columns
+
+            - ``system``, ``measure``, ``margin``, ``difference``,
+            - ``ci_low``, ``ci_high``: Student's t interval of level 1 - 2 (1 - level), 90 % by
+              default, which lies between -margin and margin if equivalence is shown; with a
+              correction it is wider, as in `compare`,
+            - ``p_value``, ``p_adjusted``: before and after the correction of the comparison, with
+              Holm's correction instead of HSD,
+            - ``n_queries``, and ``n_undefined``, the number of queries that are undefined for both
+              systems and have a difference of 0,
+            - ``baseline``, ``mean``, ``baseline_mean``.
 
         Raises
         ------
         ValueError
-            If a margin is not above 0, or lacks for a measure, or the weights are unequal.
+            If a margin is not above 0 or is missing for a measure, or if the weights are unequal.
 
         Notes
         -----
-        statsmodels' ``ttost_paired``. Where n differences are all the same and within the margin,
-        p is 2^-n, that of their signs; of a single query it is 1.
+        The test is ``ttost_paired`` of statsmodels. If all n differences are equal and within the
+        margin, p is 2^-n, the p-value of their signs. For a single query, p is 1.
 
         References
         ----------
@@ -518,34 +532,34 @@ class Comparison(Report):
         >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, random_state=0)
         >>> scores = y + np.random.default_rng(0).normal(size=len(y))
         >>> systems = {
-        ...     name: sg.evaluate(y, one, qid=qid, measures="ndcng@10")
-        ...     for name, one in [("exact", scores), ("rounded", scores.round(1))]}
-        >>> found = sg.compare(systems).equivalence(0.01)
-        >>> found.sentences()[0].split(":")[0]
+        ...     name: sg.evaluate(y, scores.round(digits), qid=qid, measures="ndcng@10")
+        ...     for name, digits in [("exact", 15), ("rounded", 1)]}
+        >>> tests = sg.compare(systems).equivalence(0.01)
+        >>> tests.sentences()[0].split(":")[0]
         'rounded is equivalent to exact by NDCNG@10 (margin ±0.01)'
         """
         return margin_tests(self, margin, "equivalence")
 
     def noninferiority(self, margin: float | Mapping[Any, float]) -> MarginTests:
-        """Test whether systems are not worse than the baseline by more than a margin.
+        """Test whether systems are worse than the baseline by less than a margin.
 
-        This is one of the two one-sided t-tests of `equivalence`: whether the mean difference, of
-        `system` less `baseline`, is above -margin. It is shown where ``ci_low`` is above -margin.
-        `margin`, the columns and the errors are those of `equivalence`.
+        This is one of the two one-sided t-tests of `equivalence`. It tests whether the mean of
+        `system` minus `baseline` is above -margin. Noninferiority is shown if ``ci_low`` is above
+        -margin. The parameter, columns and errors are the same as for `equivalence`.
         """
         return margin_tests(self, margin, "noninferiority")
 
     def _to_json(self):
-        return json_text.write_fields(_forms(self.segments) | OF_QUERIES, self)
+        return json_text.write_fields(_forms(self.segments) | QUERY_FORMS, self)
 
     @classmethod
     def _of_json(cls, report):
-        of_queries = json_text.read_fields(OF_QUERIES, report)
-        segments = getattr(of_queries["query_values"], "segments", None)
-        return json_text.read_fields(_forms(segments), report) | of_queries
+        query_fields = json_text.read_fields(QUERY_FORMS, report)
+        segments = getattr(query_fields["query_values"], "segments", None)
+        return json_text.read_fields(_forms(segments), report) | query_fields
 
 
-OF_QUERIES = {
+QUERY_FORMS = {
     "query_values": maybe(QUERY_VALUES),
     "mean_intervals": maybe(json_text.by_name(Form(
         lambda ends: [json_text.FLOATS.write(column) for column in ends.T],
@@ -555,7 +569,7 @@ OF_QUERIES = {
 
 
 def _forms(segments):
-    """The forms of all fields but the values of queries, in which rows may name segments."""
+    """The forms of all fields except `QUERY_FORMS`; rows contain positions in `segments`."""
     return {
         "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),
         "test": maybe(TEXT), "correction": maybe(TEXT), "level": json_text.PLAIN_NUMBER,

@@ -1,4 +1,4 @@
-"""The one pipeline of comparisons: samples, p-values, correction, level of the intervals, rows."""
+"""The comparison pipeline: samples, p-values, correction, level of the intervals, rows."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from skgraded.writing.json_text import (
     read_fields,
 )
 
-# What is compared, and how -----------------------------------------------------------------------
+# Cases and settings ------------------------------------------------------------------------------
 
 class Case(NamedTuple):
-    """What one row compares: two systems, by position, and maybe within a segment."""
+    """What one row compares: two systems, given by position, overall or within a segment."""
 
     measure: str
     system: int
@@ -42,22 +42,22 @@ class Case(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How rows are tested: as `compare` describes its parameters."""
+    """How rows are tested; `compare` describes the parameters."""
 
     test: str | None
     correction: str | None
     level: float
     n_resamples: int
-    seed: int  # of the resamples
+    seed: int  # for the resamples
 
     @property
     def n_tukey(self) -> int:
-        """Resamples of HSD, each of which costs as much as many sign flips."""
+        """Number of resamples for HSD, fewer because each takes as long as many sign flips."""
         return min(self.n_resamples, FEWEST)
 
 
 def pairs_of(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
-    """Positions (baseline, system): each system with each earlier one, or all with the baseline."""
+    """Positions (baseline, system) of all pairs, or only of the pairs with the baseline."""
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
     first = systems.index(baseline)
@@ -68,7 +68,7 @@ def cases_of(
     systems: Sequence[str], measures: Sequence[str], baseline: str | None,
     segments: Sequence[tuple[Any, Any]] = (),
 ) -> list[Case]:
-    """Cases of pairs, measures and segments, which are pairs (name, positions of queries)."""
+    """One case per pair, measure and segment; segments are tuples (name, query positions)."""
     return [
         Case(measure, system, first, segment, queries)
         for first, system in pairs_of(systems, baseline) for measure in measures
@@ -77,7 +77,7 @@ def cases_of(
 
 
 def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
-    """Positions of the cases with equal fields."""
+    """Group the positions of cases whose fields with these names are equal."""
     groups: dict = {}
     for i, case in enumerate(cases):
         groups.setdefault(tuple(getattr(case, name) for name in names), []).append(i)
@@ -85,13 +85,13 @@ def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
 
 
 def segment_pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
-    """Positions of two cases that differ in the segment only, the earlier segment first."""
-    by_pair = grouped(cases, "measure", "system", "baseline")
-    return [both for positions in by_pair for both in combinations(positions, 2)]
+    """Pairs of positions of cases that differ only in the segment, the earlier segment first."""
+    groups = grouped(cases, "measure", "system", "baseline")
+    return [pair for positions in groups for pair in combinations(positions, 2)]
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
-    """Refuse a value that is neither None nor known."""
+    """Raise a ValueError unless a value is None or one of the known values."""
     if value is not None and value not in list(known):
         raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
 
@@ -100,7 +100,7 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """Two systems compared; `compare` describes the columns."""
+    """A comparison of two systems by one measure; `compare` describes the columns."""
 
     segment: Any  # None without segments
     system: str
@@ -127,12 +127,12 @@ class ComparisonRow:
         if self.ci_method not in METHODS:
             raise ValueError(f"ci_method of {self} must be one of {list(METHODS)}.")
         if self.wins + self.ties + self.losses != self.n_queries:
-            raise ValueError(f"Wins, ties and losses of {self} are not n_queries.")
+            raise ValueError(f"wins, ties and losses of {self} must add up to n_queries.")
 
 
 @dataclass(frozen=True)
 class SegmentGap:
-    """How a difference differs between two segments; see `Comparison.between_segments`."""
+    """The difference of two systems in two segments; see `Comparison.between_segments`."""
 
     system: str
     measure: str
@@ -153,7 +153,10 @@ class SegmentGap:
         _check_numbers(self)
 
     def larger_lead_first(self) -> SegmentGap:
-        """The same gap, with the better system overall and the segment of its larger lead first."""
+        """Put the system that is better overall first, and the segment in which it leads by more.
+
+        The signs of the differences change accordingly.
+        """
         gap = self
         if gap.difference + gap.other_difference < 0:
             gap = replace(
@@ -177,25 +180,27 @@ COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
 def _check_numbers(row):
     for name, cell in vars(row).items():
         if name not in ("segment", "other_segment") and cell in (math.inf, -math.inf):
-            raise ValueError(f"{name} of {row} is {cell!r}, which is not finite.")
+            raise ValueError(f"{name} of {row} must be finite or nan; got {cell!r}.")
         is_count = name in COUNTS or name == "n_undefined" and cell == cell
         if is_count and not (type(cell) is int and cell >= 0):
-            raise ValueError(f"{name} of {row} is {cell!r}, which is no whole number ≥ 0.")
+            raise ValueError(f"{name} of {row} must be a whole number ≥ 0; got {cell!r}.")
     for name in ("p_value", "p_adjusted"):
         p = getattr(row, name)
         if not (p != p or 0 <= p <= 1):
-            raise ValueError(f"{name} of {row} is {p!r}, which is no probability.")
+            raise ValueError(f"{name} of {row} must be from 0 to 1; got {p!r}.")
     if row.ci_low > row.ci_high:
-        raise ValueError(f"{row} has an interval from {row.ci_low!r} to {row.ci_high!r}.")
+        raise ValueError(
+            f"ci_low of {row} must be at most ci_high; got {row.ci_low!r} and {row.ci_high!r}."
+        )
 
 
 @dataclass(frozen=True)
 class ShownRow(ComparisonRow):
-    """A row as texts show it: p-values that are only upper bounds are marked."""
+    """A row for texts and plots, in which p-values that are only upper bounds are marked."""
 
-    heading: str = ""  # the measure, and the segment if there are any
+    heading: str = ""  # such as "AP" or, with segments, "AP in head"
     is_significant: bool | None = None  # None without a test
-    ranks_contradict: bool = False  # the ranks of the differences favour the lower mean
+    ranks_contradict: bool = False  # whether a test of ranks favors the system with the lower mean
 
     @property
     def winner(self) -> str | None:
@@ -206,7 +211,7 @@ class ShownRow(ComparisonRow):
 
 
 def pair_key(row: ComparisonRow) -> tuple[Any, ...]:
-    """What identifies a row, whichever of its two systems comes first."""
+    """The key of a row, which does not depend on the order of its two systems."""
     return frozenset((row.system, row.baseline)), row.measure, row.segment
 
 
@@ -215,35 +220,35 @@ def pair_key(row: ComparisonRow) -> tuple[Any, ...]:
 def corrected_p_values(
     p_values: np.ndarray, correction: str | None, level: float
 ) -> tuple[list[float], float]:
-    """Correct p-values for their number; also the level of each interval beside them."""
+    """Correct p-values for multiple tests; also return the level of each interval."""
     adjusted = corrections.adjust(p_values, correction)
     return adjusted.tolist(), corrections.level_of_each(adjusted, level, correction)
 
 
 def compared_rows(
     source: Any, systems: Sequence[str], settings: Settings,
-    done: Callable[[int], object] = unseen,
+    advance: Callable[[int], object] = unseen,
 ) -> list[ComparisonRow]:
-    """Compare the systems of each case of a source of samples: `QuerySamples` or `SumSamples`."""
+    """Compare the systems in each case; `source` is `QuerySamples` or `SumSamples`."""
     test, correction, level, n_resamples, _ = settings
     n = len(source.cases)
     p_values, critical = np.full(n, np.nan), [None] * n
     if test is not None:
-        p_values = source.p_values(settings, done)
-    by_correction = p_values
+        p_values = source.p_values(settings, advance)
+    p_to_correct = p_values
     if correction == "hsd":
-        by_correction, critical = source.tukey(settings, done)
-    adjusted, within = corrected_p_values(by_correction, correction, level)
+        p_to_correct, critical = source.tukey(settings, advance)
+    adjusted, row_level = corrected_p_values(p_to_correct, correction, level)
     rows = []
     for i, (case, sample) in enumerate(zip(source.cases, source.samples(), strict=True)):
-        low, high = widen_to_zero(t_interval(sample.differences, within), adjusted[i], level)
+        low, high = widen_to_zero(t_interval(sample.differences, row_level), adjusted[i], level)
         rows.append(ComparisonRow(
             segment=case.segment, system=systems[case.system], measure=case.measure,
             mean=sample.mean, difference=sample.mean - sample.baseline_mean,
             ci_low=low, ci_high=high, p_value=float(p_values[i]), p_adjusted=adjusted[i],
             n_queries=sample.n_queries, wins=sample.wins, ties=sample.ties, losses=sample.losses,
             n_undefined=sample.n_undefined, effect_size=sample.effect_size,
-            min_detectable=detectable(test, sample, within, n_resamples, critical[i]),
+            min_detectable=detectable(test, sample, row_level, n_resamples, critical[i]),
             baseline=systems[case.baseline], baseline_mean=sample.baseline_mean,
         ))
     return rows
@@ -253,9 +258,9 @@ def detectable(
     test: str | None, sample: PairedSample, level: float, n_resamples: int,
     critical: float | None = None,
 ) -> float:
-    """The smallest difference that a test would show with a power of 0.8; nan if there is none.
+    """The smallest difference that a test detects with a power of 0.8; nan if there is none.
 
-    `level` is the level of the interval in the same row, `critical` the difference that HSD needs.
+    `level` is the level of the interval in the row, and `critical` the critical difference of HSD.
     """
     n, deviation = sample.n_queries, sample.deviation
     if test is None or not deviation > 0:
@@ -270,7 +275,7 @@ def detectable(
 
 
 def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> list[SegmentGap]:
-    """Compare the differences of each pair of systems between the segments of `QuerySamples`."""
+    """Compare the differences of each pair of systems between segments of `QuerySamples`."""
     test, correction, level, *_ = settings
     cases = source.cases
     pairs = segment_pairs(cases)
@@ -278,11 +283,11 @@ def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> lis
     p_values = np.array([
         np.nan if test is None else welch_p_value(groups[j], groups[i]) for i, j in pairs
     ])
-    adjusted, within = corrected_p_values(p_values, corrections.without_hsd(correction), level)
+    adjusted, gap_level = corrected_p_values(p_values, corrections.without_hsd(correction), level)
     gaps = []
     for (i, j), p, p_adjusted in zip(pairs, p_values.tolist(), adjusted, strict=True):
         case, group, other = cases[j], groups[j], groups[i]
-        low, high = widen_to_zero(welch_interval(group, other, within), p_adjusted, level)
+        low, high = widen_to_zero(welch_interval(group, other, gap_level), p_adjusted, level)
         gaps.append(SegmentGap(
             systems[case.system], case.measure, case.segment, cases[i].segment, group.mean,
             other.mean, group.mean - other.mean, low, high, p, p_adjusted, group.n, other.n,
@@ -294,14 +299,14 @@ def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> lis
 # Rows as columns, matrices and JSON --------------------------------------------------------------
 
 def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Fields of a type of rows as columns."""
+    """Convert rows to columns, one per field of `row_type`."""
     return {
         column.name: [getattr(row, column.name) for row in rows] for column in fields(row_type)
     }
 
 
 def pair_matrices(rows: Sequence[ShownRow], systems: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean differences of pairs, the row's system less the column's, and their significance."""
+    """Matrices of all pairs: mean of the row's system minus the column's, and significance."""
     places = {name: i for i, name in enumerate(systems)}
     differences, significant = np.full((2, len(systems), len(systems)), np.nan)
     np.fill_diagonal(differences, 0.0)
@@ -317,7 +322,7 @@ def check_rows(
     rows: Sequence[ComparisonRow], gaps: Sequence[SegmentGap], systems: Sequence[str],
     cases: Sequence[Case], n_queries: int,
 ) -> None:
-    """Refuse rows other than those of the cases, and gaps other than those of their segments."""
+    """Check that there is one row per case and one gap per pair of segments, in order."""
     keys = [
         (systems[case.baseline], systems[case.system], case.measure, case.segment)
         for case in cases
@@ -332,21 +337,21 @@ def check_rows(
     )
     counts: list[tuple[Any, ...]] = [(row, row.n_queries, row.n_undefined) for row in rows]
     counts += [(gap, gap.n_queries, gap.other_n_queries) for gap in gaps]
-    for row, *of_row in counts:
-        if max(of_row) > n_queries:
-            raise ValueError(f"{row} counts more than all {n_queries} queries.")
+    for row, *row_counts in counts:
+        if max(row_counts) > n_queries:
+            raise ValueError(f"{row} counts more queries than n_queries, which is {n_queries}.")
 
 
-def _check_keys(name, found, expected):
-    if len(found) != len(expected):
-        raise ValueError(f"There are {len(found)} {name} for {len(expected)} comparisons.")
-    for i, (key, wanted) in enumerate(zip(found, expected, strict=True)):
-        if key != wanted:
-            raise ValueError(f"{name}[{i}] compares {key}, but must compare {wanted}.")
+def _check_keys(name, keys, expected):
+    if len(keys) != len(expected):
+        raise ValueError(f"{name} must have length {len(expected)}; its length is {len(keys)}.")
+    for i, (key, expected_key) in enumerate(zip(keys, expected, strict=True)):
+        if key != expected_key:
+            raise ValueError(f"{name}[{i}] compares {key}, but must compare {expected_key}.")
 
 
 def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
-    """The form of rows in JSON: columns, segments as their positions."""
+    """The form of rows in JSON: one list per column, with segments as positions."""
     segment = list_of(NULL) if segments is None else _positions_form(segments)
     forms = {column.name: FORMS.get(str(column.type), segment) for column in fields(row_type)}
 
@@ -365,14 +370,14 @@ def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
 
 
 def _positions_form(values):
-    """The form of a list of some of the values: their positions."""
+    """The form of a list whose elements are stored as positions in `values`."""
     places = {value: i for i, value in enumerate(values)}
 
     def read(written, name):
         positions = list_of(INTEGER).read(written, name)
         for i in positions:
             if not 0 <= i < len(values):
-                raise ValueError(f"{name} has {i}, but it must be from 0 to {len(values) - 1}.")
+                raise ValueError(f"{name} contains {i}; it must be from 0 to {len(values) - 1}.")
         return [values[i] for i in positions]
 
     return Form(lambda cells: [places[cell] for cell in cells], read)
@@ -382,5 +387,5 @@ CELL = Form(
     lambda cell: None if cell != cell else cell,
     lambda written, name: math.nan if written is None else PLAIN_NUMBER.read(written, name),
 )
-# Of columns, by the type of the field.
+# Type of a field → form of its column.
 FORMS = {"str": list_of(TEXT), "int": list_of(INTEGER), "float": list_of(CELL)}

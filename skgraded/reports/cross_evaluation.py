@@ -1,4 +1,4 @@
-"""Reports of cross-validation: values by query of out-of-fold scores, and the folds."""
+"""`CrossEvaluation`: per-query values of out-of-fold scores, and the folds."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 
 class Tests(NamedTuple):
-    """Tests of queries in folds, a test an element.
+    """Tests of queries in folds, with one element per test.
 
     Attributes
     ----------
     query : ndarray of shape (n_tests,) of int
         The position of the query in `query_ids`.
     fold : ndarray of shape (n_tests,) of int
+        The fold in which the query was tested.
     values : dict of str to ndarray of shape (n_tests,)
-        By measure name.
+        Values by measure name.
     """
 
     query: np.ndarray
@@ -36,7 +37,7 @@ class Tests(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class CrossEvaluation(Evaluation):
-    """Values of measures by query from out-of-fold scores, made by `cross_evaluate`.
+    """Per-query values of out-of-fold scores, returned by `cross_evaluate`.
 
     Attributes
     ----------
@@ -45,18 +46,18 @@ class CrossEvaluation(Evaluation):
     fold : ndarray of shape (n_queries,) of int
         The fold in which each query was tested, from 0.
     fit_time : ndarray of shape (n_folds,)
-        Seconds that each fit took; nan if it failed.
+        Fit time of each fold in seconds; nan if the fit failed.
     score_time : ndarray of shape (n_folds,)
-        Seconds that it took to predict the scores of the test queries; nan if that failed.
+        Time in seconds to predict the scores of the test queries; nan if the prediction failed.
     errors : list of (str or None), of length n_folds
-        Why a fold failed, None if it did not.
+        Error message of each fold that failed; None if it did not fail.
     train_scores : dict of str to ndarray of shape (n_folds,), or None
-        Means over the training queries by measure name, if `return_train_score`.
+        Means over the training queries by measure name; None without `return_train_score`.
     tests : Tests or None
-        Every test of a query, if a query was tested more than once; `per_query` then has the means
-        of its values, and `fold` the first of its folds.
+        All tests, if any query was tested more than once. In this case, `per_query` contains the
+        mean of each query's values, and `fold` the first of its folds.
     estimators : list of (estimator or None), of length n_folds, or None
-        The fitted clones, None for a fold that failed; none are kept unless `return_estimator`.
+        The fitted clone of each fold, None if the fold failed; None without `return_estimator`.
 
     Examples
     --------
@@ -90,7 +91,7 @@ class CrossEvaluation(Evaluation):
         folds = Axis("fold", "errors", range(len(self.errors)))
         for name in ("fit_time", "score_time"):
             self._set(**{name: folds.numbers(
-                getattr(self, name), name, "a time is not below 0", lambda times: ~(times < 0)
+                getattr(self, name), name, "times must be ≥ 0", lambda times: ~(times < 0)
             )})
         self._set(fold=queries.positions(self.fold, "fold", len(folds.keys)))
         if self.train_scores is not None:
@@ -107,10 +108,10 @@ class CrossEvaluation(Evaluation):
             ))
 
     def by_fold(self) -> pandas.DataFrame:
-        """Tabulate the folds, a row a fold.
+        """Tabulate the folds, one row per fold.
 
-        Folds share most of their training data: no interval or test is to be made of these means.
-        Those of `confidence_interval` and `compare` are over queries.
+        Do not compute intervals or tests from these means: folds share most of their training data.
+        `confidence_interval` and `compare` compute them over queries.
 
         Returns
         -------
@@ -122,8 +123,8 @@ class CrossEvaluation(Evaluation):
         columns = {
             "fold": range(len(means)),
             "n_queries": np.bincount(self.all_tests().fold, minlength=len(means)),
-            **{name: [of_fold[name] for of_fold in means] for name in self.per_query},
-            **{f"train_{name}": of_folds for name, of_folds in (self.train_scores or {}).items()},
+            **{name: [fold[name] for fold in means] for name in self.per_query},
+            **{f"train_{name}": scores for name, scores in (self.train_scores or {}).items()},
             "fit_time": self.fit_time,
             "score_time": self.score_time,
         }
@@ -132,13 +133,13 @@ class CrossEvaluation(Evaluation):
         return tables.frame(columns)
 
     def spread(self) -> dict[str, np.ndarray]:
-        """How far the values of each query's tests differ in repeated cross-validation.
+        """Return how much the values of each query vary in repeated cross-validation.
 
         Returns
         -------
         dict of str to ndarray of shape (n_queries,)
-            Standard deviations (with n - 1) by measure name; nan for a query with fewer than two
-            values.
+            Standard deviations (with n - 1) of each query's values by measure name; nan for queries
+            with fewer than two values.
 
         Examples
         --------
@@ -155,16 +156,16 @@ class CrossEvaluation(Evaluation):
         """
         query, _, values = self.all_tests()
         n = len(self.query_ids)
-        return {name: _deviations(of_tests, query, n) for name, of_tests in values.items()}
+        return {name: _deviations(array, query, n) for name, array in values.items()}
 
     def all_tests(self) -> Tests:
-        """Every test of a query, as `tests` has them."""
+        """Return all tests, also if each query was tested only once."""
         if self.tests is not None:
             return self.tests
         return Tests(np.arange(len(self.query_ids)), self.fold, self.per_query)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the values, a row a query, with its ``fold`` in the second column."""
+        """Tabulate the values, one row per query, with its ``fold`` in the second column."""
         frame = super().to_frame()
         frame.insert(1, "fold", self.fold)
         return frame
@@ -175,15 +176,15 @@ class CrossEvaluation(Evaluation):
 
 
 def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
-    """Means of the measures by name, a dict a fold."""
+    """Means by measure name, one dict per fold."""
     query, folds, values = cross_evaluation.all_tests()
     weights = cross_evaluation.weights
     means = []
     for fold in range(len(cross_evaluation.fit_time)):
-        of_fold = np.flatnonzero(folds == fold)
-        own = None if weights is None else weights[query[of_fold]]
+        tests = np.flatnonzero(folds == fold)
+        test_weights = None if weights is None else weights[query[tests]]
         means.append({
-            name: mean_over_queries(of_tests[of_fold], own) for name, of_tests in values.items()
+            name: mean_over_queries(array[tests], test_weights) for name, array in values.items()
         })
     return means
 
@@ -191,9 +192,9 @@ def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
 # Repeated tests ----------------------------------------------------------------------------------
 
 def pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a report of several rounds of tests holds, by the names of its parameters.
+    """Arguments for a CrossEvaluation of several repetitions of cross-validation.
 
-    Each part holds that of a round, and the positions of its queries among all.
+    Each part contains the arguments for one repetition, and the positions of its queries.
     """
     names = ["positions", "query_ids", "fold"] + ["weights"] * (parts[0]["weights"] is not None)
     whole = concatenated([{name: part[name] for name in names} for part in parts])
@@ -206,7 +207,7 @@ def pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "query_ids": whole["query_ids"][first],
         "fold": whole["fold"][first],
-        "per_query": {name: _means(one, query, len(tested)) for name, one in values.items()},
+        "per_query": {name: _means(array, query, len(tested)) for name, array in values.items()},
         "undefined": {name: flags[first] for name, flags in undefined.items()},
         "weights": whole["weights"][first] if "weights" in whole else None,
         "tests": Tests(query, whole["fold"], values),
@@ -214,7 +215,7 @@ def pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _means(values, query, n_queries):
-    """Mean of each query's values that are not nan; nan if there is none."""
+    """Mean of each query's values, ignoring nan; nan for queries without values."""
     known = ~np.isnan(values)
     counts = np.bincount(query[known], minlength=n_queries)
     sums = np.bincount(query[known], values[known], minlength=n_queries)

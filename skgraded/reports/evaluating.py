@@ -1,4 +1,4 @@
-"""Functions that make Evaluations: from grades and scores, and in relation to other systems."""
+"""Functions that return Evaluations: `evaluate`, `standardize` and `evaluate_preferences`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skgraded.reports.pairing import check_evaluations, common_measures, positio
 
 Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 METHODS = ("empirical", "normal")
-EQUAL = 1e-12  # values that differ by no more are the same
+ROUNDING = 1e-12  # values that differ by at most this are equal up to rounding
 
 
 @overload
@@ -101,7 +101,7 @@ def evaluate(
     Raises
     ------
     ValueError, TypeError
-        On bad input, before any work.
+        If the input is invalid.
 
     Warns
     -----
@@ -148,7 +148,7 @@ def evaluate(
         truth, systems = _read_columns(data, truth, y_score if is_dict else [y_score])
     if qid is None and group is None and not isinstance(y_true, Judgments):
         raise ValueError(
-            "evaluate needs the query of each row: give qid, or group=[n] if all n rows are one "
+            "evaluate needs the query of each row: pass qid, or group=[n] if all n rows are one "
             "query."
         )
     judgments = check_judgments(**truth, group=group)
@@ -164,7 +164,7 @@ def evaluate(
 
 
 def _refuse_names(arguments):
-    """Raise a TypeError about the first argument that is text, as with `data`."""
+    """Raise a TypeError for the first argument that is text, which requires `data`."""
     for argument, value in arguments.items():
         if isinstance(value, str):
             raise TypeError(
@@ -174,7 +174,7 @@ def _refuse_names(arguments):
 
 
 def _read_columns(data, truth, score_names):
-    """Read the columns of `data` that the arguments name: the truth, and scores by column name."""
+    """Read the columns that the arguments name: return the truth, and scores by column name."""
     named = [item for item in truth.items() if item[1] is not None]
     for argument, name in [*named, *(("y_score", name) for name in score_names)]:
         if not isinstance(name, str):
@@ -213,14 +213,14 @@ def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
 def evaluate_judgments(
     measures: list[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> Evaluation:
-    """Evaluate scores of judged rows, without a warning about the grades."""
+    """Evaluate scores against Judgments, without a warning about the grades."""
     return evaluation_of(**values_by_query(measures, judgments, y_score))
 
 
 def values_by_query(
     measures: list[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> dict[str, Any]:
-    """What an Evaluation holds, by the names of its parameters."""
+    """Compute the fields of an Evaluation, by name."""
     names = [measure.name for measure in measures]
     values = score_queries(measures, judgments, y_score)
     undefined = [measure.undefined_queries(judgments) for measure in measures]
@@ -240,36 +240,36 @@ def standardize(
     *,
     method: str = "empirical",
 ) -> dict[str, Evaluation]:
-    r"""Standardize values by how well reference systems do for each query.
+    r"""Standardize per-query values relative to the values of reference systems.
 
-    A hard query then counts as much as an easy one: the mean of the reference systems is about
-    1/2 for each.
+    Hard and easy queries then have the same influence on the mean: for each query, the mean of the
+    reference systems is about 1/2.
 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation
         The systems to standardize.
     reference : mapping of str to Evaluation, optional
-        Two systems or more on the same queries by the same measures: those of the collection, of
-        which there should be many and various ones. By default `evaluations` themselves.
+        At least two systems on the same queries with the same measures, such as all runs on a
+        collection; they should be numerous and diverse. By default, `evaluations`.
     method : {"empirical", "normal"}, default="empirical"
-        Of the values x₁ … xₘ of m reference systems for a query a value x becomes
+        Given the values x₁ … xₘ of m reference systems for a query, a value x is replaced with
 
-        - "empirical": #{i: xᵢ ≤ x} / m, their empirical distribution (Urbano et al. [1]_),
-        - "normal": Φ((x - x̄) / s), s their standard deviation with m - 1 (Webber et al. [2]_);
-          where s is 0, 1/2 if x is x̄, 0 below and 1 above.
+        - "empirical": #{i: xᵢ ≤ x} / m, the empirical distribution function (Urbano et al. [1]_),
+        - "normal": Φ((x - x̄) / s), where s is the standard deviation with m - 1 (Webber et al.
+          [2]_). If s is 0, this is 1/2 for x = x̄, 0 for x < x̄, and 1 for x > x̄.
 
     Returns
     -------
     dict of str to Evaluation
-        By the same names, which `compare` takes. Measures are called ``std-NAME``. Queries without
-        a value of their own, which no system can do well or badly, are nan: left out of means.
+        Evaluations by the same names, which `compare` accepts. Measures are called ``std-NAME``.
+        Undefined queries have the value nan and are left out of means.
 
     Raises
     ------
     ValueError, TypeError
-        On bad input, before any work: fewer than two reference systems, or queries or measures
-        that a system lacks.
+        If the input is invalid: there are fewer than two reference systems, or a system lacks
+        queries or measures.
 
     References
     ----------
@@ -291,38 +291,40 @@ def standardize(
     check_evaluations(evaluations, fewest=2 if reference is None else 1)
     reference = evaluations if reference is None else reference
     check_evaluations(reference, "reference")
-    mark = " of reference"
-    while any(f"{name}{mark}" in evaluations for name in reference):
-        mark += " systems"
-    systems = {f"{name}{mark}": one for name, one in reference.items()} | dict(evaluations)
+    suffix = " of reference"
+    while any(f"{name}{suffix}" in evaluations for name in reference):
+        suffix += " systems"
+    systems = {f"{name}{suffix}": ev for name, ev in reference.items()} | dict(evaluations)
     measures, positions = common_measures(systems), positions_of(systems)
-    systems = {name: one.take(positions[name]) for name, one in systems.items()}
-    standard = _by_empirical if method == "empirical" else _by_normal
-    of_reference = {
-        measure: np.array([systems[f"{name}{mark}"].per_query[measure] for name in reference])
+    systems = {name: ev.take(positions[name]) for name, ev in systems.items()}
+    transform = _empirical_scores if method == "empirical" else _normal_scores
+    reference_values = {
+        measure: np.array([systems[f"{name}{suffix}"].per_query[measure] for name in reference])
         for measure in measures
     }
-    return {name: _standardized(systems[name], of_reference, standard) for name in evaluations}
+    return {
+        name: _standardized(systems[name], reference_values, transform) for name in evaluations
+    }
 
 
-def _standardized(evaluation, of_reference, standard):
-    values, undefined = {}, {}
-    for measure, reference in of_reference.items():
-        own, flags = evaluation.per_query[measure], evaluation.undefined[measure]
-        values[f"std-{measure}"] = np.where(
-            flags | np.isnan(own), np.nan, standard(own, reference)
+def _standardized(evaluation, reference_values, transform):
+    standardized, undefined = {}, {}
+    for measure, reference in reference_values.items():
+        values, flags = evaluation.per_query[measure], evaluation.undefined[measure]
+        standardized[f"std-{measure}"] = np.where(
+            flags | np.isnan(values), np.nan, transform(values, reference)
         )
         undefined[f"std-{measure}"] = flags
-    return Evaluation(evaluation.query_ids, values, undefined, weights=evaluation.weights)
+    return Evaluation(evaluation.query_ids, standardized, undefined, weights=evaluation.weights)
 
 
-def _by_empirical(values, reference):
+def _empirical_scores(values, reference):
     known = np.count_nonzero(~np.isnan(reference), axis=0)
-    n_reached = np.count_nonzero(reference <= values + EQUAL, axis=0)
+    n_reached = np.count_nonzero(reference <= values + ROUNDING, axis=0)
     return n_reached / np.where(known, known, np.nan)
 
 
-def _by_normal(values, reference):
+def _normal_scores(values, reference):
     from scipy.special import ndtr
 
     known = ~np.isnan(reference)
@@ -331,9 +333,9 @@ def _by_normal(values, reference):
     squares = np.where(known, reference - mean, 0.0) ** 2
     deviation = np.sqrt(squares.sum(axis=0) / (n - 1))
     gap = values - mean
-    gap = np.where(np.abs(gap) <= EQUAL, 0.0, gap)
+    gap = np.where(np.abs(gap) <= ROUNDING, 0.0, gap)
     flat = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
-    return ndtr(np.divide(gap, deviation, out=flat, where=~(deviation <= EQUAL)))
+    return ndtr(np.divide(gap, deviation, out=flat, where=~(deviation <= ROUNDING)))
 
 
 # Preferences -------------------------------------------------------------------------------------
@@ -350,27 +352,27 @@ def evaluate_preferences(
     cycles: str = "raise",
     sample_weight: ArrayLike | None = None,
 ) -> Evaluation:
-    r"""Measure predictions against preference pairs, query by query (user by user).
+    r"""Evaluate predictions against preference pairs, per query (or per user).
 
     Parameters
     ----------
     true_pairs : list of tuples, array of shape (n, 2), or frame of two columns
-        Pairs (preferred, other) of items, in any order. Items are any hashable.
+        Pairs (preferred, other) of items, in any order. Items may be any hashable objects.
     predicted_pairs : mapping
         The prediction for each query: a mapping of item to score, or pairs in any form of
         `true_pairs`. Queries without true pairs are ignored.
     qid : array-like of shape (n,)
         The query (the user) of each true pair.
     measures : {"edrc", "pair_accuracy", "kendall_tau"}, Measure, or list, default=("edrc",)
-        "edrc" is `edrc_score`. The other two count the pairs that the truth knows, stated or
-        implied. Let a of n known pairs be predicted, d be predicted the other way round, and
-        n - a - d be left open. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1, and
-        "kendall_tau" is (a - d) / n, from -1 to 1: Kendall's τ over the known pairs, without
+        "edrc" is `edrc_score`. The other two use the pairs whose order the true pairs state or
+        imply. Of n such pairs, let a be predicted in this order and d in the reverse order; the
+        rest are left open. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1.
+        "kendall_tau" is (a - d) / n, from -1 to 1: Kendall's τ over these pairs, without
         correction for ties.
     items : collection of items, mapping, "judged" or "predicted", optional
-        The items to measure on, as for `edrc_score`: those of either side by default; "predicted"
-        restricts to the recommended items, "judged" to the items of the true pairs. A collection
-        holds for all queries; a mapping has the collection of each query.
+        The items to evaluate, as for `edrc_score`. By default, all items of the true and predicted
+        pairs; "predicted" restricts them to the predicted items, "judged" to the items of the true
+        pairs. A collection applies to all queries; a mapping contains a collection for each query.
     discount, prior
         Discount and prior of EDRC, as for `edrc_score`.
     cycles : {"raise", "unknown", "majority"}, default="raise"
@@ -381,30 +383,30 @@ def evaluate_preferences(
     Returns
     -------
     Evaluation
-        One row per query, in order of first appearance in `qid`. A query without a known pair
-        among its items is undefined; it counts as the measure's `undefined`, 0 by default.
-        ``"edrc(undefined=nan)"`` leaves it out of the mean.
+        One row per query, in order of first appearance in `qid`. A query is undefined if the true
+        pairs determine the order of no two of its items; its value is the measure's `undefined`,
+        0 by default. ``"edrc(undefined=nan)"`` leaves it out of the mean.
 
     Warns
     -----
     UserWarning
-        If `cycles` left out pairs.
+        If pairs were left out because of `cycles`.
 
     Raises
     ------
     ValueError, TypeError
-        On bad input, before any work: pairs that are malformed or contradict each other, a query
-        without a prediction, another measure, or bad settings.
+        If the input is invalid: pairs are malformed or contradict each other, a query has no
+        prediction, a measure is not one of the three, or a setting is invalid.
 
     See Also
     --------
-    edrc_score : EDRC, its settings, and its source.
-    skgraded.datasets.read_preferences : Reads TREC's files of preferences.
+    edrc_score : Compute EDRC, with a description of its settings.
+    skgraded.datasets.read_preferences : Read TREC preference files.
 
     Examples
     --------
-    Ann prefers a to b and b to c, and so a to c; Bob prefers c to a. The system ranks a first for
-    both:
+    Ann prefers a to b and b to c, which implies a to c; Bob prefers c to a. The system ranks a
+    first for both:
 
     >>> import skgraded as sg
     >>> pairs, user = [("a", "b"), ("b", "c"), ("c", "a")], ["ann", "ann", "bob"]

@@ -1,4 +1,4 @@
-"""Reports: values by query of several measures, their means and the intervals of these."""
+"""`Evaluation`: per-query values of several measures, with their means and intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from skgraded._input.columns import whole_number
 from skgraded._input.segments import segments_of
-from skgraded._input.words import object_array, plain_list
+from skgraded._input.words import counted, object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.measures import measure as as_measure
 from skgraded.reports.report import (
@@ -32,24 +32,24 @@ from skgraded.writing.json_text import FLAGS, FLOATS, IDS, by_name, maybe
 if TYPE_CHECKING:
     import pandas
 
-LEVEL = 0.95  # of the intervals of pages and notebooks
-N_WORST = 5  # queries that a notebook shows
+LEVEL = 0.95  # confidence level of the intervals on pages and in notebooks
+N_WORST = 5  # number of queries with the lowest values that a notebook shows
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(Report):
-    """Values of measures by query, made by `evaluate` or by hand.
+    """Per-query values of measures, returned by `evaluate`.
 
-    Arrays made by hand may be lists or Series; they are checked and converted.
+    The constructor also accepts lists and Series, which it checks and converts to arrays.
 
     Attributes
     ----------
     query_ids : ndarray of shape (n_queries,)
-        In order of first appearance.
+        Query ids in order of first appearance.
     per_query : dict of str to ndarray of shape (n_queries,)
-        By measure name; a query without a value has the measure's `undefined`.
+        Values by measure name; an undefined query has the measure's `undefined` as its value.
     undefined : dict of str to ndarray of shape (n_queries,) of bool
-        Which queries have no value of their own, by measure name.
+        Whether each query is undefined, by measure name.
     weights : ndarray of shape (n_queries,) or None
         Weights of the queries in means and intervals.
 
@@ -92,11 +92,11 @@ class Evaluation(Report):
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """How many queries have no value of their own, by measure name."""
+        """Number of undefined queries by measure name."""
         return {name: int(flags.sum()) for name, flags in self.undefined.items()}
 
     def mean(self) -> dict[str, float]:
-        """Mean over queries by measure name, floats."""
+        """Return the mean over queries as a float by measure name."""
         return {
             name: mean_over_queries(values, self.weights)
             for name, values in self.per_query.items()
@@ -110,31 +110,32 @@ class Evaluation(Report):
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
     ) -> ConfidenceIntervals:
-        r"""Confidence interval of the mean of each measure, the queries being a sample of many.
+        r"""Return a confidence interval of the mean of each measure.
+
+        The queries are considered a random sample of a population of queries.
 
         Parameters
         ----------
         level : float, default=0.95
-            Between 0 and 1.
+            Confidence level, between 0 and 1.
         method : {"t", "bootstrap"}, default="t"
-            "t": Student's, m ± t · s, where m = Σ w v / Σ w over the n queries and
-            s² = n / (n - 1) Σ (w (v - m))² / (Σ w)², which for equal weights is the variance of v
-            over n. "bootstrap": BCa, the bias-corrected and accelerated bootstrap over queries
-            [1]_, as by ``scipy.stats.bootstrap``; of few queries its intervals are too short
-            (``benchmarks/README.md``), of many they are those of t.
+            "t" is Student's interval m ± t · s, where m = Σ w v / Σ w over the n queries and
+            s² = n / (n - 1) Σ (w (v - m))² / (Σ w)². With equal weights, s² is the variance of v
+            divided by n. "bootstrap" is the bias-corrected and accelerated bootstrap (BCa) over
+            queries [1]_, computed as in ``scipy.stats.bootstrap``. With few queries its intervals
+            are too short (``benchmarks/README.md``); with many they agree with those of "t".
         n_resamples : int, default=9999
-            Resamples of the bootstrap, at least 100.
+            Number of bootstrap resamples, at least 100.
         rng : int or numpy.random.Generator, optional
-            For the bootstrap. Of an int each measure's interval is the same whatever measures
-            are beside it.
+            Random numbers for the bootstrap. With an int, the interval of a measure does not depend
+            on the other measures.
 
         Returns
         -------
         ConfidenceIntervals
             A dict of ``ConfidenceInterval(low, high)`` by measure name, with the attributes
-            `level` and `method`. Queries whose value is nan, or whose weight is 0, are left out.
-            If all values are identical the interval is that value; of a single query nothing is
-            known and it is (nan, nan).
+            `level` and `method`. Queries with a value of nan or a weight of 0 are left out. If all
+            values are identical, both ends are that value. For a single query, both ends are nan.
 
         References
         ----------
@@ -144,10 +145,10 @@ class Evaluation(Report):
         --------
         >>> import skgraded as sg
         >>> ev = sg.evaluate([1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], group=[2, 2, 2], measures="ap")
-        >>> found = ev.confidence_interval(0.9)
-        >>> found
+        >>> intervals = ev.confidence_interval(0.9)
+        >>> intervals
         ConfidenceIntervals(0.9, t: AP=[0.1800, 1.1533])
-        >>> low, high = found["AP"]
+        >>> low, high = intervals["AP"]
         """
         level, method, n_resamples = check_settings(level, method, n_resamples, rng)
         intervals = {
@@ -158,23 +159,23 @@ class Evaluation(Report):
 
     @staticmethod
     def concat(parts: Iterable[Evaluation]) -> Evaluation:
-        """Put together evaluations of disjoint queries.
+        """Concatenate evaluations of disjoint queries.
 
         Parameters
         ----------
         parts : iterable of Evaluation
-            By the same measures, all with weights or all without.
+            Evaluations with the same measures, either all with weights or all without.
 
         Returns
         -------
         Evaluation
-            The same as evaluating all rows at once, those of the first part first. Folds of a
-            `CrossEvaluation` are not kept.
+            Equal to an evaluation of all rows at once, with the queries of the first part first.
+            The folds of a `CrossEvaluation` are dropped.
 
         Raises
         ------
         ValueError
-            If a query is in two parts, or a part has other measures than the first.
+            If two parts contain the same query, or a part has different measures than the first.
 
         Examples
         --------
@@ -186,11 +187,13 @@ class Evaluation(Report):
         """
         parts = list(parts)
         if not parts:
-            raise ValueError("concat got no part: give at least one Evaluation.")
+            raise ValueError("concat received no parts: pass at least one Evaluation.")
         for i, part in enumerate(parts):
             if not isinstance(part, Evaluation):
-                raise TypeError(f"concat takes Evaluations; part {i} is a {type(part).__name__}.")
-            _refuse_unlike(i, part, parts[0])
+                raise TypeError(
+                    f"concat requires Evaluations, but part {i} is a {type(part).__name__}."
+                )
+            _refuse_mismatch(i, part, parts[0])
         _refuse_overlap(parts)
         weights = [part.weights for part in parts if part.weights is not None]
         return Evaluation(
@@ -203,25 +206,25 @@ class Evaluation(Report):
     # Looking closer ------------------------------------------------------------------------------
 
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Rows of the frame with the lowest values, the lowest first.
+        """Return the rows of `to_frame` with the lowest values, the lowest first.
 
         Parameters
         ----------
         n : int, default=10
-            At most so many.
+            Maximum number of rows.
         measure : Measure or str, optional
-            By default the first.
+            The measure to sort by; by default the first.
 
         Returns
         -------
         pandas.DataFrame
-            Rows of `to_frame` with their numbers there. Queries without a value of their own,
-            which no ranking can do well or badly, are left out.
+            Rows of `to_frame` with their index in it. Undefined queries, whose value does not
+            depend on the ranking, are left out.
         """
         return self._sorted_rows(n, measure, best_first=False)
 
     def best(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Rows of the frame with the highest values, the highest first; all else as for `worst`."""
+        """Return the rows with the highest values, the highest first; otherwise like `worst`."""
         return self._sorted_rows(n, measure, best_first=True)
 
     def _sorted_rows(self, n, measure, best_first):
@@ -230,7 +233,7 @@ class Evaluation(Report):
         return self.to_frame().iloc[ranked[:n]]
 
     def _ranked(self, name, best_first):
-        """Positions of the queries with a value of their own, the best or the worst first."""
+        """Positions of the queries that are not undefined, the best or the worst first."""
         values = self.per_query[name]
         ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
         keys = -values[ranked] if best_first else values[ranked]
@@ -245,27 +248,27 @@ class Evaluation(Report):
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = 0,
     ) -> pandas.DataFrame:
-        """Tabulate means and intervals, a row a measure, or a segment and measure.
+        """Tabulate means and intervals, one row per measure, or per segment and measure.
 
         Parameters
         ----------
         level, method, n_resamples, rng
-            As for `confidence_interval`, but the same numbers are drawn at each call.
+            As for `confidence_interval`, but by default every call draws the same random numbers.
         by : array-like of shape (n_queries,), mapping or pandas Series, optional
-            The segment of each query: in the order of `query_ids`, or by query id. Each segment
-            has its own mean and interval.
+            The segment of each query: in the order of `query_ids`, or by query id. Means and
+            intervals are then computed for each segment.
 
         Returns
         -------
         pandas.DataFrame
             Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
-            ``method``, ``n_queries`` (those in the mean), ``n_undefined``. Segments are in order
+            ``method``, ``n_queries`` (included in the mean), ``n_undefined``. Segments are in order
             of first appearance.
 
         Raises
         ------
         ValueError
-            If `by` does not say the segment of every query.
+            If `by` does not contain a segment for every query.
 
         Examples
         --------
@@ -312,59 +315,60 @@ class Evaluation(Report):
     # Output --------------------------------------------------------------------------------------
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the values, a row a query.
+        """Tabulate the values, one row per query.
 
-        The pandas.DataFrame has the columns ``query_id``, those of the measures and, if queries are
+        The pandas.DataFrame has the column ``query_id``, one column per measure and, if queries are
         weighted, ``weight``.
         """
         weight = {} if self.weights is None else {"weight": self.weights}
         return tables.frame({"query_id": self.query_ids, **self.per_query, **weight})
 
     def to_markdown(self, per_query: bool = False) -> str:
-        """Return a table as text in Markdown, with 4 decimals.
+        """Return a table as Markdown text, with 4 decimals.
 
         Parameters
         ----------
         per_query : bool, default=False
-            Whether it is that of `to_frame`, a row a query, and not that of `summary`.
+            Whether to return the table of `to_frame`, with one row per query, instead of the table
+            of `summary`.
         """
         return tables.markdown(self._table(per_query))
 
     def to_latex(self, per_query: bool = False) -> str:
-        r"""Return a table as text in LaTeX, with 4 decimals; `per_query` as for `to_markdown`.
+        r"""Return a table as LaTeX text, with 4 decimals; `per_query` as for `to_markdown`.
 
-        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
-        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
+        Tables wider than a line are shrunk to fit, and tables with more than 40 rows are
+        longtables. The document needs ``\usepackage{booktabs,array,graphicx,longtable}``.
         """
         return tables.latex(self._table(per_query))
 
     def _table(self, per_query):
         if not per_query:
             return self._summary_rows(LEVEL, {"rng": 0})
-        query_ids = [str(query) for query in plain_list(self.query_ids)]  # not rounded as numbers
+        query_ids = [str(query) for query in plain_list(self.query_ids)]  # text is not rounded
         weight = {} if self.weights is None else {"weight": self.weights}
         return {"query_id": query_ids, **self.per_query, **weight}
 
     def to_html(
         self, path: str | Path | None = None, *, title: str | None = None, by: Any = None
     ) -> str | None:
-        """Write it as one page of HTML that needs nothing else.
+        """Write the report as a self-contained HTML page.
 
         Parameters
         ----------
         path : str or Path, optional
-            The file to write; None: the page is returned.
+            The file to write. If None, the page is returned.
         title : str, optional
-            Of the page, such as the name of the run; by default what kind of report it is.
+            Title of the page, such as the name of the run; by default the kind of report.
         by : array-like of shape (n_queries,), mapping or pandas Series, optional
-            The segment of each query, as for `summary`, for a table of segments.
+            The segment of each query, as for `summary`; adds a table of segments.
 
         Raises
         ------
         ValueError
-            If `by` does not say the segment of every query.
+            If `by` does not contain a segment for every query.
         ImportError
-            Without pandas or Jinja2.
+            If pandas or Jinja2 is not installed.
         """
         return written_page(lambda: self._page(title, by), path)
 
@@ -387,38 +391,38 @@ class Evaluation(Report):
 
 
 def evaluation_of(**fields: Any) -> Evaluation:
-    """Make an Evaluation of fields that have been checked: ids of Judgments, and their values."""
+    """Make an Evaluation from the query ids of Judgments and their values, without checks."""
     evaluation = object.__new__(Evaluation)
     evaluation._set(**fields)
     return evaluation
 
 
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
-    """The one of the evaluated measures' names that is meant; the first by default."""
+    """Find the name of a measure among the evaluated measures; by default the first."""
     if measure is None:
         return names[0]
     if isinstance(measure, str) and measure in names:
         return measure
     name = as_measure(measure).name
     if name not in names:
-        raise ValueError(f"measure is {name}, but evaluated were {', '.join(names)}.")
+        raise ValueError(f"measure is {name}, but the evaluated measures are {', '.join(names)}.")
     return name
 
 
-# Putting together --------------------------------------------------------------------------------
+# Concatenation -----------------------------------------------------------------------------------
 
-def _refuse_unlike(i, part, first):
+def _refuse_mismatch(i, part, first):
     differing = part.per_query.keys() ^ first.per_query.keys()
     if differing:
         raise ValueError(
-            f"Parts of concat must have the same measures: {', '.join(sorted(differing))} is in "
-            f"only one of part 0 ({', '.join(first.per_query)}) and part {i} "
+            f"Parts of concat must have the same measures, but {', '.join(sorted(differing))} is "
+            f"in only one of part 0 ({', '.join(first.per_query)}) and part {i} "
             f"({', '.join(part.per_query)})."
         )
     if (part.weights is None) != (first.weights is None):
         raise ValueError(
             f"Part {i} of concat has {'no ' * (part.weights is None)}weights, unlike part 0: "
-            "evaluate all parts with sample_weight or none."
+            "evaluate either all parts or none with sample_weight."
         )
 
 
@@ -432,13 +436,14 @@ def _refuse_overlap(parts):
     if shared:
         named = ", ".join(map(repr, shared[:5])) + (", …" if len(shared) > 5 else "")
         raise ValueError(
-            f"Parts of concat must have different queries; {len(shared)} are in more than one: "
-            f"{named}. Queries that were given by group are numbered from 0 in each part: use qid."
+            "Parts of concat must not share queries, but "
+            f"{counted(len(shared), 'query is', 'queries are')} in several parts: {named}. "
+            "With group, queries are numbered from 0 in each part: use qid instead."
         )
 
 
 def _joined_ids(arrays):
     if len({array.dtype.kind for array in arrays}) == 1:
         return np.concatenate(arrays)
-    # 1 and 1.5 stay what they are.
+    # np.concatenate would convert ids of different types, such as 1 to 1.0.
     return object_array([query for array in arrays for query in plain_list(array)])

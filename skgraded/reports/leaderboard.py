@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     import pandas
 
 BETTER, WORSE = "▲", "▼"
-TIE = 1e-12  # means this close are equal; they differ by rounding
+ROUNDING = 1e-12  # means that differ by at most this are equal up to rounding
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Leaderboard(Table):
-    """Means of systems by measure, made by `Comparison.leaderboard`; printed as a table.
+    """Means of systems by measure, returned by `Comparison.leaderboard` and printed as a table.
 
-    In Markdown and LaTeX the best mean of each measure is bold.
+    In Markdown and LaTeX, the best mean of each measure is bold.
 
     Attributes
     ----------
     systems : list of str
         The best system by the first measure comes first.
     measures : list of str
+        Headings of the columns: measures or, with segments, measures in segments.
     cells : list of list of Marked
         One row per system and one cell per measure: the mean as ``value``, whether it is the
         ``best``, the ``mark`` that shows significant differences, and the ``interval`` of the mean.
@@ -55,7 +56,7 @@ class Leaderboard(Table):
     verdict: str
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the means, one row per system: ``system`` and a column of floats per measure."""
+        """Tabulate the means: one row per system, with ``system`` and one column per measure."""
         rows = zip(self.systems, self.cells, strict=True)
         return tables.frame(
             [[name, *(cell.value for cell in row)] for name, row in rows],
@@ -69,7 +70,7 @@ class Leaderboard(Table):
         )
 
     def names(self) -> list[str]:
-        """Name the systems, with their letters if the marks refer to these."""
+        """Return the names of the systems, with their letters if the marks contain letters."""
         if self.baseline is not None:
             return self.systems
         return [f"{self.letters[name]} {name}" for name in self.systems]
@@ -86,29 +87,29 @@ def leaderboard_of(
     baseline: str | None, intervals: Mapping[tuple[str, str], tuple[float, float]],
     segment_texts: Mapping[Any, str],
 ) -> Leaderboard:
-    """Make the leaderboard of the shown rows of a comparison, with a column per heading.
+    """Make a leaderboard from the shown rows of a comparison, with one column per heading.
 
-    `headings` are named by measure and segment, `intervals` of means by system and heading.
+    `headings` has the keys (measure, segment), and `intervals` the keys (system, heading).
     """
     means: dict = {}
     for row in rows:
         means.setdefault((row.system, row.heading), row.mean)
         means.setdefault((row.baseline, row.heading), row.baseline_mean)
     shown = list(headings.values())
-    order = sorted(systems, key=lambda name: -_number(means[name, shown[0]]))
+    order = sorted(systems, key=lambda name: -_sortable(means[name, shown[0]]))
     letters = dict(zip(order, _letters(), strict=False))
-    outcomes = {  # True: the first of the two systems is better
+    outcomes = {  # (heading, system, other) → whether the system outperforms the other
         (row.heading, *pair): row.winner == pair[0]
         for row in rows if row.is_significant is not None
         for pair in ((row.system, row.baseline), (row.baseline, row.system))
     }
     columns, standings = [], []
     for (measure, segment), heading in headings.items():
-        of_heading = [_number(means[name, heading]) for name in order]
-        best = max(of_heading)
+        sortable_means = [_sortable(means[name, heading]) for name in order]
+        best = max(sortable_means)
         leaders = [
-            name for name, mean in zip(order, of_heading, strict=True)
-            if mean >= best - TIE and best > float("-inf")
+            name for name, mean in zip(order, sortable_means, strict=True)
+            if mean >= best - ROUNDING and best > float("-inf")
         ]
         columns.append([
             Marked(
@@ -138,7 +139,7 @@ def _mark(heading, name, order, letters, outcomes, baseline):
     shown: list[str] = []
     for is_beaten, group in groupby(order, lambda other: outcomes.get((heading, name, other))):
         run = [letters[other] for other in group]
-        if is_beaten:  # four or more in a row as the first and the last of them
+        if is_beaten:  # a run of four or more letters is shortened, as in a–d
             shown += [f"{run[0]}–{run[-1]}"] if len(run) > 3 else run
     return ("" if len(order) <= 26 else ",").join(shown)
 
@@ -169,13 +170,13 @@ def winner_first(rows: Sequence[Any], order: Sequence[str], baseline: str | None
 
 
 def better_first(row: Any, order: Sequence[str]) -> Any:
-    """Turn a row so that its system has the higher mean; equal systems are in order."""
-    is_equal = not abs(row.difference) > TIE  # also nan
+    """Swap the systems of a row if the baseline has the higher mean; ties follow `order`."""
+    is_equal = not abs(row.difference) > ROUNDING  # also if the difference is nan
     is_later = order.index(row.system) > order.index(row.baseline)
     return turned(row) if (is_later if is_equal else row.difference < 0) else row
 
 
-def _number(mean):
+def _sortable(mean):
     return mean if mean == mean else float("-inf")
 
 

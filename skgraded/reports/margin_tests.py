@@ -1,4 +1,4 @@
-"""Whether two systems are as good as each other, or one not much worse, up to a margin."""
+"""Tests of equivalence and noninferiority: whether two systems differ by less than a margin."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class MarginRow:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MarginTests(Table):
-    """Tests of differences against margins, made by `Comparison.equivalence` and `.noninferiority`.
+    """Tests of differences against margins: `Comparison.equivalence` and `.noninferiority`.
 
     Attributes
     ----------
     question : {"equivalence", "noninferiority"}
     correction : str or None
     level : float
-        The question is answered with yes where p_adjusted ≤ 1 - level.
+        Systems are shown to be equivalent (or noninferior) if p_adjusted ≤ 1 - level.
     rows : list of MarginRow
     """
 
@@ -66,14 +66,14 @@ class MarginTests(Table):
         return columns_of(MarginRow, self.rows)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the tests, a row a pair of systems and measure.
+        """Tabulate the tests, one row per pair of systems and measure.
 
         `Comparison.equivalence` describes the columns of the pandas.DataFrame.
         """
         return tables.frame(self.table)
 
     def sentences(self) -> list[str]:
-        """List plain sentences: what each row shows, first the margins that hold."""
+        """Describe each row in a sentence; the significant results of a measure come first."""
         said = corrected(self.correction, sum(row.p_value == row.p_value for row in self.rows))
         measures = list(dict.fromkeys(row.measure for row in self.rows))
         shown = [(is_significant(row.p_adjusted, self.level), row) for row in self.rows]
@@ -84,7 +84,7 @@ class MarginTests(Table):
         ]
 
     def to_latex(self) -> str:
-        """Return the columns up to `p_adjusted` as text in LaTeX; see `Evaluation.to_latex`."""
+        """Return the columns up to `p_adjusted` as LaTeX text; see `Evaluation.to_latex`."""
         return tables.latex(self.to_frame().loc[:, :"p_adjusted"])
 
     def __repr__(self) -> str:
@@ -99,14 +99,14 @@ class MarginTests(Table):
 def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
     """Test the differences of the rows of a Comparison against margins."""
     if comparison.segments is not None:
-        raise ValueError("Margins are tested over all queries: compare without by.")
+        raise ValueError("Margins are tested over all queries only: call compare without by.")
     refuse_unequal(comparison.weights, comparison.query_ids)
     margins = _margins(margin, comparison.measures)
     level, correction = comparison.level, without_hsd(comparison.correction)
     if level <= 0.5:
         raise ValueError(
-            f"The comparison's level is {level}, but intervals of 1 - 2 (1 - level) need one above "
-            "0.5: compare with level=0.95."
+            f"The comparison has the level {level}, but margin tests require a level above 0.5, "
+            "such as compare(…, level=0.95)."
         )
     samples = [
         comparison.differences(row.system, row.baseline, row.measure) for row in comparison.rows
@@ -131,11 +131,11 @@ def _margins(margin: float | Mapping[str | Measure, float], measures) -> dict[st
     """The margin of each measure, by name."""
     if not isinstance(margin, Mapping):
         return dict.fromkeys(measures, number("margin", 0, above=True)(margin))
-    found = {
-        evaluated_name(measure, measures): number(f"margin[{str(measure)!r}]", 0, above=True)(own)
-        for measure, own in margin.items()
+    margins = {
+        evaluated_name(measure, measures): number(f"margin[{str(measure)!r}]", 0, above=True)(value)
+        for measure, value in margin.items()
     }
-    lacking = [measure for measure in measures if measure not in found]
-    if lacking:
-        raise ValueError(f"margin lacks {', '.join(lacking)}: give one for each measure.")
-    return found
+    missing = [measure for measure in measures if measure not in margins]
+    if missing:
+        raise ValueError(f"margin lacks {', '.join(missing)}: pass a margin for each measure.")
+    return margins

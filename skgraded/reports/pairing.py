@@ -1,4 +1,4 @@
-"""Systems paired by query id: one order of queries, one set of measures and of weights."""
+"""Pair systems by query id: the same order of queries, measures and weights for all systems."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from skgraded.writing.json_text import (
 def check_evaluations(
     evaluations: Any, argument: str = "evaluations", fewest: int = 2
 ) -> None:
-    """Refuse what is not a mapping of two or more Evaluations by name."""
+    """Raise an error unless `evaluations` is a mapping of at least `fewest` Evaluations by name."""
     if not isinstance(evaluations, Mapping):
         raise TypeError(
             f"{argument} must be a mapping of names to Evaluations, such as "
@@ -45,20 +45,20 @@ def check_evaluations(
     if len(evaluations) < fewest:
         raise ValueError(
             f"{argument} has {counted(len(evaluations), 'system', 'systems')}: "
-            f"give at least {'two to compare' if fewest == 2 else fewest}."
+            f"pass at least {'two to compare' if fewest == 2 else fewest}."
         )
     for name, evaluation in evaluations.items():
         if not isinstance(name, str):
-            raise TypeError(f"{argument} must be named by text; got the name {name!r}.")
+            raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
         if not isinstance(evaluation, Evaluation):
             raise TypeError(
-                f"{argument}[{name!r}] must be an Evaluation, made by evaluate or "
+                f"{argument}[{name!r}] must be an Evaluation, as returned by evaluate or "
                 f"cross_evaluate; got {type(evaluation).__name__}."
             )
 
 
 def check_system(argument: str, name: Any, systems: Sequence[str]) -> None:
-    """Refuse a name that is not one of the systems."""
+    """Raise a ValueError if a name is not one of the systems."""
     if name not in systems:
         raise ValueError(
             f"{argument} must be one of the systems {systems}; got {name!r}."
@@ -68,17 +68,17 @@ def check_system(argument: str, name: Any, systems: Sequence[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class QueryValues:
-    """Per-query values of several systems, in one order of queries.
+    """Per-query values of several systems, with the same order of queries for all systems.
 
     Attributes
     ----------
     systems : list of str
     query_ids : ndarray of shape (n_queries,)
     per_query : dict of str to ndarray of shape (n_systems, n_queries)
-        By measure name.
+        Values by measure name.
     weights : ndarray of shape (n_queries,) or None
     segments : list or None
-        In order of first appearance.
+        Segments in order of first appearance.
     segment : ndarray of shape (n_queries,) of int, or None
         Position of each query's segment in `segments`.
     """
@@ -96,22 +96,22 @@ class QueryValues:
         for measure, values in self.per_query.items():
             if values.shape != shape or np.isinf(values).any():
                 raise ValueError(
-                    f"per_query[{measure!r}] has the shape {values.shape}, but there are "
-                    f"{shape[0]} systems and {shape[1]} queries; values are finite or nan."
+                    f"per_query[{measure!r}] must have the shape {shape} (systems, queries) and "
+                    f"contain finite values or nan; its shape is {values.shape}."
                 )
         if self.weights is not None:
             queries.numbers(self.weights, "weights", *WEIGHTS)
         if (self.segments is None) != (self.segment is None):
-            raise ValueError("segments and segment must both be None, or neither.")
+            raise ValueError("segments and segment must either both be None or both be set.")
         if self.segments is not None:
             if len(set(self.segments)) < len(self.segments):
-                raise ValueError(f"segments has one of {self.segments} more than once.")
+                raise ValueError(f"segments must be distinct; got {self.segments}.")
             queries.positions(self.segment, "segment", len(self.segments))
 
     def differences(
         self, system: int, baseline: int, measure: str, queries: Any = slice(None)
     ) -> np.ndarray:
-        """Differences of two systems, by position; nan for queries that do not count."""
+        """Differences between two systems, given by position; nan if a query does not count."""
         values = self.per_query[measure]
         first, second = values[baseline][queries], values[system][queries]
         return differences_by_query(second, first, self.weights_of(queries))
@@ -119,18 +119,18 @@ class QueryValues:
     def interval(
         self, system: int, measure: str, segment: Any, level: float
     ) -> tuple[float, float]:
-        """Interval by t of the mean of a system, by position, within a segment or overall."""
+        """Student's t interval of a system's mean, within a segment or overall."""
         queries = self.queries_of(segment)
         values, weights = self.per_query[measure][system][queries], self.weights_of(queries)
         low, high = mean_interval(values, weights, level, "t")
         return float(low), float(high)
 
     def weights_of(self, queries: Any) -> np.ndarray | None:
-        """Weights of the queries at these positions, if there are any."""
+        """Weights of the queries at these positions; None without weights."""
         return None if self.weights is None else self.weights[queries]
 
     def queries_of(self, segment: Any) -> Any:
-        """Positions of the queries of a segment; all of them if it is None."""
+        """Positions of the queries of a segment; all queries if `segment` is None."""
         segments = self.segments or []
         check_choice("segment", segment, segments)
         if segment is None:
@@ -140,7 +140,10 @@ class QueryValues:
     def fill_pairs(
         self, differences: np.ndarray, order: list[int], measure: str, segment: Any
     ) -> None:
-        """Replace nan in a matrix of pairs with the mean over the queries that both count for."""
+        """Replace nan in a matrix of differences with means over the queries that count.
+
+        `order` contains the position of the system of each row and column.
+        """
         queries = self.queries_of(segment)
         values = self.per_query[measure][order][:, queries]
         for i, j in np.argwhere(np.isnan(differences) & np.tri(len(order), dtype=bool)):
@@ -152,7 +155,9 @@ class QueryValues:
 def _read_systems(written, name):
     rows = list_of(FLOATS).read(written, name)
     if len(set(map(len, rows))) > 1:
-        raise ValueError(f"{name} has systems of {[*map(len, rows)]} values.")
+        raise ValueError(
+            f"{name} must have the same number of values per system; got {[*map(len, rows)]}."
+        )
     return np.array(rows)
 
 
@@ -182,8 +187,8 @@ class QuerySamples:
         ]
 
     def samples(self) -> list[PairedSample]:
-        """Reduce the differences of each case to numbers."""
-        return [self._sample(*both) for both in zip(self.cases, self._differences, strict=True)]
+        """Summarize the differences of each case."""
+        return list(map(self._sample, self.cases, self._differences))
 
     def _sample(self, case, differences):
         queries, counts = case.queries, ~np.isnan(differences)
@@ -201,30 +206,33 @@ class QuerySamples:
         )
 
     def groups(self) -> list[GroupMean]:
-        """Mean differences of the cases, to compare segments."""
+        """Mean differences of the cases, for comparisons between segments."""
         return [
             GroupMean.of(differences, self._values.weights_of(case.queries))
             for case, differences in zip(self.cases, self._differences, strict=True)
         ]
 
-    def p_values(self, settings: Settings, done: Callable[[int], object]) -> np.ndarray:
-        """Test each case; the cases of a segment share their resamples."""
+    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
+        """Test each case; all cases of a segment share the same resamples."""
         p = np.empty(len(self.cases))
         for rows in grouped(self.cases, "segment"):
             p[rows] = p_values(
                 str(settings.test), np.array([self._differences[i] for i in rows]),
-                settings.n_resamples, settings.seed, done,
+                settings.n_resamples, settings.seed, advance,
             )
         return p
 
     def tukey(
-        self, settings: Settings, done: Callable[[int], object]
+        self, settings: Settings, advance: Callable[[int], object]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """P-values of randomized Tukey HSD, times the number of measures and segments."""
+        """Adjusted p-values and critical differences of randomized Tukey HSD.
+
+        P-values are multiplied by the number of families, one per measure and segment.
+        """
         families = grouped(self.cases, "measure", "segment")
         adjusted, critical = np.empty((2, len(self.cases)))
         for rows in families:
-            cases = [self.cases[i] for i in rows]  # all with this measure and these queries
+            cases = [self.cases[i] for i in rows]  # all with the same measure and queries
             measure, queries = cases[0].measure, cases[0].queries
             values, weights = self._values.per_query[measure], self._values.weights
             if weights is not None:
@@ -232,21 +240,21 @@ class QuerySamples:
             adjusted[rows], critical[rows] = by_hsd(
                 values[:, queries], [(case.system, case.baseline) for case in cases],
                 settings.n_tukey, np.random.default_rng(settings.seed),
-                (1 - settings.level) / len(families), done,
+                (1 - settings.level) / len(families), advance,
             )
         return adjusted * len(families), critical
 
 
 class Paired(NamedTuple):
-    """Evaluations in one order of queries."""
+    """Evaluations with the same order of queries."""
 
     values: QueryValues
-    undefined: dict[str, np.ndarray]  # (n_systems, n_queries) of bool, by measure
-    folds: dict[str, np.ndarray]  # the fold of each query, by system, if it was cross-evaluated
+    undefined: dict[str, np.ndarray]  # measure → flags of shape (n_systems, n_queries)
+    folds: dict[str, np.ndarray]  # cross-evaluated system → the fold of each query
 
 
 def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
-    """Bring all systems into the order of queries of the first; refuse what does not match."""
+    """Sort the queries of all systems like those of the first; raise an error on a mismatch."""
     query_ids = next(iter(evaluations.values())).query_ids
     positions = positions_of(evaluations)
     measures = common_measures(evaluations)
@@ -268,62 +276,63 @@ def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
     return Paired(QueryValues(list(evaluations), query_ids, per_query, weights), undefined, folds)
 
 
-def warn_of_other_folds(folds: Mapping[str, np.ndarray]) -> None:
-    """Warn of systems that were cross-evaluated on other folds than the first such system.
+def warn_of_different_folds(folds: Mapping[str, np.ndarray]) -> None:
+    """Warn about systems that were cross-evaluated on different folds than the first such system.
 
-    Their differences are then also those of the folds.
+    The different training queries then contribute to the differences between the systems.
     """
-    for name, own in folds.items():
+    for name, fold in folds.items():
         first = next(iter(folds))
-        both = np.unique(np.stack([own, folds[first]]), axis=1)
-        if any(both.shape[1] != len(np.unique(one)) for one in both):  # whatever their numbers
+        pairs = np.unique(np.stack([fold, folds[first]]), axis=1)
+        # Folds may be numbered differently: they agree if each fold occurs in a single pair.
+        if any(pairs.shape[1] != len(np.unique(numbers)) for numbers in pairs):
             warnings.warn(
-                f"{name!r} was cross-evaluated on other folds than {first!r}, so that their "
-                "differences are also those of the training queries: give both the same cv.",
+                f"{name!r} was cross-evaluated on different folds than {first!r}, so the training "
+                "queries also affect their differences. Pass the same cv for both.",
                 stacklevel=3,
             )
 
 
 def positions_of(evaluations):
-    """Where each system has the queries of the first, by its name."""
+    """Positions in each system of the queries of the first system, by system name."""
     (first_name, first), *_ = evaluations.items()
     ids = plain_list(first.query_ids)
-    positions, of_first = {}, dict.fromkeys(ids)
+    positions, first_queries = {}, dict.fromkeys(ids)
     for name, evaluation in evaluations.items():
         position_of = {query: i for i, query in enumerate(plain_list(evaluation.query_ids))}
-        _refuse_lack(name, position_of, first_name, of_first)
-        _refuse_lack(first_name, of_first, name, position_of)
+        _refuse_missing(name, position_of, first_name, first_queries)
+        _refuse_missing(first_name, first_queries, name, position_of)
         positions[name] = np.array([position_of[query] for query in ids], dtype=np.intp)
     return positions
 
 
-def _refuse_lack(name, known, other_name, queries):
-    lacking = [query for query in queries if query not in known]
-    if lacking:
+def _refuse_missing(name, known, other_name, queries):
+    missing = [query for query in queries if query not in known]
+    if missing:
         raise ValueError(
-            f"{name!r} lacks {len(lacking)} of the {len(queries)} queries of {other_name!r}, "
-            f"{lacking[0]!r} among them; its own are such as {next(iter(known))!r}. Evaluate all "
+            f"{name!r} lacks {len(missing)} of the {len(queries)} queries of {other_name!r}, such "
+            f"as {missing[0]!r}; {name!r} has queries such as {next(iter(known))!r}. Evaluate all "
             "systems on the same queries, with ids of the same type."
         )
 
 
 def common_measures(evaluations):
-    """Names of the measures, which all systems have."""
+    """Names of the measures, which must be the same for all systems."""
     measures = {name: list(evaluation.per_query) for name, evaluation in evaluations.items()}
     first, *others = measures
     for system in others:
         for name, other in ((system, first), (first, system)):
-            lacking = [measure for measure in measures[other] if measure not in measures[name]]
-            if lacking:
+            missing = [measure for measure in measures[other] if measure not in measures[name]]
+            if missing:
                 raise ValueError(
-                    f"{name!r} lacks the measure {lacking[0]} of {other!r}; it has "
-                    f"{', '.join(measures[name])}. Evaluate all systems by the same measures."
+                    f"{name!r} lacks the measure {missing[0]} of {other!r}; it has "
+                    f"{', '.join(measures[name])}. Evaluate all systems with the same measures."
                 )
     return measures[first]
 
 
 def _common_weights(evaluations, query_ids, positions):
-    """Weights in the order of `query_ids`, the same for all systems; None if none has any."""
+    """The weights, equal for all systems, in the order of `query_ids`; None without weights."""
     if all(evaluation.weights is None for evaluation in evaluations.values()):
         return None
     by_system = {
@@ -338,15 +347,16 @@ def _common_weights(evaluations, query_ids, positions):
             i = differing[0]
             query = plain_list(query_ids[differing])[0]
             raise ValueError(
-                f"{name!r} has other weights than {first_name!r} for {len(differing)} queries: "
-                f"query {query!r} has {weights[i]:g}, there {common[i]:g}. "
+                f"{name!r} and {first_name!r} have different weights for "
+                f"{counted(len(differing), 'query', 'queries')}, such as {weights[i]:g} and "
+                f"{common[i]:g} for query {query!r}. "
                 "Evaluate all systems with the same sample_weight."
             )
     return common
 
 
 def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray) -> None:
-    """Refuse weights of which two above 0 differ: the tests take all queries alike."""
+    """Raise a ValueError if positive weights differ: the tests weight all queries equally."""
     if weights is None:
         return
     weighted = np.flatnonzero(weights > 0)
@@ -357,7 +367,7 @@ def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray) -> None:
             plain_list(query_ids[pair]), weights[pair], strict=True
         )
         raise ValueError(
-            f"The tests take all queries alike, but query {query!r} has weight {weight:g} and "
+            f"The tests weight all queries equally, but query {query!r} has weight {weight:g} and "
             f"query {other!r} has {other_weight:g}. Use test=None, which "
-            "gives weighted means and intervals, or evaluate without sample_weight."
+            "returns weighted means and intervals, or evaluate without sample_weight."
         )

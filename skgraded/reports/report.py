@@ -1,4 +1,4 @@
-"""What reports have in common: CSV, JSON, a page, and checks of the arrays that they hold."""
+"""Base classes of reports: CSV, JSON, HTML pages, and checks of the arrays in reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ConfidenceIntervals(dict[str, ConfidenceInterval]):
-    """Confidence intervals by measure name, made by `Evaluation.confidence_interval`.
+    """Confidence intervals by measure name, returned by `Evaluation.confidence_interval`.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ConfidenceIntervals(dict[str, ConfidenceInterval]):
 def summary_rows(
     report: Any, intervals: ConfidenceIntervals, n_queries: Mapping[str, int]
 ) -> list[dict[str, Any]]:
-    """Rows of the table that summarizes an Evaluation or a Summary, one per measure."""
+    """Rows of the table that summarizes an Evaluation or a Summary; one row per measure."""
     return [
         {
             "measure": name, "mean": mean, "ci_low": intervals[name].low,
@@ -61,52 +61,52 @@ def summary_rows(
 
 
 def concatenated(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Concatenate the arrays of each name."""
+    """Concatenate the arrays under each name."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 class Checked:
-    """A frozen dataclass that a pickle makes by its constructor, which checks the fields."""
+    """A frozen dataclass whose constructor checks the fields, also when it is unpickled."""
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         type(self).__init__(self, **state)
 
     def _set(self, **fields: Any) -> None:
-        """Set fields to what `__post_init__` has made of them."""
+        """Set fields of the frozen dataclass to values that `__post_init__` has converted."""
         self.__dict__.update(fields)
 
 
 class Table:
-    """A frame that is written as text too."""
+    """Base class of tables, which can be written as Markdown and LaTeX."""
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate it."""
+        """Return the table as a pandas.DataFrame."""
         raise NotImplementedError
 
     def _shown(self):
-        """The frame that is written."""
+        """The frame for Markdown and LaTeX."""
         return self.to_frame()
 
     def to_markdown(self) -> str:
-        """Return the table as text in Markdown, with 4 decimals."""
+        """Return the table as Markdown text, with 4 decimals."""
         return tables.markdown(self._shown())
 
     def to_latex(self) -> str:
-        r"""Return the table as text in LaTeX.
+        r"""Return the table as LaTeX text.
 
-        A table that is wider than a line is shrunk to it, and one of more than 40 rows is a
-        longtable. It needs ``\usepackage{booktabs,array,graphicx,longtable}``.
+        Tables wider than a line are shrunk to fit, and tables with more than 40 rows are
+        longtables. The document needs ``\usepackage{booktabs,array,graphicx,longtable}``.
         """
         return tables.latex(self._shown())
 
 
 class Report(Checked, Table):
-    """A report with a frame, JSON and a page."""
+    """Base class of reports, which can be written as a table, JSON and an HTML page."""
 
-    _json: ClassVar[Mapping[str, Form]]  # how its fields are written
+    _json: ClassVar[Mapping[str, Form]]  # field name → the form of its values in JSON
 
     def _page(self, title: str | None = None) -> Any:
-        """What its page shows, which has the methods `html` and `fragment`."""
+        """The contents of the page, with the methods `html` and `fragment`."""
         raise NotImplementedError
 
     def _to_json(self):
@@ -114,54 +114,54 @@ class Report(Checked, Table):
 
     @classmethod
     def _of_json(cls, report):
-        """The arguments of the constructor, from what `_to_json` gave."""
+        """The arguments of the constructor, read from the value of `_to_json`."""
         return read_fields(cls._json, report)
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
-        """Write the table of `to_frame` as CSV, with all digits; nan as "nan".
+        """Write the table of `to_frame` as CSV, with all digits and with nan as "nan".
 
         Parameters
         ----------
         path : str or Path, optional
-            The file to write; None: the text is returned.
+            The file to write. If None, the text is returned.
         """
         return tables.csv(self.to_frame(), path)
 
     def to_json(self, path: str | Path | None = None) -> str | None:
-        """Write all of it as JSON, from which `from_json` makes the same again; nan as null.
+        """Write the report as JSON, with nan as null; `from_json` reads an equal report.
 
         Parameters
         ----------
         path : str or Path, optional
-            The file to write; None: the text is returned.
+            The file to write. If None, the text is returned.
 
         Raises
         ------
         TypeError
-            If a query id is none of str, int, float, bool, tuples of these, and numpy's dates.
+            If a query id is not a str, int, float, bool, NumPy date, or tuple of these.
         """
-        made = {"kind": type(self).__name__, "versions": versions()}
-        return json_text.write({**made, **self._to_json()}, path)
+        origin = {"kind": type(self).__name__, "versions": versions()}
+        return json_text.write({**origin, **self._to_json()}, path)
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
-        """Read what `to_json` wrote.
+        """Read a report that `to_json` wrote.
 
         Parameters
         ----------
         text_or_path : str or Path
-            The text, which begins with {, or the file.
+            The JSON text, which begins with {, or the path of the file.
 
         Returns
         -------
-        Evaluation, CrossEvaluation or Comparison
-            Whichever was written: this class or one made after it.
+        report
+            A report of this class or of a subclass, such as Evaluation or CrossEvaluation.
 
         Raises
         ------
         ValueError
-            If it is not JSON, or of another class, or what it holds does not belong together: the
-            message says what lacks or is wrong.
+            If the text is not JSON, describes another class, or is inconsistent. The message
+            explains what is missing or wrong.
 
         Examples
         --------
@@ -178,36 +178,36 @@ class Report(Checked, Table):
                     return report_class(**report_class._of_json(report))
                 except (ValueError, TypeError, OverflowError) as error:
                     raise ValueError(
-                        f"The JSON of the {report['kind']} is not as written: {error}"
+                        f"The JSON of the {report['kind']} is invalid: {error}"
                     ) from None
-        raise ValueError(f"This is the JSON of kind {report['kind']!r}, not of {cls.__name__}.")
+        raise ValueError(f"The JSON must have kind {cls.__name__!r}; got {report['kind']!r}.")
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
-        """Write it as one page of HTML that needs nothing else.
+        """Write the report as a self-contained HTML page.
 
         Parameters
         ----------
         path : str or Path, optional
-            The file to write; None: the page is returned.
+            The file to write. If None, the page is returned.
         title : str, optional
-            Of the page, such as the name of the run; by default what kind of report it is.
+            Title of the page, such as the name of the run; by default the kind of report.
 
         Raises
         ------
         ImportError
-            Without pandas or Jinja2.
+            If pandas or Jinja2 is not installed.
         """
         return written_page(lambda: self._page(title), path)
 
     def _repr_html_(self):
         try:
             return self._page().fragment()
-        except ImportError:  # without pandas and Jinja2 a notebook shows the text
+        except ImportError:  # without pandas or Jinja2, notebooks show the repr
             return None
 
 
 def written_page(make_page: Callable[[], Any], path: str | Path | None) -> str | None:
-    """Write a page to a file, or return it without a path; an ImportError without its packages."""
+    """Write a page to a file, or return it if `path` is None; requires pandas and Jinja2."""
     with needs("An HTML page", "pandas", "jinja2"):
         import jinja2  # noqa: F401
         import pandas  # noqa: F401
@@ -218,16 +218,16 @@ def written_page(make_page: Callable[[], Any], path: str | Path | None) -> str |
     return None
 
 
-# What reports hold: arrays by query, fold or test ------------------------------------------------
+# Arrays with one element per query, fold or test -------------------------------------------------
 
-# The rule of weights, and what holds for them.
+# The rule for weights, and the function that checks it.
 WEIGHTS = (
-    "a weight is finite and not below 0", lambda weights: (weights >= 0) & (weights < np.inf)
+    "weights must be finite and ≥ 0", lambda weights: (weights >= 0) & (weights < np.inf)
 )
 
 
 def as_query_ids(ids: Any) -> np.ndarray:
-    """Check ids: hashable, none missing, no two the same; text comes back as objects."""
+    """Check that ids are hashable, complete and unique; convert text to an array of objects."""
     is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
     if getattr(ids, "shape", None) == (0,) or isinstance(ids, (list, tuple)) and not ids:
         return ids if is_kept else np.empty(0, dtype=object)
@@ -235,43 +235,43 @@ def as_query_ids(ids: Any) -> np.ndarray:
     if len(distinct) < len(codes):
         repeated = np.argmax(codes != np.arange(len(codes)))
         query = plain_list(distinct)[codes[repeated]]
-        raise ValueError(f"query_ids has {query!r} more than once.")
+        raise ValueError(f"query_ids contains {query!r} more than once.")
     return ids if is_kept else distinct
 
 
 class Axis(NamedTuple):
-    """What arrays have an element for: queries, folds or tests."""
+    """The axis of arrays with one element per query, fold or test."""
 
-    element: str
-    argument: str  # which has as many elements
+    element: str  # "query", "fold" or "test"
+    argument: str  # the parameter that determines the length of the axis
     keys: Any
 
     def numbers(
         self, values: Any, name: str, rule: str, holds: Callable[[np.ndarray], Any]
     ) -> np.ndarray:
-        """Check numbers for which a rule holds; they come back as floats."""
+        """Check numbers against a rule and convert them to floats."""
         n = len(self.keys)
         floats = column(values, name, n, self.argument) if n or np.size(values) else np.empty(0)
-        right = holds(floats)
-        if not right.all():
-            i = int(np.argmin(right))
+        is_valid = holds(floats)
+        if not is_valid.all():
+            i = int(np.argmin(is_valid))
             key = plain(self.keys[i])
-            raise ValueError(f"{name} has {floats[i]:g} for {self.element} {key!r}: {rule}.")
+            raise ValueError(f"{name} contains {floats[i]:g} for {self.element} {key!r}: {rule}.")
         return floats
 
     def values(self, values: Any, name: str) -> np.ndarray:
         """Check values of a measure, which may be nan."""
-        return self.numbers(values, name, "a value is finite or nan", lambda v: ~np.isinf(v))
+        return self.numbers(values, name, "values must be finite or nan", lambda v: ~np.isinf(v))
 
     def positions(self, values: Any, name: str, end: int) -> np.ndarray:
         """Check whole numbers from 0 to below `end`."""
-        rule = f"it must be a whole number from 0 to {end - 1}"
+        rule = f"values must be whole numbers from 0 to {end - 1}"
         return self.numbers(
             values, name, rule, lambda v: (v >= 0) & (v < end) & (v == np.rint(v))
         ).astype(np.intp)
 
     def flags(self, flags: Any, name: str) -> np.ndarray:
-        """Check booleans; 0 and 1 are refused."""
+        """Check that flags are booleans, and not the numbers 0 and 1."""
         if not len(self.keys) and not np.size(flags):
             return np.empty(0, dtype=bool)
         array = as_array(flags, name)
@@ -279,8 +279,8 @@ class Axis(NamedTuple):
         for flag, key in zip(array, self.keys, strict=True) if array.dtype != bool else ():
             if not isinstance(flag, (bool, np.bool_)):
                 raise TypeError(
-                    f"{name} must hold booleans; it has {plain(flag)!r} for {self.element} "
-                    f"{plain(key)!r}."
+                    f"{name} must contain booleans, but contains {plain(flag)!r} for "
+                    f"{self.element} {plain(key)!r}."
                 )
         return array.astype(bool, copy=False)
 
@@ -288,11 +288,11 @@ class Axis(NamedTuple):
 def by_measure(
     values: Any, name: str, measures: Collection[str], check: Callable[[Any, str], np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Check a dict with an array for each of the measures."""
+    """Check that `values` is a dict with an array for each measure."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
-        raise TypeError(f"{name} must be a dict by names of measures; got {values!r:.60}.")
+        raise TypeError(f"{name} must be a dict with measure names as keys; got {values!r:.60}.")
     if not values:
-        raise ValueError(f"{name} has no measure.")
+        raise ValueError(f"{name} must contain at least one measure.")
     if set(values) != set(measures):
         raise ValueError(f"{name} and per_query must have the same measures.")
     return {measure: check(values[measure], f"{name}[{measure!r}]") for measure in measures}

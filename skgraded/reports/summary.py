@@ -1,4 +1,4 @@
-"""Summaries: what is kept of an evaluation of any size, in a size that does not grow with it."""
+"""`Summary`: an evaluation of any number of queries, summarized in constant size."""
 
 from __future__ import annotations
 
@@ -39,43 +39,44 @@ from skgraded.writing.json_text import (
 if TYPE_CHECKING:
     import pandas
 
-STEPS = 1000  # of the unit: values are counted by the nearest of them, from -1 to 1
-N_KEPT = 100  # queries with the lowest values that are kept of each measure
+STEPS = 1000  # bins per unit of the histogram of values, which are from -1 to 1
+N_KEPT = 100  # number of queries with the lowest values that are stored per measure
 
 
 # One measure -------------------------------------------------------------------------------------
 
 @dataclass(frozen=True, eq=False)
 class Tally(Checked):
-    """What is kept of the values by one measure.
+    """Summary of the values of one measure.
 
-    `counts` are the values that count, by the nearest thousandth from -1 to 1; `worst` are pairs of
-    a query id and its values by all measures, None for nan, the lowest value by this one first.
+    `counts` is a histogram of the values that count, rounded to thousandths from -1 to 1. `worst`
+    contains pairs of a query id and its values of all measures, with None for nan, sorted by the
+    value of this measure.
     """
 
     moments: Moments
     n_undefined: int
     counts: np.ndarray
     worst: list[tuple[Any, tuple[float, ...]]]
-    at: int  # the position of this measure among all
+    at: int  # the position of this measure among all measures
 
     def __post_init__(self) -> None:
         counts, n = self.counts, self.moments.n
         if counts.shape != (2 * STEPS + 1,) or counts.min() < 0 or counts.sum() != n:
-            raise ValueError(f"counts are of {counts.sum()} values, but there are {n}.")
+            raise ValueError(f"counts must add up to {n} values; got {counts.sum()}.")
         if self.n_undefined < 0:
-            raise ValueError(f"n_undefined is {self.n_undefined}.")
+            raise ValueError(f"n_undefined must be ≥ 0; got {self.n_undefined}.")
         values: list[Any] = [
             row[self.at] if self.at < len(row) else None for _, row in self.worst
         ]
         if None in values or not all(map(math.isfinite, values)):
-            raise ValueError("worst has a query without a finite value.")
+            raise ValueError("worst contains a query without a finite value.")
         if any(before > value for before, value in pairwise(values)):
-            raise ValueError("worst has a query behind one with a higher value.")
+            raise ValueError("worst must be sorted by value in ascending order.")
 
     @classmethod
     def of(cls, evaluation: Evaluation, name: str) -> Self:
-        """Tally the values of an Evaluation by one measure."""
+        """Summarize the values of one measure in an Evaluation."""
         values, weights = evaluation.per_query[name], evaluation.weights
         counting = ~np.isnan(values)
         if weights is not None:
@@ -107,15 +108,15 @@ class Tally(Checked):
         )
 
     def quantiles(self, q: np.ndarray) -> np.ndarray:
-        """The quantiles of the values that count, between neighbours as NumPy has them."""
+        """Quantiles of the values that count, interpolated linearly as in NumPy."""
         if not self.moments.n:
             return np.full(len(q), np.nan)
         place = (self.moments.n - 1) * q
-        low, high = self._in_order(np.floor(place)), self._in_order(np.ceil(place))
+        low, high = self._order_statistics(np.floor(place)), self._order_statistics(np.ceil(place))
         return low + (high - low) * (place - np.floor(place))
 
-    def _in_order(self, ranks):
-        """The values of ranks from 0, to half a thousandth; the first and the last as they are."""
+    def _order_statistics(self, ranks):
+        """Values at these ranks (from 0); all but the extremes are rounded to thousandths."""
         lowest, highest = self.moments.lowest, self.moments.highest
         nearest = np.searchsorted(np.cumsum(self.counts), ranks, side="right") - STEPS
         values = np.clip(nearest / STEPS, lowest, highest)
@@ -125,28 +126,28 @@ class Tally(Checked):
 
 
 def _worst_of(evaluation, name):
-    """The queries with the lowest values; of equal values those with the lower ids."""
+    """The queries with the lowest values; among equal values, those with the lowest ids."""
     values, ids = evaluation.per_query[name], evaluation.query_ids
-    own = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
-    if len(own) > N_KEPT:  # speed only: with N_KEPT queries both branches keep them all
-        values = values[own]
+    lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
+    if len(lowest) > N_KEPT:
+        values = values[lowest]
         last = np.partition(values, N_KEPT - 1)[N_KEPT - 1]
-        below = own[values < last]
-        own = np.append(below, _lowest_ids(ids, own[values == last], N_KEPT - len(below)))
-    columns = [values[own].tolist() for values in evaluation.per_query.values()]
+        below = lowest[values < last]
+        lowest = np.append(below, _lowest_ids(ids, lowest[values == last], N_KEPT - len(below)))
+    columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
     rows = [
         tuple(None if value != value else value for value in row)
         for row in zip(*columns, strict=True)
     ]
     at = list(evaluation.per_query).index(name)
     return sorted(
-        zip(plain_list(ids[own]), rows, strict=True),
+        zip(plain_list(ids[lowest]), rows, strict=True),
         key=lambda query: (query[1][at], _order_of(query[0])),
     )
 
 
 def _lowest_ids(ids, positions, n):
-    """Positions of the n lowest ids among those at the positions."""
+    """Those of the positions that have the n lowest ids."""
     ids = ids[positions]
     if ids.dtype.kind != "O":
         return positions[np.argsort(ids, kind="stable")[:n]]
@@ -156,7 +157,7 @@ def _lowest_ids(ids, positions, n):
 
 
 def _order_of(query):
-    """What orders ids of any types: within a type by value, else by the name of the type."""
+    """A sort key for ids of any types, which sorts by the name of the type and then by value."""
     if isinstance(query, tuple):
         return "tuple", tuple(map(_order_of, query))
     if isinstance(query, (numbers.Real, Decimal)):
@@ -178,7 +179,9 @@ def _counts_of_json(written, name):
     counts = np.zeros(len(PLACES), dtype=np.intp)
     for step, n in by_name(INTEGER).read(written, name).items():
         if step not in PLACES:
-            raise ValueError(f"{name} has {step!r}, which is no step from -{STEPS} to {STEPS}.")
+            raise ValueError(
+                f"The keys of {name} must be integers from -{STEPS} to {STEPS}; got {step!r}."
+            )
         counts[PLACES[step]] = n
     return counts
 
@@ -194,7 +197,7 @@ def _worst_of_json(written, name):
     forms = {"query_ids": IDS, "values": list_of(list_of(maybe(NUMBER)))}
     ids, rows = read_fields(forms, written, name).values()
     if len(ids) != len(rows):
-        raise ValueError(f"{name} has {len(ids)} queries, but values of {len(rows)}.")
+        raise ValueError(f"{name} has {len(ids)} queries, but {len(rows)} rows of values.")
     return list(zip(ids, map(tuple, rows), strict=True))
 
 
@@ -211,69 +214,72 @@ TALLY = record(
 # All measures ------------------------------------------------------------------------------------
 
 class Mergeable(Report):
-    """A report that can be put together of reports of parts of the queries."""
+    """A report that can be merged from reports on parts of the queries."""
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
-        """Put together reports of this class on disjoint queries.
+        """Merge reports of this class on disjoint queries.
 
         Parameters
         ----------
         parts : iterable of Summary, or of Summaries
-            Of the same systems by the same measures, in any order. That no query is in two of them
-            is the caller's promise: a Summary does not hold their ids.
+            Reports with the same systems and measures, in any order. The caller must ensure that
+            no query is in two parts: a Summary does not contain all query ids.
 
         Returns
         -------
         Summary or Summaries
-            The same, to the last bit, as of all queries at once.
+            Bitwise equal to a report on all queries at once.
 
         Raises
         ------
         ValueError
-            If a part has other systems or measures than the first.
+            If a part has different systems or measures than the first.
         """
         whole = None
         for i, part in enumerate(parts):
             if not isinstance(part, cls):
-                raise TypeError(f"merge takes Summaries; part {i} is a {type(part).__name__}.")
+                raise TypeError(
+                    f"merge requires {cls.__name__} objects, but part {i} is a "
+                    f"{type(part).__name__}."
+                )
             whole = part if whole is None else whole._merged_with(part, i)
         if whole is None:
-            raise ValueError(f"merge got no part: give at least one {cls.__name__}.")
+            raise ValueError(f"merge received no parts: pass at least one {cls.__name__}.")
         return whole
 
     def _merged_with(self, other: Self, i: int) -> Self:
-        """Put this report and part i together."""
+        """Merge this report with part i."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, repr=False)
 class Summary(Mergeable):
-    """What is kept of the values of any number of queries, in a size that does not grow with them.
+    """A summary of an evaluation, whose size does not grow with the number of queries.
 
-    Made by `evaluate_batches`, by ``skgraded.dask.evaluate`` and ``skgraded.spark.evaluate``, or
-    by `Summary.of`. The sums that it holds are exact, so that equal queries give equal Summaries,
-    ``==`` and bit for bit, in whatever parts, order and threads they were measured.
+    Returned by `evaluate_batches`, ``skgraded.dask.evaluate``, ``skgraded.spark.evaluate`` and
+    `Summary.of`. Its sums are exact. Summaries of the same queries are therefore bitwise equal,
+    whatever the partition, order and threads in which the queries were measured.
 
     Attributes
     ----------
     n_queries : int
-        All queries, also those without a value or weight.
+        Number of queries, including those without a value or weight.
     tallies : dict of str to Tally
-        What is kept by measure name: exact sums, counts of values to a thousandth, and the 100
-        queries with the lowest values.
+        Summary of the values by measure name: exact sums, counts of values rounded to thousandths,
+        and the 100 queries with the lowest values.
 
     Examples
     --------
     >>> import skgraded as sg
     >>> monday = sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=["a", "a", "b", "b"], measures="rr")
     >>> tuesday = sg.evaluate([1, 0], [2, 1], qid=["c", "c"], measures="rr")
-    >>> found = sg.Summary.merge([sg.Summary.of(monday), sg.Summary.of(tuesday)])
-    >>> found
+    >>> summary = sg.Summary.merge([sg.Summary.of(monday), sg.Summary.of(tuesday)])
+    >>> summary
     Summary(3 queries: RR=0.8333)
-    >>> found == sg.Summary.of(sg.Evaluation.concat([tuesday, monday]))
+    >>> summary == sg.Summary.of(sg.Evaluation.concat([tuesday, monday]))
     True
-    >>> found.worst(1)
+    >>> summary.worst(1)
       query_id   RR
     0        b  0.5
     """
@@ -285,9 +291,9 @@ class Summary(Mergeable):
 
     def __post_init__(self) -> None:
         if type(self.n_queries) is not int or self.n_queries < 0:
-            raise ValueError(f"n_queries is {self.n_queries!r}.")
+            raise ValueError(f"n_queries must be a whole number ≥ 0; got {self.n_queries!r}.")
         if not self.tallies:
-            raise ValueError("tallies has no measure.")
+            raise ValueError("tallies must contain at least one measure.")
         for i, (name, tally) in enumerate(self.tallies.items()):
             n, n_undefined = tally.moments.n, tally.n_undefined
             if max(n, n_undefined + len(tally.worst)) > self.n_queries:
@@ -296,14 +302,14 @@ class Summary(Mergeable):
                     f"{len(tally.worst)} with the lowest values, but n_queries is {self.n_queries}."
                 )
             if tally.at != i or any(len(row) != len(self.tallies) for _, row in tally.worst):
-                raise ValueError(f"tallies[{name!r}] has been made of other measures.")
+                raise ValueError(f"tallies[{name!r}] was computed with different measures.")
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Summary:
         """Summarize an Evaluation."""
         if not isinstance(evaluation, Evaluation):
             name = type(evaluation).__name__
-            raise TypeError(f"Summary.of takes an Evaluation, made by evaluate; got {name}.")
+            raise TypeError(f"Summary.of requires an Evaluation, returned by evaluate; got {name}.")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
         return cls(len(evaluation.query_ids), tallies)
 
@@ -313,40 +319,40 @@ class Summary(Mergeable):
                 f"Parts of merge must have the same measures: part 0 has "
                 f"{', '.join(self.tallies)}, part {i} has {', '.join(other.tallies)}."
             )
-        tallies = {name: own + other.tallies[name] for name, own in self.tallies.items()}
+        tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
         return Summary(self.n_queries + other.n_queries, tallies)
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """How many queries have no value of their own, by measure name."""
+        """Number of undefined queries by measure name."""
         return {name: tally.n_undefined for name, tally in self.tallies.items()}
 
     def mean(self) -> dict[str, float]:
-        """Mean over queries by measure name, floats: of the exact sums, rounded once."""
+        """Return the mean over queries by measure name, computed exactly and rounded once."""
         return {name: tally.moments.mean for name, tally in self.tallies.items()}
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceIntervals:
-        """Confidence interval of the mean of each measure, by t; `level` is between 0 and 1.
+        """Return Student's t interval of the mean of each measure; `level` is between 0 and 1.
 
-        It is what ``Evaluation.confidence_interval(level, method="t")`` gives of the same queries.
+        ``Evaluation.confidence_interval(level, method="t")`` returns the same for the same queries.
         """
         level, *_ = check_settings(level, "t", 100, None)
         intervals = {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}
         return ConfidenceIntervals(intervals, level, "t")
 
     def quantile(self, q: float) -> dict[str, float]:
-        """Quantile of the queries' values by measure name.
+        """Return a quantile of the per-query values by measure name.
 
         Parameters
         ----------
         q : float
-            From 0, the lowest value, to 1, the highest; 0.5 is the median.
+            From 0 for the lowest value to 1 for the highest; 0.5 is the median.
 
         Returns
         -------
         dict of str to float
-            That of ``numpy.quantile``, to 0.001, over the queries that count in the mean, each of
-            them once, whatever its weight.
+            As computed by ``numpy.quantile``, with an error of at most 0.001, over the queries that
+            count in the mean. Weights are ignored.
         """
         q = number("q", 0, 1)(q)
         return {
@@ -354,20 +360,20 @@ class Summary(Mergeable):
         }
 
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Queries with the lowest values, the lowest first.
+        """Return the queries with the lowest values, the lowest first.
 
         Parameters
         ----------
         n : int, default=10
-            At most so many, and no more than 100, which are kept.
+            Maximum number of queries, from 1 to 100.
         measure : Measure or str, optional
-            By default the first.
+            The measure to sort by; by default the first.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``query_id`` and those of the measures. Of equal values the lower ids come
-            first. Queries without a value of their own are left out.
+            The column ``query_id`` and one column per measure. Queries with equal values are sorted
+            by id. Undefined queries are left out.
 
         Raises
         ------
@@ -376,23 +382,25 @@ class Summary(Mergeable):
         """
         n = whole_number(n, "n", 1)
         if n > N_KEPT:
-            raise ValueError(f"n is {n}, but a Summary keeps the {N_KEPT} lowest queries.")
+            raise ValueError(
+                f"n must be at most {N_KEPT}, the number of queries that a Summary stores; got {n}."
+            )
         worst = self.tallies[evaluated_name(measure, list(self.tallies))].worst[:n]
         ids, columns = self._columns(dict(worst))
         return tables.frame({"query_id": ids.tolist(), **columns})
 
-    def _columns(self, kept):
-        """Ids, and values by all measures, of some of the queries that are kept."""
-        values = np.array(list(kept.values()), dtype=float).reshape(len(kept), len(self.tallies))
-        return object_array(list(kept)), {name: values[:, i] for i, name in enumerate(self.tallies)}
+    def _columns(self, rows):
+        """Convert rows by query id to an array of query ids and arrays of values by measure."""
+        values = np.array(list(rows.values()), dtype=float).reshape(len(rows), len(self.tallies))
+        return object_array(list(rows)), {name: values[:, i] for i, name in enumerate(self.tallies)}
 
     # Output --------------------------------------------------------------------------------------
 
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Tabulate means and intervals, a row a measure; `level` is that of the intervals.
+        """Tabulate means and intervals with this confidence level, one row per measure.
 
         The pandas.DataFrame has the columns of `Evaluation.summary`: ``measure``, ``mean``,
-        ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (those in the mean), ``n_undefined``.
+        ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (included in the mean), ``n_undefined``.
         """
         return tables.frame(self._summary_rows(level))
 
@@ -404,8 +412,8 @@ class Summary(Mergeable):
         from skgraded.writing.evaluation_page import EvaluationPage
 
         first = next(iter(self.tallies.values()))
-        kept = {query: row for tally in self.tallies.values() for query, row in tally.worst}
-        ids, columns = self._columns(kept)
+        worst = {query: row for tally in self.tallies.values() for query, row in tally.worst}
+        ids, columns = self._columns(worst)
         spread = np.linspace(0, 1, MAX_BARS)
         return EvaluationPage(
             title="Summary" if title is None else title, level=LEVEL,

@@ -1,4 +1,4 @@
-"""Summaries of several systems, and of their differences query by query."""
+"""`Summaries`: summaries of several systems and of their per-query differences."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Differences:
-    """What is kept of the differences of two systems: the values of the second less the first's.
+    """Summary of per-query differences: the values of the second system minus those of the first.
 
-    Of the queries that count: both have a value, and the weight is above 0.
+    It includes the queries that have a value for both systems and a positive weight.
     """
 
     moments: Moments
     first: Fraction  # Σ w v of the first system
-    second: Fraction
+    second: Fraction  # Σ w v of the second system
     wins: int  # queries for which the second is better
     ties: int
     losses: int
@@ -46,21 +46,22 @@ class Differences:
         counts = (self.wins, self.ties, self.losses)
         if min(counts) < 0 or sum(counts) != self.moments.n:
             raise ValueError(
-                f"wins, ties and losses are {counts}, of {self.moments.n} differences."
+                f"wins, ties and losses must add up to {self.moments.n} differences; got {counts}."
             )
 
     @classmethod
     def of(cls, first: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> Self:
-        """Sum up the differences of values by query."""
+        """Summarize the differences between two arrays of per-query values."""
         differences = differences_by_query(second, first, weights)
         counting = ~np.isnan(differences)
-        own = None if weights is None else weights[counting]
-        one, other = (
-            exact_sum(values[counting] if own is None else own * values[counting])
+        weights = None if weights is None else weights[counting]
+        first_sum, second_sum = (
+            exact_sum(values[counting] if weights is None else weights * values[counting])
             for values in (first, second)
         )
         differences = differences[counting]
-        return cls(Moments.of(differences, own), one, other, **count_outcomes(differences))
+        moments = Moments.of(differences, weights)
+        return cls(moments, first_sum, second_sum, **count_outcomes(differences))
 
     def __add__(self, other: Differences) -> Differences:
         return Differences(*(
@@ -73,7 +74,7 @@ class Differences:
         )
 
     def sample(self) -> PairedSample:
-        """What a comparison reports about the differences."""
+        """Convert the summary to a sample for a comparison."""
         moments, n = self.moments, self.moments.n
         mean, baseline_mean = (
             float(total / moments.w) if n else math.nan for total in (self.second, self.first)
@@ -86,7 +87,7 @@ class Differences:
         )
 
     def p_value(self) -> float:
-        """Two-sided p-value of the paired t-test, as `p_values` computes it from differences."""
+        """Two-sided p-value of the paired t-test, equal to the result of `p_values`."""
         n = self.moments.n
         if n < 2 or self.ties == n:
             return 1.0 if n else math.nan
@@ -100,15 +101,15 @@ class Differences:
 
 
 def _read_pairs(written, name):
-    found = {}
+    differences = {}
     for i, triple in enumerate(list_of(Form(list, lambda value, _: value)).read(written, name)):
         if not isinstance(triple, list) or len(triple) != 3:
-            raise ValueError(f"{name}[{i}] must be two systems and their differences.")
+            raise ValueError(f"{name}[{i}] must contain two systems and their differences.")
         pair = tuple(TEXT.read(system, f"{name}[{i}]") for system in triple[:2])
-        if pair in found:
-            raise ValueError(f"{name} has {pair} more than once.")
-        found[pair] = by_name(DIFFERENCES).read(triple[2], f"{name}[{i}][2]")
-    return found
+        if pair in differences:
+            raise ValueError(f"{name} contains {pair} more than once.")
+        differences[pair] = by_name(DIFFERENCES).read(triple[2], f"{name}[{i}][2]")
+    return differences
 
 
 DIFFERENCES = record(
@@ -116,7 +117,7 @@ DIFFERENCES = record(
     losses=INTEGER,
 )
 PAIRS = Form(
-    lambda pairs: [[*pair, by_name(DIFFERENCES).write(one)] for pair, one in pairs.items()],
+    lambda pairs: [[*pair, by_name(DIFFERENCES).write(value)] for pair, value in pairs.items()],
     _read_pairs,
 )
 
@@ -127,15 +128,15 @@ PAIRS = Form(
 class Summaries(Mergeable):
     """Summaries of several systems on the same queries, and of the differences of each pair.
 
-    Made where a `Summary` is, if `y_score` names several columns, or by `Summaries.of`. What
-    `compare` takes in place of Evaluations.
+    Returned by `Summaries.of` and, if `y_score` names several columns, by the functions that
+    return a `Summary`. `compare` accepts Summaries instead of Evaluations.
 
     Attributes
     ----------
     systems : dict of str to Summary
-        By name.
+        Summaries by system name.
     differences : dict of (str, str) to dict of str to Differences
-        By the names of two systems, in the order of `systems`, and by measure.
+        Differences by pair of systems, in the order of `systems`, and by measure name.
 
     Examples
     --------
@@ -143,10 +144,10 @@ class Summaries(Mergeable):
     >>> import skgraded as sg
     >>> day = pd.DataFrame({"grade": [1, 0, 0, 1, 0, 1], "query": list("aabbcc"),
     ...                     "bm25": [1, 2, 2, 1, 1, 2], "lgbm": [2, 1, 1, 2, 1, 2]})
-    >>> found = sg.evaluate_batches([day], "grade", ["bm25", "lgbm"], "query", measures="rr")
-    >>> found.systems["lgbm"]
+    >>> summaries = sg.evaluate_batches([day], "grade", ["bm25", "lgbm"], "query", measures="rr")
+    >>> summaries.systems["lgbm"]
     Summary(3 queries: RR=1.0000)
-    >>> sg.compare(found, baseline="bm25", test="t")
+    >>> sg.compare(summaries, baseline="bm25", test="t")
     Comparison(3 queries: lgbm - bm25, RR: +0.3333, p=0.184)
     """
 
@@ -158,27 +159,28 @@ class Summaries(Mergeable):
     def __post_init__(self) -> None:
         names = list(self.systems)
         if len(names) < 2:
-            raise ValueError(f"systems are {names}: too few to compare.")
+            raise ValueError(f"systems must contain at least two systems; got {names}.")
         if list(self.differences) != list(combinations(names, 2)):
             raise ValueError(
-                f"differences are of {list(self.differences)}, not of each pair of {names}."
+                f"differences must contain each pair of {names}; got {list(self.differences)}."
             )
         for name, summary in self.systems.items():
             if summary.n_queries != self.n_queries or list(summary.tallies) != self.measures:
                 raise ValueError(
-                    f"systems[{name!r}] has other measures, or another number of queries, than "
-                    f"{names[0]!r}."
+                    f"systems[{name!r}] has different measures than {names[0]!r}, or a different "
+                    "number of queries."
                 )
         for pair, by_measure in self.differences.items():
-            n = max((one.moments.n for one in by_measure.values()), default=0)
+            n = max((summary.moments.n for summary in by_measure.values()), default=0)
             if list(by_measure) != self.measures or n > self.n_queries:
                 raise ValueError(
-                    f"differences of {pair} are by {list(by_measure)}, of {n} queries."
+                    f"differences of {pair} must have the measures {self.measures} and at most "
+                    f"{self.n_queries} queries; got {list(by_measure)} and {n}."
                 )
 
     @classmethod
     def of(cls, evaluations: Mapping[str, Evaluation]) -> Summaries:
-        """Summarize Evaluations by name: systems that were evaluated on the same queries."""
+        """Summarize a mapping of system names to Evaluations of the same queries."""
         check_evaluations(evaluations)
         per_query, weights = _paired(evaluations)
         names = list(evaluations)
@@ -189,7 +191,7 @@ class Summaries(Mergeable):
             }
             for i, j in combinations(range(len(names)), 2)
         }
-        return cls({name: Summary.of(one) for name, one in evaluations.items()}, differences)
+        return cls({name: Summary.of(ev) for name, ev in evaluations.items()}, differences)
 
     def _merged_with(self, other, i):
         if list(self.systems) != list(other.systems):
@@ -198,16 +200,17 @@ class Summaries(Mergeable):
                 f"part {i} has {', '.join(other.systems)}."
             )
         systems = {
-            name: Summary.merge([own, other.systems[name]]) for name, own in self.systems.items()
+            name: Summary.merge([summary, other.systems[name]])
+            for name, summary in self.systems.items()
         }
         return Summaries(systems, {
-            pair: {name: one + other.differences[pair][name] for name, one in by_measure.items()}
+            pair: {name: part + other.differences[pair][name] for name, part in by_measure.items()}
             for pair, by_measure in self.differences.items()
         })
 
     @property
     def n_queries(self) -> int:
-        """All queries, also those without a value or weight."""
+        """Number of queries, including those without a value or weight."""
         return next(iter(self.systems.values())).n_queries
 
     @property
@@ -216,15 +219,15 @@ class Summaries(Mergeable):
         return list(next(iter(self.systems.values())).tallies)
 
     def between(self, baseline: str, system: str) -> dict[str, Differences]:
-        """Differences by measure name: `system` less `baseline`, which are names of systems."""
+        """Return the differences by measure name, `system` minus `baseline`."""
         if (baseline, system) in self.differences:
             return self.differences[baseline, system]
-        return {name: -one for name, one in self.differences[system, baseline].items()}
+        return {name: -reverse for name, reverse in self.differences[system, baseline].items()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate means and intervals, a row a system and measure.
+        """Tabulate means and intervals, one row per system and measure.
 
-        The pandas.DataFrame has the column ``system`` and those of `Summary.to_frame`.
+        The pandas.DataFrame has the column ``system`` and the columns of `Summary.to_frame`.
         """
         return tables.frame([
             {"system": name, **row}
@@ -236,7 +239,7 @@ class Summaries(Mergeable):
 
     def __repr__(self) -> str:
         systems = "; ".join(
-            f"{name}: " + ", ".join(f"{one}={value:.4f}" for one, value in summary.mean().items())
+            f"{name}: " + ", ".join(f"{key}={value:.4f}" for key, value in summary.mean().items())
             for name, summary in self.systems.items()
         )
         return f"Summaries({self.n_queries} queries: {systems})"
@@ -254,23 +257,23 @@ class SumSamples:
         ]
 
     def samples(self) -> list[PairedSample]:
-        """Reduce the differences of each case to numbers."""
+        """Convert the differences of each case to a sample."""
         return [differences.sample() for differences in self._differences]
 
-    def p_values(self, settings: Settings, done: Callable[[int], object]) -> np.ndarray:
-        """Test each case with the paired t-test, the only one that sums allow."""
+    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
+        """Test each case with the paired t-test, the only test that can be computed from sums."""
         return np.array([differences.p_value() for differences in self._differences])
 
 
 def _paired(evaluations):
-    """Values of all systems by measure, in one order of queries, and the weights of these."""
+    """Values of all systems by measure, with the same order of queries, and the query weights."""
     first, *others = evaluations.values()
     if all(
-        one.query_ids is first.query_ids and one.weights is first.weights
-        and list(one.per_query) == list(first.per_query) for one in others
+        other.query_ids is first.query_ids and other.weights is first.weights
+        and list(other.per_query) == list(first.per_query) for other in others
     ):
         return {
-            name: [one.per_query[name] for one in evaluations.values()] for name in first.per_query
+            name: [ev.per_query[name] for ev in evaluations.values()] for name in first.per_query
         }, first.weights
     values = pair_evaluations(evaluations).values
     return values.per_query, values.weights
@@ -279,21 +282,21 @@ def _paired(evaluations):
 def compare_sums(
     summaries: Summaries, settings: Settings, baseline: str | None = None
 ) -> Comparison:
-    """Compare systems through the sums of their differences; the parameters are checked."""
+    """Compare systems using the sums of their differences; the settings are already checked."""
     if settings.test not in ("t", None):
         raise ValueError(
-            f"test is {settings.test!r}, but Summaries hold sums and no values by query: use "
-            "test='t', or None."
+            f"test={settings.test!r} requires per-query values, but Summaries contain only sums: "
+            "use test='t' or test=None."
         )
     all_moments = (
         differences.moments for by_measure in summaries.differences.values()
         for differences in by_measure.values()
     )
-    unequal = next((one for one in all_moments if one.n and one.lightest < one.heaviest), None)
+    unequal = next((m for m in all_moments if m.n and m.lightest < m.heaviest), None)
     if settings.test is not None and unequal is not None:
         raise ValueError(
-            "The tests take all queries alike, but their weights go from "
-            f"{unequal.lightest:g} to {unequal.heaviest:g}. Use test=None, which gives "
+            "The tests weight all queries equally, but the weights range from "
+            f"{unequal.lightest:g} to {unequal.heaviest:g}. Use test=None, which returns "
             "weighted means and intervals, or evaluate without sample_weight."
         )
     systems, measures = list(summaries.systems), summaries.measures

@@ -157,13 +157,13 @@ def test_a_pair_that_follows_need_not_be_said(all_pairs, against_fair, ax):
     ({"system": "fair"}, r"has no such pair \(system='fair', baseline=None\)"),
     ({"system": "god"}, r"system must be one of .*'god'\. Did you mean 'good'\?"),
     ({"system": "good", "baseline": "fairr"}, r"^baseline must be .*Did you mean 'fair'\?"),
-    ({"system": "good", "measure": "ndcg"}, r"measure is NDCG, but evaluated were NDCNG@5, "),
+    ({"system": "good", "measure": "ndcg"}, r"is NDCG, but the evaluated measures are NDCNG@5, "),
     ({"system": "good", "measure": "ndcgn@5"}, r"(?i)did you mean|nearest"),
 ])
 def test_unknown_systems_and_measures(against_fair, cv, given, message):
     with pytest.raises(ValueError, match=message):
         DIFFERENCE.from_comparison(against_fair, **given)
-    with pytest.raises(ValueError, match="^measure is RR, but evaluated were"):
+    with pytest.raises(ValueError, match="^measure is RR, but the evaluated measures are"):
         FOLD.from_cross_evaluation(cv, measure="rr")
 
 
@@ -300,7 +300,7 @@ def test_evaluations_that_do_not_fit():
         ({}, None, "^evaluations is an empty mapping"),
         ({"a": found["a"], "b": other}, None, r"^evaluations\['b'\] lacks the measure NDCNG@5"),
         (found, [], "^measures is empty"),
-        (found, "rr", "^measure is RR, but evaluated were NDCNG@5, "),
+        (found, "rr", "^measure is RR, but the evaluated measures are NDCNG@5, "),
     ]:
         with pytest.raises(ValueError, match=message):
             INTERVAL.from_evaluations(given, measures=measures)

@@ -395,7 +395,7 @@ def test_queries_count_not_folds_and_systems_of_different_folds_are_named():
     )
     other = sg.cross_evaluate(Ridge(), X, y, cv=4, **settings)
     assert sg.compare({"one": one, "renumbered": renumbered}).table["ties"] == [12]
-    with pytest.warns(UserWarning, match="^'other' was cross-evaluated on other folds than 'one'"):
+    with pytest.warns(UserWarning, match="^'other' was cross-evaluated on different folds than"):
         found = sg.compare({"one": one, "other": other}, test="t")
     d = other.per_query["AP"] - one.per_query["AP"]
     assert only_row(found)["n_queries"] == 12
@@ -744,23 +744,23 @@ GOOD = evaluation([0.5, 1, 0.25])
 
 
 @pytest.mark.parametrize("systems, error, message", [
-    ({}, ValueError, r"evaluations has 0 systems: give at least two"),
-    ({"a": GOOD}, ValueError, r"evaluations has 1 system: give at least two"),
+    ({}, ValueError, r"evaluations has 0 systems: pass at least two"),
+    ({"a": GOOD}, ValueError, r"evaluations has 1 system: pass at least two"),
     ([GOOD, GOOD], TypeError, r"evaluations must be a mapping .*got list"),
-    ({"a": GOOD, 1: GOOD}, TypeError, r"named by text; got the name 1"),
+    ({"a": GOOD, 1: GOOD}, TypeError, r"must be strings; got 1"),
     ({"a": GOOD, "b": [0.5, 1]}, TypeError, r"evaluations\['b'\] must be an Evaluation"),
     ({"a": GOOD, "b": evaluation([1, 0], [0, 1])}, ValueError,
-     r"^'b' lacks 1 of the 3 queries of 'a', 2 among them"),
+     r"^'b' lacks 1 of the 3 queries of 'a', such as 2;"),
     ({"a": evaluation([1], [2]), "b": GOOD}, ValueError,
-     r"^'a' lacks 2 of the 3 queries of 'b', 0 among them"),
+     r"^'a' lacks 2 of the 3 queries of 'b', such as 0;"),
     ({"a": GOOD, "b": evaluation([1, 0, 1], ["0", "1", "2"])}, ValueError,
-     r"^'b' lacks 3 of the 3 queries of 'a', 0 among them; its own are such as '0'.*type"),
+     r"^'b' lacks 3 of the 3 queries of 'a', such as 0; 'b' has queries such as '0'.*type"),
     ({"a": GOOD, "b": evaluation({"RR": [1, 0, 1]})}, ValueError,
      r"^'b' lacks the measure AP of 'a'; it has RR"),
     ({"a": GOOD, "b": evaluation({"AP": [1, 0, 1], "RR": [1, 1, 1]})}, ValueError,
      r"^'a' lacks the measure RR of 'b'; it has AP"),
     ({"a": GOOD, "b": evaluation([1, 0, 1], weights=[1, 1, 2])}, ValueError,
-     r"^'b' has other weights than 'a' for 1 queries: query 2 has 2, there 1"),
+     r"^'b' and 'a' have different weights for 1 query, such as 2 and 1 for query 2"),
 ])
 def test_systems_that_cannot_be_compared_are_refused(systems, error, message):
     with pytest.raises(error, match=message):
@@ -775,7 +775,7 @@ def test_systems_that_cannot_be_compared_are_refused(systems, error, message):
     ({"correction": "sidak"}, ValueError, r"correction must be one of \['holm', .*'sidak'"),
     ({"test": ["t"]}, ValueError, r"test must be one of"),
     ({"test": "t", "correction": "hsd"}, ValueError,
-     "correction='hsd' is a randomization test; test is 't'"),
+     "correction='hsd' requires test='randomization', but test is 't'"),
     ({"level": 95}, ValueError, r"level must be .*95"),
     ({"level": "high"}, ValueError, r"level must be .*'high'"),
     ({"n_resamples": 0}, ValueError, r"n_resamples must be at least 100"),
@@ -792,7 +792,7 @@ def test_dates_are_named_as_dates_and_come_back_from_json():
     first = evaluation([1, 0], days, [1, 2])
     with pytest.raises(ValueError, match="query .*2026-01-02.* weight 1 and query .*2026-01-01"):
         sg.compare({"a": first, "b": first})
-    with pytest.raises(ValueError, match="other weights .*: query .*2026-01-01.* has 3, there 2"):
+    with pytest.raises(ValueError, match="different weights .*3 and 2 for query .*2026-01-01"):
         sg.compare({"a": first, "b": evaluation([1, 0], days, [1, 3])})
     with pytest.raises(ValueError, match="lacks 1 of the 2 queries of 'a', .*2026-01-01"):
         sg.compare({"a": first, "b": evaluation([1], days[:1])})

@@ -183,7 +183,7 @@ def test_the_worst_come_lowest_first_and_the_best_highest_first(five):
     assert five.worst(measure=sg.RR()).equals(five.worst(measure="mrr"))
     with pytest.raises(ValueError, match="n must be at least 1; got 0"):
         five.worst(0)
-    with pytest.raises(ValueError, match=r"measure is AP, but evaluated were RR, AP\(undef"):
+    with pytest.raises(ValueError, match=r"is AP, but the evaluated measures are RR, AP\(undef"):
         five.best(measure="ap")
 
 
@@ -233,21 +233,21 @@ def test_ids_of_several_types_stay_and_measures_may_come_in_another_order():
 
 
 @pytest.mark.parametrize("parts, error, message", [
-    (lambda: [], ValueError, "concat got no part"),
-    (lambda: [one_query(1), 3], TypeError, "concat takes Evaluations; part 1 is a int"),
+    (lambda: [], ValueError, "concat received no parts"),
+    (lambda: [one_query(1), 3], TypeError, "concat requires Evaluations, but part 1 is a int"),
     (lambda: [one_query("a"), one_query("b"), one_query("a")], ValueError,
-     "1 are in more than one: 'a'"),
-    (lambda: [one_query(1), one_query(1.0)], ValueError, "in more than one: 1.0"),
+     "1 query is in several parts: 'a'"),
+    (lambda: [one_query(1), one_query(1.0)], ValueError, "in several parts: 1.0"),
     (lambda: [one_query(1), one_query(2, ["ap", "rr"])], ValueError,
      r"RR is in only one of part 0 \(AP\) and part 1 \(AP, RR\)"),
     (lambda: [one_query(1), one_query(2, sample_weight=[1, 1])], ValueError,
      "Part 1 of concat has weights, unlike part 0"),
     (lambda: [evaluation({"RR": [1] * 7}, "abcdefg")] * 2, ValueError,
-     "; 7 are in more than one: 'a', 'b', 'c', 'd', 'e', …"),
+     ", but 7 queries are in several parts: 'a', 'b', 'c', 'd', 'e', …"),
     (lambda: [evaluation({"RR": [1] * 5}, "abcde")] * 2, ValueError,
-     "; 5 are in more than one: 'a', 'b', 'c', 'd', 'e'[.]"),
+     ", but 5 queries are in several parts: 'a', 'b', 'c', 'd', 'e'[.]"),
     (lambda: [sg.evaluate([1] * 8, [1] * 8, group=[1] * 8, measures="ap")] * 2, ValueError,
-     r"8 are in more than one: 0, 1, 2, 3, 4, …\. .* use qid"),
+     r"8 queries are in several parts: 0, 1, 2, 3, 4, …\. .* use qid"),
 ])
 def test_parts_that_do_not_fit_are_refused(parts, error, message):
     with pytest.raises(error, match=message):
@@ -282,28 +282,28 @@ def test_values_that_are_missing_are_nan_and_tuples_stay_ids():
 
 
 WRONG = [
-    ({"query_ids": ["a", "b", "a"]}, ValueError, "query_ids has 'a' more than once"),
+    ({"query_ids": ["a", "b", "a"]}, ValueError, "query_ids contains 'a' more than once"),
     ({"query_ids": ["a", None, "b"]}, ValueError, r"query_ids is missing in row 1 \(None\)"),
     ({"query_ids": [1, [2], 3]}, TypeError, r"query_ids must hold hashable ids; row 1 is \[2\]"),
     ({"query_ids": np.zeros((3, 2))}, ValueError, "query_ids must be 1-D"),
-    ({"per_query": {}}, ValueError, "per_query has no measure"),
-    ({"per_query": {1: [1, 1, 1]}}, TypeError, "per_query must be a dict by names of measures"),
+    ({"per_query": {}}, ValueError, "per_query must contain at least one measure"),
+    ({"per_query": {1: [1, 1, 1]}}, TypeError, "per_query must be a dict with measure names"),
     ({"per_query": {"AP": [1, 1]}}, ValueError, r"per_query\['AP'\] has 2 rows, .* has 3"),
     ({"per_query": {"AP": [1, 1, "x"]}}, TypeError, r"per_query\['AP'\] .*; row 2 is 'x'"),
-    ({"per_query": {"AP": [1, np.inf, 1]}}, ValueError, r"per_query\['AP'\] has inf for query 'b'"),
-    ({"undefined": FLAGS}, TypeError, "undefined must be a dict by names of measures"),
+    ({"per_query": {"AP": [1, np.inf, 1]}}, ValueError, r"\['AP'\] contains inf for query 'b'"),
+    ({"undefined": FLAGS}, TypeError, "undefined must be a dict with measure names"),
     ({"undefined": {"RR": FLAGS}}, ValueError, "undefined and per_query must have the same"),
-    ({"undefined": {"AP": [0, 1, 0]}}, TypeError, r"\['AP'\] must hold booleans; it has 0 "),
+    ({"undefined": {"AP": [0, 1, 0]}}, TypeError, "must contain booleans, but contains 0 for"),
     ({"undefined": {"AP": FLAGS[1:]}}, ValueError, r"undefined\['AP'\] has 2 rows, .* has 3"),
     ({"weights": [1, 1]}, ValueError, "weights has 2 rows, but query_ids has 3"),
-    ({"weights": [1, -1, 1]}, ValueError, "weights has -1 for query 'b'"),
-    ({"weights": [1, np.inf, 1]}, ValueError, "weights has inf for query 'b'"),
-    ({"fold": [0, 2, 0]}, ValueError, "fold has 2 for query 'b': .* whole number from 0 to 1"),
-    ({"fold": [0, 0.5, 0]}, ValueError, "fold has 0.5 for query 'b': it must be a whole number"),
-    ({"fit_time": [-1, 1]}, ValueError, "fit_time has -1 for fold 0: a time is not below 0"),
+    ({"weights": [1, -1, 1]}, ValueError, "weights contains -1 for query 'b'"),
+    ({"weights": [1, np.inf, 1]}, ValueError, "weights contains inf for query 'b'"),
+    ({"fold": [0, 2, 0]}, ValueError, "fold contains 2 for query .* whole numbers from 0 to 1"),
+    ({"fold": [0, 0.5, 0]}, ValueError, "fold contains 0.5 for query .* must be whole numbers"),
+    ({"fit_time": [-1, 1]}, ValueError, "fit_time contains -1 for fold 0: times must be ≥ 0"),
     ({"score_time": [1]}, ValueError, "score_time has 1 rows, but errors has 2"),
     ({"train_scores": {"RR": [1, 1]}}, ValueError, "train_scores and per_query must have the same"),
-    ({"tests": FoldTests([0, 3], [0, 0], {"AP": [1, 1]})}, ValueError, "query has 3 for test 1"),
+    ({"tests": FoldTests([0, 3], [0, 0], {"AP": [1, 1]})}, ValueError, "query contains 3 for test"),
     ({"tests": FoldTests([0, 2], [0], {"AP": [1, 1]})}, ValueError, "tests.fold has 1 rows"),
     ({"tests": FoldTests([0, 2], [0, 1], {"AP": [1]})}, ValueError, "tests.values.* has 1 rows"),
 ]
@@ -483,5 +483,5 @@ def test_segments_are_found_by_dates(dated):
         assert dated.summary(by=by)[["segment", "mean"]].values.tolist() == [["a", 1], ["b", 0.5]]
     with pytest.raises(ValueError, match="no segment for query .*2026-01-01"):
         dated.summary(by={DAYS[0]: "a"})
-    with pytest.raises(ValueError, match="2 are in more than one: .*2026-01-02.*2026-01-01"):
+    with pytest.raises(ValueError, match="2 queries are in several .*2026-01-02.*2026-01-01"):
         sg.Evaluation.concat([dated, dated])

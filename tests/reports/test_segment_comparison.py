@@ -232,7 +232,7 @@ TWO = systems(["a", "b"], 60)
     (TWO, {"q0": "head"}, ValueError, "by has no segment for query 'q1'"),
     (TWO, [None] * 60, ValueError, "by has no segment for query 'q0': it is None"),
     (TWO, "head", TypeError, "by must be an array with the segment of each query"),
-    (sg.Summaries.of(TWO), BY, ValueError, "Summaries hold no values by query: by must be"),
+    (sg.Summaries.of(TWO), BY, ValueError, "Summaries contain no per-query values: by must be"),
     (systems(["a", "b"], 101), range(101), ValueError,
      "by has 101 segments, such as 0 and 1; each is comp"),
     (of_values([], []), [], ValueError, "by has no segment, for there is no qu"),

@@ -74,9 +74,9 @@ ONE = of_values([1.0])
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"evaluations": ONE}, "evaluations has 1 system: give at least two"),
-    ({"evaluations": {}, "reference": ONE}, "evaluations has 0 systems: give at"),
-    ({"evaluations": ONE, "reference": ONE}, "reference has 1 system: give at le"),
+    ({"evaluations": ONE}, "evaluations has 1 system: pass at least two"),
+    ({"evaluations": {}, "reference": ONE}, "evaluations has 0 systems: pass at"),
+    ({"evaluations": ONE, "reference": ONE}, "reference has 1 system: pass at le"),
     ({"evaluations": ONE, "reference": 7}, "reference must be a mapping of names to Eval"),
     ({"evaluations": of_values([1, 0]), "reference": of_values([1], [1])},
      "'a of reference' lacks 1 of the"),

@@ -173,23 +173,23 @@ def test_a_summary_without_queries():
 
 BAD = {
     "n_queries is 1[.]": lambda s: sg.Summary(1, s.tallies),
-    "tallies has no measure": lambda s: sg.Summary(20, {}),
-    "of other measures": lambda s: sg.Summary(20, dict(list(s.tallies.items())[1:])),
-    "counts are of 0 values, but there are": lambda s: dataclasses.replace(
+    "tallies must contain at least one measure": lambda s: sg.Summary(20, {}),
+    "with different measures": lambda s: sg.Summary(20, dict(list(s.tallies.items())[1:])),
+    "counts must add up to 20 values; got 0": lambda s: dataclasses.replace(
         s.tallies["NDCNG@10"], counts=np.zeros(2001, dtype=int)
     ),
-    "merge got no part": lambda s: sg.Summary.merge([]),
+    "merge received no parts": lambda s: sg.Summary.merge([]),
     "part 1 is a int": lambda s: sg.Summary.merge([s, 1]),
     "part 0 has NDCNG@10, .*, part 1 has AP": lambda s: sg.Summary.merge(
         [s, sg.Summary.of(evaluation({"AP": [1.0]}))]
     ),
-    "takes an Evaluation, made by evaluate; got dict": lambda s: sg.Summary.of({}),
+    "requires an Evaluation, returned by evaluate; got dict": lambda s: sg.Summary.of({}),
     "q must be a finite number ≥ 0 and ≤ 1; got 2": lambda s: s.quantile(2),
-    "keeps the 100 lowest": lambda s: s.worst(101),
+    "n must be at most 100": lambda s: s.worst(101),
     "n must be at least 1": lambda s: s.worst(0),
-    "measure is RR, but evaluated were": lambda s: s.worst(1, "rr"),
+    "measure is RR, but the evaluated measures are": lambda s: s.worst(1, "rr"),
     "level must be": lambda s: s.confidence_interval(1),
-    "kind 'Evaluation', not of Summary": lambda s: sg.Summary.from_json(make().to_json()),
+    "kind 'Summary'; got 'Evaluation'": lambda s: sg.Summary.from_json(make().to_json()),
 }
 
 

@@ -45,7 +45,7 @@ def test_weights_count_in_means_and_intervals():
     evaluations = systems(["a", "b"], 60, weights=weights)
     found = sg.compare(sg.Summaries.of(evaluations), test=None, level=0.9)
     assert_same(found.to_frame(), expected_of(evaluations, test=None, level=0.9))
-    with pytest.raises(ValueError, match="The tests take all queries alike, .* from 0.5 to 1.5"):
+    with pytest.raises(ValueError, match="The tests weight all queries equally.* from 0.5 to 1.5"):
         sg.compare(sg.Summaries.of(evaluations), test="t")
     equal = systems(["a", "b"], 60, weights=np.full(60, 0.3))  # which are as none
     found = sg.compare(sg.Summaries.of(equal), test="t")
@@ -119,17 +119,17 @@ def test_json_tables_and_pages():
 
 
 BAD = {
-    "test is 'randomization', but Summaries hold sums": lambda s: sg.compare(s),
+    "test='randomization' requires per-query values": lambda s: sg.compare(s),
     "baseline must be one of the systems .*; got 'x'": lambda s: sg.compare(
         s, baseline="x", test="t"
     ),
     "correction must be one of": lambda s: sg.compare(s, correction="none", test="t"),
-    "merge got no part": lambda s: sg.Summaries.merge([]),
+    "merge received no parts": lambda s: sg.Summaries.merge([]),
     "part 1 is a Summary": lambda s: sg.Summaries.merge([s, s.systems["a"]]),
     "must have the same systems: part 0 has a, b, part 1 has a, c": lambda s: sg.Summaries.merge(
         [s, sg.Summaries.of(systems(["a", "c"], 5))]
     ),
-    "y_score 'other_score' must not be NaN: row 3 is nan": lambda s: by_batches(
+    "'other_score' \\(y_score\\) is NaN in row 3": lambda s: by_batches(
         [two_systems().assign(other_score=lambda f: f["other_score"].mask(f.index == 3))]
     ),
     "a list of two or more names": lambda s: by_batches([two_systems()], y_score=["score"]),
