@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,34 @@ class Judgments:
     def sum_levels(self, per_level: np.ndarray) -> np.ndarray:
         """Sum a value per level over the levels of each query, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
+
+    def without_unjudged(self, rule: str) -> tuple[Judgments, np.ndarray | None]:
+        """Judgments without NaN grades, and the positions of their rows among the rows here.
+
+        With "irrelevant", unjudged documents get grade 0; the positions are None, for all rows.
+        With "drop", their rows are left out. A query without any judged document then keeps one
+        row that was not retrieved, with grade 0 and position -1.
+        """
+        make = self._filled if rule == "irrelevant" else self._judged_only
+        return self.remember(("without_unjudged", rule), make)
+
+    def _filled(self):
+        filled = copy(self)
+        filled._memory = {}
+        filled._lay_out(np.nan_to_num(self.grades, nan=0.0))
+        return filled, None
+
+    def _judged_only(self):
+        grades, first = self.grades, self.starts[:-1]
+        rows = np.arange(self.n_rows) if self.order is None else self.order
+        is_judged = ~np.isnan(grades[rows])
+        n_judged = np.add.reduceat(is_judged, first, dtype=np.intp)
+        is_kept = is_judged.copy()
+        is_kept[first[n_judged == 0]] = True
+        rows = np.where(is_judged, rows, -1)[is_kept]
+        kept = Judgments(np.append(grades, 0.0)[rows], group=np.maximum(n_judged, 1))
+        kept.grade_type = self.grade_type
+        return kept, rows
 
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return the cached result for `key`, or the result of `compute` if there is none."""

@@ -23,12 +23,12 @@ def join_run(
     *,
     missing: Literal["skip", "count"] = "skip",
     unjudged: Literal["skip", "raise"] = "skip",
+    unjudged_documents: Literal["irrelevant", "drop", "keep"] = "irrelevant",
     ties: Literal["trec"] | None = None,
 ) -> Bunch:
     """Join a run with its judgments into rows that every measure accepts.
 
-    Retrieved documents without a judgment get grade 0. Judged documents that are missing from the
-    run get score -inf, which means not retrieved.
+    Judged documents that are missing from the run get score -inf, which means not retrieved.
 
     Parameters
     ----------
@@ -61,6 +61,9 @@ def join_run(
     unjudged : {"skip", "raise"}, default="skip"
         What to do with queries of the run that have no judgments. "skip" leaves them out, as
         trec_eval does; "raise" raises a ValueError.
+    unjudged_documents : {"irrelevant", "drop", "keep"}, default="irrelevant"
+        What to do with retrieved documents that have no judgment. "irrelevant" assigns grade 0, as
+        trec_eval does; "drop" leaves them out (condensed lists); "keep" assigns grade NaN.
     ties : {"trec"}, optional
         "trec" replaces the scores with distinct numbers that rank tied documents as trec_eval
         does: by document id, compared as strings, in descending order. None keeps the scores, so
@@ -125,10 +128,13 @@ def join_run(
 
     one_of("missing", ("skip", "count"))(missing)
     one_of("unjudged", ("skip", "raise"))(unjudged)
+    one_of("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
     if ties is not None:
         one_of("ties", ("trec",))(ties)
     judgments, ranked = rows_of(qrels, "qrels"), rows_of(run, "run")
-    joined = Judged(judgments).join(ranked, missing == "count", unjudged == "raise", ties)
+    joined = Judged(judgments).join(
+        ranked, missing == "count", unjudged == "raise", ties, unjudged_documents
+    )
     document = np.concatenate([ranked.document, judgments.document])
     return Bunch(
         y_true=joined.grade,
@@ -168,7 +174,9 @@ class Judged:
         """Return an integer that identifies each pair of a query code and a document code."""
         return query * np.intp(len(self._documents)) + document
 
-    def join(self, run, count_missing, refuse_unjudged, ties):
+    def join(
+        self, run, count_missing, refuse_unjudged, ties, unjudged_documents="irrelevant"
+    ):
         """Join a run's rows with the judgments."""
         numbers = self._queries.find(run.query_ids).astype(np.int32)  # or -1
         unjudged = numbers < 0
@@ -193,7 +201,8 @@ class Judged:
         unretrieved[judgment[judgment >= 0]] = False
         if not count_missing:
             unretrieved &= ~missing[self._query]
-        rows = np.flatnonzero(np.concatenate([query >= 0, unretrieved]))
+        is_kept = (judgment >= 0) if unjudged_documents == "drop" else (query >= 0)
+        rows = np.flatnonzero(np.concatenate([is_kept, unretrieved]))
         query = np.concatenate([query, self._query])[rows].astype(np.intp)
         order, starts = rows_by_query(query, len(missing))
         if order is not None:
@@ -202,8 +211,9 @@ class Judged:
         judgment = np.concatenate([judgment, np.arange(len(self._grade), dtype=np.int32)])[rows]
         scores = score.take(rows, mode="clip")
         scores[rows >= len(score)] = -np.inf
+        of_unjudged = np.nan if unjudged_documents == "keep" else 0.0
         return Joined(
-            rows=rows, grade=np.append(self._grade, 0.0)[judgment], score=scores,
+            rows=rows, grade=np.append(self._grade, of_unjudged)[judgment], score=scores,
             sizes=np.diff(starts), missing=missing, unjudged=unjudged,
         )
 

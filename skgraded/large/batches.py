@@ -38,6 +38,7 @@ def evaluate_batches(
     measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
     *,
     progress: bool = False,
 ) -> Summary | Summaries:
@@ -78,7 +79,8 @@ def evaluate_batches(
     with needs("evaluate_batches", "pyarrow"):
         import pyarrow  # noqa: F401
     job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, shipped=False
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
+        shipped=False,
     )
     batches_by_place, n_rows = _source(batches, job)
     with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:

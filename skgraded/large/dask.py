@@ -39,6 +39,7 @@ def evaluate(
     measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
 ) -> Summary | Summaries:
     """Evaluate a Dask frame on the workers that hold its partitions.
 
@@ -56,7 +57,9 @@ def evaluate(
     >>> skgraded.dask.evaluate(ddf, "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+    )
     with _name_unreadable_files(ddf, job):
         measured = _measured(ddf, job)
         results = [delayed(Result.of)(part, job) for part in measured]
@@ -75,6 +78,7 @@ def evaluate_per_query(
     measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
 ) -> dd.DataFrame:
     """Compute per-query values of a Dask frame lazily.
 
@@ -103,7 +107,9 @@ def evaluate_per_query(
     0        a  1.0
     1        b  0.5
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+    )
     parts.refuse_several(job)
     measured = _measured(ddf, job)
     dtype = _dtype_of_ids(ddf, qid)

@@ -15,7 +15,7 @@ from skgraded._input.columns import check_weights, column, grade_column, grades_
 from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.reports.evaluating import values_by_query
+from skgraded.reports.evaluating import check_unjudged_documents, values_by_query
 from skgraded.reports.evaluation import Evaluation, evaluation_of
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
@@ -31,7 +31,7 @@ FOR_MISSING = {  # what to do about a missing value of an argument
     "qid": "give every row its id",
     "y_score": "give documents that were not retrieved the score -inf",
     "sample_weight": "give every row a weight",
-    "y_true": "remove the rows of documents that nobody judged, or give them the grade 0",
+    "y_true": "set unjudged_documents to 'irrelevant' (grade 0) or 'drop' (no row)",
 }
 
 PARAMETERS = """
@@ -48,6 +48,8 @@ partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
     How the rows are arranged. "shuffle": in any way; they are first brought together by query,
     which is always correct but slowest. "clustered": the rows of a query are contiguous, but may
     continue in the next part. "whole": no query is in two parts. The last two are verified.
+unjudged_documents : {"irrelevant", "drop"}, optional
+    What to do about grades that are null or NaN, as in `evaluate`.
 """
 RETURNS = """
 Returns
@@ -75,6 +77,7 @@ class Job:
     measures: tuple[Measure, ...]
     sample_weight: str | None
     partitioning: str
+    unjudged_documents: str | None
     is_single: bool  # whether y_score was a name, not a list of names
 
     @property
@@ -94,7 +97,10 @@ class Job:
         return Summary.merge(parts) if self.is_single else Summaries.merge(parts)
 
 
-def check_job(y_true, y_score, qid, measures, sample_weight, partitioning, shipped=True):
+def check_job(
+    y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents=None,
+    shipped=True,
+):
     """Check the caller's arguments; `shipped`: whether the Job is sent to other processes."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
@@ -110,7 +116,10 @@ def check_job(y_true, y_score, qid, measures, sample_weight, partitioning, shipp
         )
     measures = tuple(as_measures(measures))
     partitioning = _check_partitioning(partitioning)
-    job = Job(y_true, scores, qid, measures, sample_weight, partitioning, is_single)
+    unjudged_documents = check_unjudged_documents(unjudged_documents)
+    job = Job(
+        y_true, scores, qid, measures, sample_weight, partitioning, unjudged_documents, is_single
+    )
     if shipped:
         pickle.dumps(job)  # a measure that contains a lambda raises an error here
     return job
@@ -165,7 +174,7 @@ def _checked(table, job):
     from skgraded._input import arrow
 
     grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
-    _refuse_grades(grades, job.measures)
+    _refuse_grades(grades, job)
     columns = {QUERY: arrow.ids(table[job.qid], "qid"), GRADE: grades}
     for i, name in enumerate(job.y_score):
         columns[f"{SCORE} {i}"] = arrow.scores(
@@ -189,7 +198,7 @@ def _refuse_missing(table, job):
     arguments = [(job.qid, "qid"), *((name, "y_score") for name in job.y_score)]
     if job.sample_weight is not None:
         arguments.append((job.sample_weight, "sample_weight"))
-    if any(map(_refuses_missing_grades, job.measures)):
+    if job.unjudged_documents is None and not all(m.accepts_unjudged for m in job.measures):
         arguments.append((job.y_true, "y_true"))
     for name, argument in arguments:
         is_missing = missing(table[name])
@@ -203,18 +212,12 @@ def _refuse_missing(table, job):
             )
 
 
-def _refuses_missing_grades(measure):
-    try:
-        measure.n_undefined(Judgments([np.nan]))
-    except ValueError:
-        return True
-    return False
-
-
-def _refuse_grades(grades, measures):
+def _refuse_grades(grades, job):
     """Raise the error of the first measure that refuses NaN grades or the highest grade."""
+    if job.unjudged_documents is not None:
+        grades = np.nan_to_num(grades, nan=0.0)
     highest = Judgments(grades[[grades.argmax()]])  # NaN if any grade is NaN
-    for measure in measures:
+    for measure in job.measures:
         try:
             measure.n_undefined(highest)
         except ValueError:
@@ -361,7 +364,10 @@ def measure_together(table, job, place=None, is_clustered=False, edges=None):
             sample_weight=weights if has_weight else None,
         )
         values = [
-            values_by_query(list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]))
+            values_by_query(
+                list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]),
+                job.unjudged_documents,
+            )
             for i in range(len(job.y_score))
         ]
     if is_clustered and judgments.order is not None:

@@ -58,6 +58,7 @@ def evaluate(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
     n_partitions: int | None = None,
+    unjudged_documents: str | None = None,
 ) -> Summary | Summaries:
     """Evaluate a Spark frame on the executors.
 
@@ -73,7 +74,9 @@ def evaluate(
     With "clustered" and "whole", Spark shuffles the per-query values instead of the rows, and uses
     them to check that no query is split.
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+    )
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=False)
     rows = _mapped(pieces, partial(tasks.sums, job=job), tasks.SUMS)
     with _batches_by_rows(df.sparkSession), _worker_errors_in_one_line():
@@ -95,6 +98,7 @@ def evaluate_per_query(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
     n_partitions: int | None = None,
+    unjudged_documents: str | None = None,
 ) -> DataFrame:
     """Compute per-query values of a Spark frame lazily.
 
@@ -112,7 +116,9 @@ def evaluate_per_query(
         `sample_weight`, ``weight``. Bad input and split queries are reported by the job that
         computes the frame; the message is at the end of Spark's error.
     """
-    job = parts.check_job(y_true, y_score, qid, measures, sample_weight, partitioning)
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+    )
     parts.refuse_several(job)
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)

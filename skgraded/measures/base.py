@@ -122,7 +122,7 @@ class Measure:
 
     _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # for the measure's own parameters
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
-    _accepts_unknown: ClassVar[bool] = False  # whether grades may be NaN
+    accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
 
     def __call__(
         self,
@@ -223,11 +223,13 @@ class Measure:
 
     def _check(self, judgments):
         """Refuse Judgments with a grade that the measure cannot use."""
-        if judgments.n_unknown and not self._accepts_unknown:
+        if judgments.n_unknown and not self.accepts_unjudged:
+            accepting = sorted(name for name, cls in MEASURES.items() if cls.accepts_unjudged)
             raise ValueError(
                 f"y_true must not be NaN: row {judgments.first_unknown} is nan. "
-                f"{type(self).__name__} needs the grade of every document: leave out documents "
-                "without a grade."
+                f"{type(self).__name__} needs the grade of every document. To evaluate, set "
+                "unjudged_documents='irrelevant' (grade 0) or 'drop' (no row), or use measures "
+                f"that accept NaN: {', '.join(accepting)}."
             )
 
     @property

@@ -213,7 +213,7 @@ class EDRC(_Correlation):
     prior: float = field(default=0.5, kw_only=False)
 
     _own_checks = {"discount": CHECK_DISCOUNT, "prior": number("prior", 0, 1)}
-    _accepts_unknown = True  # no preference about such a document is known
+    accepts_unjudged = True  # no preference about such a document is known
 
     def _plan(self, judgments):
         counts, n_known = judgments.counts, judgments.sum_levels(judgments.counts)

@@ -440,7 +440,7 @@ class Bpref(grades.Relevance):
 
     ties: str = "average"
 
-    _accepts_unknown = True
+    accepts_unjudged = True
 
     def _plan(self, judgments):
         relevant = self._relevant(judgments)

@@ -142,7 +142,7 @@ class RBPResidual(Ranked):
     persistence: float = 0.8
 
     _own_checks = {"persistence": number("persistence", 0, 1, below=True)}
-    _accepts_unknown = True
+    accepts_unjudged = True
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """1 - (1 - φ) Σ φ^(i-1) over the ranks of judged documents."""
@@ -174,7 +174,7 @@ class Judged(Ranked):
     0.5
     """
 
-    _accepts_unknown = True
+    accepts_unjudged = True
 
     def _plan(self, judgments):
         return self._sum(KNOWN, judgments.levels, judgments, per_retrieved=True)

@@ -9,7 +9,13 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import check_scores, check_weights, one_of, refuse_unordered
+from skgraded._input.columns import (
+    check_scores,
+    check_weights,
+    one_of,
+    refuse_unordered,
+    score_column,
+)
 from skgraded._input.queries import mean_weights, query_codes
 from skgraded._input.tables import named_columns
 from skgraded.judgments import Judgments, check_judgments
@@ -33,6 +39,7 @@ def evaluate(
     group: ArrayLike | None = None,
     measures: Measures = ...,
     sample_weight: str | None = None,
+    unjudged_documents: str | None = None,
     data: Any,
 ) -> Evaluation: ...
 
@@ -46,6 +53,7 @@ def evaluate(
     group: ArrayLike | None = None,
     measures: Measures = ...,
     sample_weight: str | None = None,
+    unjudged_documents: str | None = None,
     data: Any,
 ) -> dict[str, Evaluation]: ...
 
@@ -59,6 +67,7 @@ def evaluate(
     group: ArrayLike | None = None,
     measures: Measures = ...,
     sample_weight: ArrayLike | None = None,
+    unjudged_documents: str | None = None,
 ) -> Evaluation: ...
 
 
@@ -70,6 +79,7 @@ def evaluate(
     group: ArrayLike | None = None,
     measures: Measures = ("ndcng@10", "mu_map"),
     sample_weight: Any = None,
+    unjudged_documents: str | None = None,
     data: Any = None,
 ) -> Evaluation | dict[str, Evaluation]:
     """Evaluate scores per query.
@@ -90,6 +100,11 @@ def evaluate(
     sample_weight : array-like of shape (n,), or str, optional
         Weights of the rows; the weight of a query is their mean. With `data`, the name of their
         column.
+    unjudged_documents : {"irrelevant", "drop"}, optional
+        What to do about grades that are NaN, because nobody judged the document. Measures that
+        accept NaN (`Judged`, `RBPResidual`, `Bpref`, `EDRC`) receive all rows. For the other
+        measures, "irrelevant" replaces NaN by grade 0, "drop" leaves the rows out, and None
+        raises an error.
     data : pandas or polars DataFrame, Arrow table, or dict of columns, optional
         The table whose columns the other arguments name.
 
@@ -138,6 +153,7 @@ def evaluate(
     {'bm25': Evaluation(2 queries: RR=0.7500), 'lgbm': Evaluation(2 queries: RR=1.0000)}
     """
     measures = as_measures(measures)
+    unjudged_documents = check_unjudged_documents(unjudged_documents)
     truth = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
     is_dict = data is not None and isinstance(y_score, (list, tuple))
     if data is None:
@@ -156,11 +172,18 @@ def evaluate(
         name: check_scores(scores, judgments.n_rows, f"y_score {name!r}" if is_dict else "y_score")
         for name, scores in systems.items()
     }
-    warn_of_grades_from_1(judgments)
+    if not judgments.n_unknown or unjudged_documents != "irrelevant":  # else some are 0
+        warn_of_grades_from_1(judgments)
     evaluations = {
-        name: evaluate_judgments(measures, judgments, scores) for name, scores in systems.items()
+        name: evaluate_judgments(measures, judgments, scores, unjudged_documents)
+        for name, scores in systems.items()
     }
     return evaluations if is_dict else next(iter(evaluations.values()))
+
+
+def check_unjudged_documents(rule: str | None) -> str | None:
+    """Return the argument if it is None or a rule, else raise a ValueError."""
+    return None if rule is None else one_of("unjudged_documents", ("irrelevant", "drop"))(rule)
 
 
 def _refuse_names(arguments):
@@ -211,25 +234,51 @@ def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
 
 
 def evaluate_judgments(
-    measures: list[Measure], judgments: Judgments, y_score: ArrayLike
+    measures: list[Measure],
+    judgments: Judgments,
+    y_score: ArrayLike,
+    unjudged_documents: str | None = None,
 ) -> Evaluation:
-    """Evaluate scores against Judgments, without a warning about the grades."""
-    return evaluation_of(**values_by_query(measures, judgments, y_score))
+    """Evaluate scores of judged rows, without a warning about the grades."""
+    return evaluation_of(**values_by_query(measures, judgments, y_score, unjudged_documents))
 
 
 def values_by_query(
-    measures: list[Measure], judgments: Judgments, y_score: ArrayLike
+    measures: list[Measure],
+    judgments: Judgments,
+    y_score: ArrayLike,
+    unjudged_documents: str | None = None,
 ) -> dict[str, Any]:
-    """Compute the fields of an Evaluation, by name."""
-    names = [measure.name for measure in measures]
-    values = score_queries(measures, judgments, y_score)
-    undefined = [measure.undefined_queries(judgments) for measure in measures]
+    """Compute the fields of an Evaluation."""
+    values: dict[Measure, np.ndarray] = {}
+    undefined: dict[Measure, np.ndarray] = {}
+    for part, truth, scores in _by_truth(measures, judgments, y_score, unjudged_documents):
+        values |= zip(part, score_queries(part, truth, scores), strict=True)
+        undefined |= {measure: measure.undefined_queries(truth) for measure in part}
     return {
         "query_ids": judgments.query_ids,
-        "per_query": dict(zip(names, values, strict=True)),
-        "undefined": dict(zip(names, undefined, strict=True)),
+        "per_query": {measure.name: values[measure] for measure in measures},
+        "undefined": {measure.name: undefined[measure] for measure in measures},
         "weights": judgments.weights,
     }
+
+
+def _by_truth(measures, judgments, y_score, unjudged_documents):
+    """Yield measures with the Judgments and the scores that they receive."""
+    if not judgments.n_unknown or unjudged_documents is None:
+        yield measures, judgments, y_score
+        return
+    accepting = [measure for measure in measures if measure.accepts_unjudged]
+    if accepting:
+        yield accepting, judgments, y_score
+    others = [measure for measure in measures if not measure.accepts_unjudged]
+    if others:
+        filled, _ = judgments.without_unjudged("irrelevant")
+        for measure in others:
+            measure.undefined_queries(filled)  # so that errors number the rows of the user
+        truth, rows = judgments.without_unjudged(unjudged_documents)
+        scores = score_column(y_score, judgments.n_rows)
+        yield others, truth, scores if rows is None else np.append(scores, -np.inf)[rows]
 
 
 # Standardized values -----------------------------------------------------------------------------

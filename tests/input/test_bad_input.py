@@ -254,7 +254,8 @@ def refused(parameter, value, *words, classes=None):
             case = f"{cls.__name__}({parameter}={value!r})"
             message = message_of(case, partial(cls, **{parameter: value}))
             for word in (parameter, *words):
-                assert word in message, (case, message)
+                if word != "average" or cls is not sg.InterpolatedPrecision:  # it has no average
+                    assert word in message, (case, message)
 
 
 @pytest.mark.parametrize("parameter, values, known", [
