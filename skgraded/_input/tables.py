@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.words import did_you_mean
 
-ENGINES = ("dask", "pyspark")  # frames that skgraded.dask and skgraded.spark evaluate
+ENGINES = ("dask", "pyspark")  # packages whose frames skgraded.dask and skgraded.spark evaluate
 HASHED_COLUMNS = 16
 
 

@@ -49,7 +49,7 @@ class Adapter:
     The estimator itself never changes: only copies are fitted.
     """
 
-    # Arguments of fit with initial scores; arguments with row positions or another kind of weights.
+    # Arguments of fit with initial scores; arguments with row positions or group weights.
     # Both tuples contain names from all libraries, because an unknown ranker may use any of them.
     first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
     by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")

@@ -113,7 +113,7 @@ class Truth:
 
     judgments: Judgments
     columns: list[np.ndarray]
-    is_whole: bool = False  # True once the rows of all queries are known to be complete
+    is_whole: bool = False  # True once the data set is known to contain no split queries
 
 
 _truths: dict[int, Truth] = {}  # keyed by id(data set); several metrics may share a data set

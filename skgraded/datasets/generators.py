@@ -10,7 +10,7 @@ LONGEST = 10_000  # maximum number of rows per query in LightGBM's lambdarank
 IRRELEVANT = 0.6  # share of the rows that have grade 0
 # Standard deviations of the added terms; the standard deviation of the signal is about 1.2.
 # With these values, a default LGBMRanker beats a constant model by 0.18 to 0.31 NDCNG@5.
-# With 10 to 120 documents, 3 to 50 features or 2 to 10 grades, it wins by 0.1 to 0.35.
+# With 10 to 120 documents, 3 to 50 features or 2 to 10 grades, the margin is 0.1 to 0.35.
 QUERY_EFFECT = 1.0
 NOISE = 2.0
 

@@ -135,7 +135,7 @@ def _read_csv(data, path, names):
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
     if is_installed("pyarrow"):
-        with suppress(ValueError):  # an invalid number, or one that only Python can parse
+        with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
             return _all_at_once(data, separator, names)
     return _row_by_row(data, path, separator, names)
 

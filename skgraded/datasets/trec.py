@@ -200,7 +200,7 @@ def _parsed(text, first, form):
     columns = None
     # Arrow would drop a BOM.
     if is_installed("pyarrow", "pandas") and not text.startswith(text_files.BOM):
-        with suppress(ValueError):  # an invalid number, or one that only Python can parse
+        with suppress(ValueError):  # if Arrow cannot parse the text, fall back to Python
             columns = _by_arrow(text, form)
     columns = columns or _by_python(text, form)
     numbers = columns[form.number]

@@ -258,7 +258,7 @@ class SystemsDisplay(Display):
     """A plot of the scores of one or several systems."""
 
     from_predictions: Any
-    _systems_of = staticmethod(systems_of)  # checks which systems the display accepts
+    _systems_of = staticmethod(systems_of)  # validates the names and the systems
 
     @classmethod
     @documented

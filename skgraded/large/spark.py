@@ -40,7 +40,7 @@ with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
-ROWS_PER_BATCH = 4000  # rows; a limit in bytes is not needed: Spark 3 had none for 10,000 rows
+ROWS_PER_BATCH = 4000  # rows; no limit in bytes is needed, because Spark 3 had none for 10,000 rows
 WORKER_PACKAGES = ("skgraded", "pyarrow", "pandas")
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"

@@ -142,7 +142,7 @@ def of_tops(per_level, judgments):
     return per_level[judgments.level_starts[1:] - 1]
 
 
-@np.errstate(under="ignore")  # relative to grade 900, the gain of grade 1 underflows to 0
+@np.errstate(under="ignore")  # the gain of grade 1 underflows to 0 if the top grade is 900
 def relative_exp2_gains(grades, judgments):
     """Gain 2^g - 1 of each level divided by the gain of its query's top level; 0 if that is 0."""
     tops = divisors(of_tops(grades, judgments))

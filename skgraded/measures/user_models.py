@@ -21,7 +21,7 @@ from skgraded.measures.base import TIES, Measure, Ranked, sum_plans
 from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_exp2_gains
 
 
-@np.errstate(under="ignore")  # relative to grade 900, the probability of grade 1 underflows to 0
+@np.errstate(under="ignore")  # the probability of grade 1 underflows to 0 if the top grade is 900
 def _stops(grades, tops):
     """R(g) = (2^g - 1) / 2^g_max of each level, computed without overflow."""
     return -np.exp2(grades - tops) * np.expm1(-LN2 * grades)

@@ -98,7 +98,7 @@ def leaderboard_of(
     shown = list(headings.values())
     order = sorted(systems, key=lambda name: -_sortable(means[name, shown[0]]))
     letters = dict(zip(order, _letters(), strict=False))
-    outcomes = {  # (heading, system, other) → whether the system outperforms the other
+    outcomes = {  # maps (heading, system, other) to whether the system outperforms the other
         (row.heading, *pair): row.winner == pair[0]
         for row in rows if row.is_significant is not None
         for pair in ((row.system, row.baseline), (row.baseline, row.system))

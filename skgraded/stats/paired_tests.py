@@ -129,7 +129,7 @@ def _p_of_flips(rows, n_resamples, rng, advance):
         n_greater += np.count_nonzero(reductions <= slack, axis=0)
         n_drawn += len(reductions)
         advance(reductions.size)
-    n_observed = 0 if n_resamples is None else 1  # the observed signs count as one random flip
+    n_observed = 0 if n_resamples is None else 1  # the observed signs count as one of the flips
     return np.minimum(
         1.0, 2 * (np.minimum(n_less, n_greater) + n_observed) / (n_drawn + n_observed)
     )
