@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Imported on first access, because scikit-learn takes most of a second to import.
+# Loaded on first access, because importing scikit-learn takes most of a second.
 LATER = {
     "display": (
         "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FeatureImportanceDisplay", "FoldDisplay",

@@ -14,7 +14,7 @@ from skgraded._input.queries import group_sizes, mean_weights, queries_of
 from skgraded._kernels.layout import lay_out
 from skgraded._kernels.threads import run_chunks
 
-MOST_REMEMBERED = 32  # cached plans of measures; a plan may contain one number per row
+MOST_REMEMBERED = 32  # maximum number of cached plans; a plan may contain one number per row
 
 
 class Judgments:
@@ -189,7 +189,7 @@ class Judgments:
         if result is None:
             result = compute()
         self._memory[key] = result
-        # Each of these steps is atomic, also without the GIL.
+        # Each of these steps is atomic, even without the GIL.
         for oldest_key in list(self._memory)[:-MOST_REMEMBERED]:
             self._memory.pop(oldest_key, None)
         return result

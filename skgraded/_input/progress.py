@@ -10,10 +10,10 @@ from skgraded._input.needs import is_installed
 def progress_bar(*args, **settings):
     """Make a tqdm bar, shown only on a terminal or in a notebook; requires tqdm."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tqdm.auto warns if a notebook lacks widgets
+        warnings.simplefilter("ignore")  # tqdm.auto warns if ipywidgets is not installed
         from tqdm.auto import tqdm
 
-    # None shows the bar only on a terminal, and a notebook is no terminal
+    # With disable=None, tqdm hides the bar if the output is not a terminal, as in a notebook.
     return tqdm(*args, **settings, disable=False if "ipykernel" in sys.modules else None)
 
 

@@ -102,7 +102,7 @@ def rows_by_query(codes, n_queries):
 
 def mean_weights(weights, codes, sizes):
     """Mean weight of each query's rows; at least one weight must be positive."""
-    # Dividing by a power of 2 is exact and keeps sums from overflowing.
+    # Dividing by a power of 2 is exact and prevents the sums from overflowing.
     exponent = np.frexp(weights.max())[1]
     weights = np.ldexp(weights, -exponent)
     by_query = np.empty(len(sizes))
@@ -191,7 +191,7 @@ def _ids(qid, name):
     if isinstance(dtype, np.dtype):
         array = np.asarray(columns.unmasked(qid))
         return array if array.dtype.kind in "buifmMO" else array.tolist()
-    # Only pandas and polars integers without missing values keep their values in NumPy.
+    # Only pandas and polars integers without missing values convert to NumPy unchanged.
     if str(dtype).lower() in WHOLE_NUMBERS:
         array = np.asarray(qid)
         if array.dtype.kind in "iu":

@@ -129,8 +129,8 @@ class QueryColumn:
     """The query column: found in the X of one call, and looked up in the X of later calls."""
 
     position: int
-    name: str | None  # None if X has no column names or repeats this name
-    n_columns: int  # in the X in which the column was found
+    name: str | None  # None if X has no column names or if the name is not unique
+    n_columns: int  # number of columns of the X in which the column was found
 
     @classmethod
     def of(cls, table, source):

@@ -9,14 +9,14 @@ import numpy as np
 
 from skgraded._input.words import did_you_mean
 
-ENGINES = ("dask", "pyspark")  # skgraded.dask and skgraded.spark evaluate their frames
+ENGINES = ("dask", "pyspark")  # packages whose frames skgraded.dask and skgraded.spark evaluate
 HASHED_COLUMNS = 16
 
 
 def as_table(X):
     """Return `X` as a table; only lists and sparse matrices that are not CSR are copied."""
     if is_sparse(X):
-        return X.tocsr()  # selecting rows of CSC leaves their entries unsorted
+        return X.tocsr()  # selecting rows from a CSC matrix leaves their indices unsorted
     if not (is_pandas_frame(X) or is_polars_frame(X)):
         X = np.asarray(X)
     if len(X.shape) != 2:
@@ -117,12 +117,12 @@ def hash_rows(table):
     n_columns = table.shape[1]
     some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
     if is_pandas_frame(table):
-        # -0.0 becomes 0.0, because pandas 2 hashes them differently
+        # Adding 0.0 turns -0.0 into 0.0, because pandas 2 hashes them differently.
         part = table.iloc[:, some].transform(lambda x: x + 0.0 if x.dtype.kind == "f" else x)
         return sys.modules["pandas"].util.hash_pandas_object(part, index=False).to_numpy()
     if is_polars_frame(table):
         return table[:, some.tolist()].hash_rows().to_numpy()
-    # The factors are arbitrary odd numbers: multiplication by an odd number loses no bits.
+    # The factors are arbitrary odd numbers, because multiplying by an odd number loses no bits.
     factors = mix_bits(np.arange(1, n_columns + 1, dtype=np.uint64)) | np.uint64(1)
     if is_sparse(table):
         bits = mix_bits(_bits(table.data)) * factors[table.indices]

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-LONGEST = 100  # characters to compare; the time grows quadratically
+LONGEST = 100  # maximum number of characters to compare; the time grows quadratically
 
 
 def nearest(word, known):
@@ -74,7 +74,7 @@ def object_array(values):
     return array
 
 
-# Control characters except tab and newline, text direction marks and lone surrogates.
+# Control characters (except tab and newline), text direction marks and lone surrogates.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )

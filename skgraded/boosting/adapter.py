@@ -16,7 +16,7 @@ from skgraded._input.tables import is_polars_frame
 from skgraded.boosting.rows import WEIGHT
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
-# Every other file in this folder is named after the package of a library.
+# All other modules in this folder are named after the package that they support.
 COMMON = {"adapter", "docs", "frames", "metric", "objective", "rows"}
 
 
@@ -49,8 +49,8 @@ class Adapter:
     The estimator itself never changes: only copies are fitted.
     """
 
-    # Initial scores, and arguments of fit that refer to rows by position or weight them otherwise.
-    # Both contain the names of all libraries, because an unknown ranker may use any of them.
+    # Arguments of fit with initial scores; arguments with row positions or group weights.
+    # Both tuples contain names from all libraries, because an unknown ranker may use any of them.
     first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
     by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")
 
@@ -145,7 +145,7 @@ class Adapter:
         """scikit-learn's tags for the X that the estimator accepts."""
         if hasattr(self.estimator, "__sklearn_tags__"):
             return get_tags(self.estimator).input_tags
-        return InputTags(sparse=True, allow_nan=True)  # written before scikit-learn had tags
+        return InputTags(sparse=True, allow_nan=True)  # the estimator predates scikit-learn's tags
 
     @property
     def fractional_grades_advice(self):
@@ -182,18 +182,18 @@ class BoosterAdapter(Adapter):
     decides when to stop. The copy predicts with the best number of rounds.
     """
 
-    package: str  # the name under which it is imported
-    model: str  # the name of the base class of its boosters
+    package: str  # import name of the library
+    model: str  # name of the base class of the library's boosters
     library: str  # its name in messages
-    polars_since: tuple[int, ...] = ()  # the first version that reads polars frames
+    polars_since: tuple[int, ...] = ()  # first version that accepts polars frames
     by_position: tuple[str, ...] = ()
-    # Parameters that select a type of booster, and types whose early rounds change later.
+    # Parameters that select the booster type; booster types that modify earlier rounds.
     kind_parameters: tuple[str, ...] = ()
     changing: frozenset[str] = frozenset()
-    # Aliases of the number of rounds, and settings that disable the library's early stopping.
+    # Aliases for the number of rounds; settings that disable the library's early stopping.
     round_parameters: frozenset[str] = frozenset({"n_estimators"})
     without_stopping: dict[str, Any] = {}
-    # Arguments of fit that conflict with early stopping; the argument for an initial model.
+    # Arguments of fit that conflict with early stopping; name of the initial model argument.
     conflicting: frozenset[str] = frozenset()
     init_model_argument: str = ""
 

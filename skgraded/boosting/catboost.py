@@ -28,7 +28,7 @@ with needs("skgraded.catboost", "catboost"):
 
 __all__ = ["eval_metric"]
 
-# Parameters of CatBoost's own early stopping and hold-out.
+# Parameters for CatBoost's built-in early stopping and hold-out set.
 STOPPING = {
     "od_type", "od_wait", "od_pval", "early_stopping_rounds", "eval_metric", "eval_fraction",
     "use_best_model", "best_model_min_trees", "metric_period",
@@ -71,7 +71,7 @@ class _Library(BoosterAdapter):
         """Convert `X` to a form that CatBoost can read; sparse matrices need 32-bit indices."""
         X = super().readable(X)
         if sparse.issparse(X):
-            # A rebuilt matrix has the narrowest indices that suffice.
+            # Rebuilding the matrix converts the indices to the smallest sufficient type.
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
         return X
 
@@ -83,7 +83,7 @@ class _Library(BoosterAdapter):
         settings = self.estimator.get_params().items()
         parameters = {name: value for name, value in settings if name not in left_out} | changes
         # clone() fails because get_params copies lists and objects (catboost#3078).
-        # The base class takes its parameters as a dict.
+        # The base class accepts its parameters as a dict.
         cls = type(self.estimator)
         is_base = cls is sys.modules["catboost"].CatBoost
         return cls(parameters) if is_base else cls(**parameters)
@@ -101,7 +101,7 @@ class _Library(BoosterAdapter):
             "use_best_model": True, "metric_period": 1,
         }
         model.fit(training.X, training.grades, **arguments)
-        metric.progress = None  # the model keeps the metric, which need not keep the rows
+        metric.progress = None  # free the rows, because the model keeps a reference to the metric
         return model
 
     def fit_rounds(self, rows, n_rounds, fit_params):
@@ -126,7 +126,7 @@ class _Library(BoosterAdapter):
 class _Metric:
     """The methods that CatBoost calls besides `evaluate`, which returns a mean and the weight 1."""
 
-    no_jit = True  # otherwise CatBoost compiles it with numba, and warns if numba is missing
+    no_jit = True  # otherwise, CatBoost compiles it with numba or warns that numba is not installed
 
     def is_max_optimal(self):
         """Return True: higher is better."""
@@ -149,7 +149,7 @@ class _ScoreObserver(_Metric):
         self.progress = progress
         self.mark = mark
 
-    def __deepcopy__(self, memo):  # CatBoost makes deep copies of its parameters
+    def __deepcopy__(self, memo):  # CatBoost deep-copies its parameters
         return self
 
     def evaluate(self, approxes, target, weight):
@@ -232,7 +232,7 @@ class _EvalMetric(_Metric, BoostingMetric):
         self._learn = _Rows(group_id, "group_id")
         self._eval = _Rows(eval_group_id, "eval_group_id")
 
-    def __reduce__(self):  # pickle cannot find a class that was created at run time
+    def __reduce__(self):  # pickle cannot import classes that are created at run time
         return eval_metric, (self.measures[0], *self._group_ids)
 
     def evaluate(self, approxes, target, weight):
@@ -283,7 +283,7 @@ class _Rows:
 
     def __init__(self, group_id, name):
         codes, _ = query_codes(group_id, name=name)
-        # Codes follow the order of first appearance, so a decrease returns to an earlier query.
+        # Codes follow the order of first appearance, so a decrease means that a query reappears.
         returns = np.flatnonzero(np.diff(codes) < 0)
         if len(returns):
             raise ValueError(

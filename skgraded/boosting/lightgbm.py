@@ -23,12 +23,12 @@ from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
 
-# Aliases of the objective; the last has the lowest priority.
+# Aliases for the objective; the last one has the lowest priority.
 OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")
-WHOLE_GRADE_OBJECTIVES = (  # not a set: a callable objective may be unhashable
+WHOLE_GRADE_OBJECTIVES = (  # not a set, because a callable objective may be unhashable
     "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart",
 )
-# Binning parameters that Dataset.get_params omits, with all their aliases.
+# Binning parameters that Dataset.get_params omits, including all aliases.
 LEAF_PARAMETERS = {
     "min_data_in_leaf", "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
 }
@@ -36,12 +36,12 @@ BINNING_PARAMETERS = LEAF_PARAMETERS | {
     "seed", "random_seed", "random_state", "verbosity", "verbose",
     "num_threads", "num_thread", "nthread", "nthreads", "n_jobs",
 }
-# With these, bins are computed on several machines, laid out differently or read from a file.
+# Parameters with which bins are distributed, have another layout or are read from a file.
 UNCACHED_PARAMETERS = {
     "machines", "workers", "nodes", "machine_list_filename", "machine_list_file", "machine_list",
     "mlist", "num_machines", "num_machine", "device_type", "device", "forcedbins_filename",
 }
-# Attributes of a Dataset that its binary file does not contain; the second exists since 4.7.
+# Dataset attributes missing from its binary file; the second was added in LightGBM 4.7.
 UNSAVED_ATTRIBUTES = ("pandas_categorical", "_has_non_default_feature_names")
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
@@ -104,8 +104,8 @@ class _Library(BoosterAdapter):
 
     def labelled(self, grades):
         """Make an unfitted copy of the estimator, and labels: codes if the grades are gains."""
-        # LightGBM accepts any number of levels with any gains. Its default metric ndcg does not:
-        # it refuses fractional labels, and accepts gains only once.
+        # LightGBM accepts any number of levels with any gains.
+        # Its default metric ndcg rejects fractional labels and accepts gains only once.
         model = self.copy()
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
@@ -118,7 +118,7 @@ class _Library(BoosterAdapter):
 
     def with_memory(self, fit_params, memory):
         """Return the arguments of fit, with a callback that caches the bins of each data set."""
-        # An initial model needs raw data, which cached bins do not contain.
+        # An initial model requires raw data, which cached bins do not contain.
         has_init_model = fit_params.get(self.init_model_argument) is not None
         if has_init_model or "callbacks" not in self.fit_parameters:
             return fit_params
@@ -146,14 +146,14 @@ class _Library(BoosterAdapter):
         arguments |= self._validation_arguments(validation)
         arguments["callbacks"] = [*(fit_params.get("callbacks") or ()), stop]
         model.fit(training.X, labels, eval_metric=measure, **arguments)
-        # a callback of the user may have ended the training
+        # A callback passed by the user may have stopped the training.
         model.booster_.best_iteration = progress.best_round
         return model
 
     def _validation_arguments(self, validation):
         """Arguments of fit for the validation set."""
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
-        # If X and y were the training objects, LightGBM would use the training set for validation.
+        # Copy y: if X and y are the training objects, LightGBM validates on the training set.
         grades = validation.grades.copy()
         if self.version >= (4, 7):
             arguments |= {"eval_X": (validation.X,), "eval_y": (grades,)}
@@ -197,7 +197,7 @@ class _BinCache:
 
         names = BINNING_PARAMETERS
         if dataset.params.get("feature_pre_filter") is False:
-            names = names - LEAF_PARAMETERS  # used only to filter features that no leaf can split
+            names = names - LEAF_PARAMETERS  # they only filter features that no leaf can split
         settings = {name: value for name, value in dataset.params.items() if name in names}
         categories = dataset.categorical_feature
         content, params, attributes = self._bin(
@@ -207,7 +207,7 @@ class _BinCache:
         with TemporaryDirectory() as folder:
             dataset.data = Path(folder, "bins")
             dataset.data.write_bytes(content)
-            # The file contains the categorical features, but no names by which to look them up.
+            # The file contains the categorical features, but not the names needed to look them up.
             dataset.categorical_feature = "auto"
             dataset.construct()
         dataset.categorical_feature = categories  # validation sets use it
@@ -217,7 +217,7 @@ class _BinCache:
 
 def _bin(data, feature_name, categorical_feature, params, version):
     """Bin data; return the binary file, the parameters, and attributes that the file lacks."""
-    # The Memory looks results up by the content of all arguments, so it notices changes in place.
+    # Memory hashes the contents of all arguments, so in-place changes are detected.
     from lightgbm import Dataset
 
     dataset = Dataset(
@@ -279,8 +279,8 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 
 
 
 class _EvalMetric(BoostingMetric):
-    # LightGBM's scikit-learn interface chooses the arguments by the number of parameters.
-    # A signature with exactly four also works in lgb.train, which passes the first two.
+    # LightGBM's scikit-learn interface passes as many arguments as the metric has parameters.
+    # A metric with exactly four parameters also works in lgb.train, which passes the first two.
 
     factory = "eval_metric"
     direction = (True,)
@@ -298,9 +298,9 @@ def _calling_booster(what):
     """The Booster that is evaluating, or None in a direct call; several machines are refused."""
     from lightgbm import Booster
 
-    # LightGBM passes no Booster to a metric and, in the scikit-learn interface, no parameters.
+    # LightGBM passes no Booster to metrics, and its scikit-learn interface passes no parameters.
     booster = library_locals("self", Booster).get("self")
-    # after set_network, the number of machines is unknown
+    # After set_network, the number of machines is unknown.
     if booster is not None and booster._network and booster.params.get("num_machines", 2) > 1:
         refuse_part(
             what, "find the best round of the finished model with "
@@ -374,12 +374,12 @@ def evaluate_rounds(
     booster = getattr(booster, "booster_", booster)
     if not isinstance(data, Dataset):
         raise TypeError(f"data must be a lightgbm.Dataset; got {type(data).__name__}.")
-    # The methods require a Dataset that is already binned, so this reads the attributes.
+    # Read the attributes, because the getter methods require a binned Dataset.
     truth = _checked_truth(data, data.label, data.group, data.weight)
     X, last = data.data, booster.current_iteration()
     if X is None:
         raise ValueError("data no longer has its raw data: create it with free_raw_data=False.")
-    # A random forest predicts the mean over its trees, every other model the sum.
+    # A random forest predicts the mean of its trees; all other models predict the sum.
     is_mean = "\naverage_output\n" in booster.model_to_string(num_iteration=1)
     rounds = np.unique([*range(every, last, every), last])
     preds, values = 0.0, []

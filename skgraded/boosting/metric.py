@@ -20,14 +20,14 @@ class BoostingMetric:
     Each library's subclass adds its calling convention.
     """
 
-    factory: str  # the name of the public function that creates the metric
-    direction: tuple[bool, ...] = ()  # (True,), for "higher is better", if the library expects it
+    factory: str  # name of the public function that creates the metric
+    direction: tuple[bool, ...] = ()  # (True,) if the library expects a flag for "higher is better"
 
     def __init__(self, measures: str | Measure | Iterable[str | Measure], every: int = 1) -> None:
         self.measures = as_measures(measures)
         self.every = whole_number(every, "every", 1)
         self._is_single = isinstance(measures, (str, Measure))
-        # For each Booster: the first measured round, and the last values of each data set.
+        # Maps each Booster to its first measured round and to the latest values per data set.
         self._trainings: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
@@ -36,7 +36,7 @@ class BoostingMetric:
         every = f", every={self.every}" if self.every > 1 else ""
         return f"{self.factory}({measures}{every})"
 
-    # Copies and pickles do not contain values of earlier rounds.
+    # Copies and pickles do not include values from earlier rounds.
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.measures[0] if self._is_single else self.measures, self.every)
 
@@ -113,10 +113,10 @@ class Truth:
 
     judgments: Judgments
     columns: list[np.ndarray]
-    is_whole: bool = False  # whether it has been checked that no query lacks rows
+    is_whole: bool = False  # True once the data set is known to contain no split queries
 
 
-_truths: dict[int, Truth] = {}  # by id of the data set, which several metrics may share
+_truths: dict[int, Truth] = {}  # keyed by id(data set); several metrics may share a data set
 
 
 def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
@@ -136,7 +136,7 @@ def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
     try:
         if id(owner) not in values:
             weakref.finalize(owner, values.pop, id(owner), None)
-    except TypeError:  # a list of labels from a direct call allows no weak references
+    except TypeError:  # lists, as in a direct call, do not support weak references
         return
     values[id(owner)] = value
 

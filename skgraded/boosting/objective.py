@@ -77,10 +77,10 @@ class Objective:
 
 def is_trainable(measure: Measure) -> bool:
     """Whether swapping two documents changes a sum whose swaps the kernel computes."""
-    plan = measure.plan(Judgments([0.0]))  # the kind of the sum does not depend on the grades
+    plan = measure.plan(Judgments([0.0]))  # `plan.kind` does not depend on the grades
     if plan is None:
         return False
-    # Without a discount, all ranks count the same.
+    # Without a discount, all ranks have the same weight.
     return plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
 
 
@@ -91,7 +91,7 @@ def trainable_measures() -> list[str]:
 
 def _shuffled(judgments):
     """Row positions and codes, sorted by query and shuffled within each query."""
-    # Without shuffling, ties would be ranked in row order, which is often the order of the grades.
+    # Without shuffling, ties would be ranked in row order, which often follows the grades.
     random_keys = np.random.default_rng(0).random(judgments.n_rows)
     query = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
     shuffle = np.lexsort((random_keys, query))

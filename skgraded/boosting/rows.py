@@ -19,7 +19,7 @@ class Queries(NamedTuple):
 
     ids: np.ndarray
     order: np.ndarray | None  # row positions sorted by query; None if already sorted
-    starts: np.ndarray  # where each query begins in `order`, (n_queries + 1,)
+    starts: np.ndarray  # start of each query in `order`, of shape (n_queries + 1,)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -42,7 +42,7 @@ class Rows:
     X: Any
     grades: np.ndarray
     by_row: dict[str, np.ndarray]  # arguments of fit with one value per row
-    sizes: np.ndarray | None = None  # of consecutive queries; None: any order, for a regressor
+    sizes: np.ndarray | None = None  # sizes of contiguous queries; None for regressors (any order)
     grade_type: np.dtype[Any] = np.dtype(float)  # the data type of the grades in y
 
     def take(self, rows: np.ndarray | None, sizes: np.ndarray | None) -> Rows:

@@ -40,7 +40,7 @@ class _Library(BoosterAdapter):
                 progress.see(scores)
             if n_rounds == settings["max_iter"]:
                 break
-        # predict adds up this list, which has one entry per round. No public method shortens it.
+        # predict sums this list, which has one entry per round; no public method truncates it.
         del model._predictors[progress.best_round:]
         vars(model).update(settings)
         return model

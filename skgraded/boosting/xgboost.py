@@ -25,7 +25,7 @@ with needs("skgraded.xgboost", "xgboost"):
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
-# Metrics for which higher is better: those in XGBoost's EarlyStopping, and our measures.
+# Metrics for which higher is better: those in XGBoost's EarlyStopping, and all measures.
 HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
 NOT_FOR_SKLEARN = (
     "{metric} is for xgb.train and xgb.cv, which pass it a DMatrix with queries. As the "
@@ -83,7 +83,7 @@ class _Library(BoosterAdapter):
 
     def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator; a callback measures each round and stops the training."""
-        # Not a metric: XGBoost would weight a ranker's callable metric by the sizes of the queries.
+        # Use a callback, because XGBoost weights a ranker's callable metric by query size.
         if xgb.collective.get_world_size() > 1:
             refuse_part(
                 "QueryRanker(early_stopping=True)", "pass skgraded.xgboost.custom_metric and "
@@ -101,7 +101,7 @@ class _Library(BoosterAdapter):
         model.fit(training.X, labels, **fit_params | self.fit_arguments(training))
         vars(model).update(settings)  # set_params would also change the trained booster
         booster = model.get_booster()
-        # XGBoost skips the remaining callbacks after one of them has stopped the training.
+        # XGBoost skips the remaining callbacks once a callback stops the training.
         # Up to XGBoost 2.1, the order of callbacks is arbitrary.
         if progress.n_rounds < booster.num_boosted_rounds():
             progress.see(booster.predict(data))
@@ -179,8 +179,8 @@ class _CustomMetric(BoostingMetric):
 
     @property
     def __name__(self):
-        # Only XGBoost's scikit-learn interface reads the name. If each query has one document,
-        # XGBRanker reads the name but never calls the metric.
+        # Only XGBoost's scikit-learn interface reads the name of a metric.
+        # If every query has one document, XGBRanker reads the name but never calls the metric.
         raise AttributeError(NOT_FOR_SKLEARN.format(metric=self))
 
     def __call__(self, preds, dmatrix):
@@ -198,8 +198,8 @@ class _CustomMetric(BoostingMetric):
 
     def _means_of_workers(self, dmatrix, preds, when):
         """Means over the queries of all workers; every worker must call this method."""
-        # XGBoost itself would take the unweighted mean of the workers' means (xgboost#8475).
-        # A worker without rows adds 0. A worker with an error reports it, or the others would wait.
+        # XGBoost itself averages the workers' means without weights (xgboost#8475).
+        # A worker without rows adds 0; a worker with an error reports it, so that no worker waits.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:

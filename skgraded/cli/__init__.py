@@ -90,7 +90,7 @@ def _fail(message):
 
 
 def _say(message):
-    if sys.stderr is not None:  # if it is closed, print would write to standard output
+    if sys.stderr is not None:  # if stderr is closed, print would write to standard output
         print(f"skgraded: {printable(message)}", file=sys.stderr)
 
 

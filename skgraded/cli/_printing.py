@@ -15,7 +15,7 @@ SYNTAX = """\
 A cut-off: ndcg@10. Parameters: "AP(threshold=2)@20".
 With --ties trec, map, recip_rank, P_10, recall_10 and ndcg_cut_10 have trec_eval's values.
 trec_eval's ndcg is "ndcg(gain='linear')"."""
-MOST_SENTENCES = 8  # with more pairs, lists of winners replace the sentences
+MOST_SENTENCES = 8  # if there are more pairs, lists of winners replace the sentences
 MOST_ROWS = 30  # of the table of pairs
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 

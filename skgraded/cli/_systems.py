@@ -24,7 +24,7 @@ from skgraded.reports.evaluating import evaluate
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.system_summaries import Summaries
 
-HEAD = 1 << 16  # bytes that are searched for the first line
+HEAD = 1 << 16  # number of bytes to search for the first line
 TABLES = (".parquet", *(
     kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")
 ))

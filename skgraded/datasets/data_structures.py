@@ -17,8 +17,8 @@ from skgraded._input.words import did_you_mean, object_array, plain, plain_list
 from skgraded.datasets.rows import Rows
 from skgraded.datasets.text_files import parsed
 
-# Accepted names of each column, in order of priority.
-# In PyTerrier's frames, `qid` contains query ids, and `query` contains the texts of topics.
+# Accepted column names, in order of priority.
+# In PyTerrier data frames, `qid` contains query ids and `query` contains the topic texts.
 NAMES = {
     "query": ("qid", "query_id", "q_id", "query"),
     "document": ("doc_id", "docno", "document"),
@@ -26,7 +26,7 @@ NAMES = {
     "score": ("score",),
 }
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
-# Keys of grades and scores in the JSON of OpenSearch and Elasticsearch.
+# Keys for grades and scores in OpenSearch and Elasticsearch JSON.
 KEY = {"qrels": "rating", "run": "_score"}
 
 
@@ -181,7 +181,7 @@ def _rated_queries(requests, side):
 
 def _queries_of(source):
     """Return pairs of a query and its documents, or None if the dict contains columns."""
-    for key in ("requests", "judgmentRatings"):  # keys of _rank_eval and OpenSearch's judgments
+    for key in ("requests", "judgmentRatings"):  # keys in _rank_eval and in OpenSearch judgments
         if isinstance(source.get(key), list):
             return _rated_queries(source[key], key)
     if "metric_score" in source and isinstance(source.get("details"), Mapping):

@@ -6,9 +6,9 @@ import numpy as np
 
 from skgraded._input.columns import whole_number
 
-LONGEST = 10_000  # rows per query, the limit of LightGBM's lambdarank
+LONGEST = 10_000  # maximum number of rows per query in LightGBM's lambdarank
 IRRELEVANT = 0.6  # share of the rows that have grade 0
-# Standard deviations of the terms added to the signal, whose standard deviation is about 1.2.
+# Standard deviations of the added terms; the standard deviation of the signal is about 1.2.
 # With these values, a default LGBMRanker beats a constant model by 0.18 to 0.31 NDCNG@5.
 # With 10 to 120 documents, 3 to 50 features or 2 to 10 grades, the margin is 0.1 to 0.35.
 QUERY_EFFECT = 1.0
@@ -192,7 +192,7 @@ def make_swapped_rankings(
     first = rng.randint(n_documents, size=(n_swaps, n_rankings))
     second = rng.randint(n_documents - 1, size=(n_swaps, n_rankings))
     second += second >= first  # any position but the first
-    # A flat array of all rankings is faster to index than a table.
+    # Indexing a flat array of all rankings is faster than indexing a table.
     grades = np.tile(ideal, n_rankings)
     starts = np.arange(n_rankings) * n_documents
     for a, b in zip(first + starts, second + starts, strict=True):

@@ -152,12 +152,12 @@ def join_run(
 class Joined:
     """Rows of a run and of its judgments, in the order that `join_run` documents."""
 
-    rows: np.ndarray  # positions in the rows of the run followed by those of the judgments
+    rows: np.ndarray  # row positions in the concatenation of the run and the judgments
     grade: np.ndarray
     score: np.ndarray
-    sizes: np.ndarray  # rows of each judged query, 0 if it is left out
-    missing: np.ndarray  # whether each judged query is missing from the run
-    unjudged: np.ndarray  # whether each query of the run has no judgments
+    sizes: np.ndarray  # number of rows per judged query; 0 for queries that are left out
+    missing: np.ndarray  # boolean mask: judged queries that are missing from the run
+    unjudged: np.ndarray  # boolean mask: queries in the run that have no judgments
 
 
 class Judged:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 REPEAT = "to convert sizes in memory to ids, use np.repeat(np.arange(len(sizes)), sizes)"
 WITHOUT_QUERIES = f" For a file without queries, pass a file of their sizes as group; {REPEAT}."
-LARGEST_INDEX = 2**31 - 1  # the limit of scikit-learn's parser and of LightGBM
+LARGEST_INDEX = 2**31 - 1  # limit of scikit-learn's parser and of LightGBM
 
 
 def read_letor(
@@ -104,7 +104,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
         raise TypeError(f"group must be the path of a file with sizes; {REPEAT}.")
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
-    # These arrays grow in place; joining a list of pieces would need twice the memory.
+    # These arrays grow in place; concatenating a list of pieces would need twice the memory.
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
     qid, doc_id = [], []
     with_query = group is None
@@ -149,7 +149,7 @@ def _repeated(group, n, path):
 
 def _numbers(text, n_features, negative):
     """Parse features and grades with scikit-learn, which ignores queries and comments."""
-    # At the top of the file, this import would double the time of `import skgraded`.
+    # A top-level import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)
@@ -171,7 +171,7 @@ def _names(lines, with_query):
         if not with_query:
             if query.startswith(b"qid") or b"_" in body:
                 raise ValueError("a query, or a number such as 1_0")
-        elif query != last:  # consecutive rows of a query share one string
+        elif query != last:  # consecutive rows of a query share one string object
             if not query.startswith(b"qid:") or query == b"qid:":
                 raise ValueError("no query")
             last, text = query, query[4:].decode()

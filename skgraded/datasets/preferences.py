@@ -100,7 +100,7 @@ def read_preference_columns(path, progress=False):
     rows: list = []
     for first, text in blocks(source, path, progress):
         for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), first):
-            # joined files may have a BOM on any line
+            # Concatenated files may contain a BOM on any line.
             words = re.split(rb"[ \t]+", line.removeprefix(BOM).strip(b" \t\r"))
             if words == [b""]:
                 continue
@@ -125,7 +125,7 @@ def read_preference_columns(path, progress=False):
 
 def _pairs_of_levels(rows, path):
     """List (query, preferred, other) for the documents of each subgroup, once per group."""
-    levels: dict = {}  # level and line of each document, by group and subgroup
+    levels: dict = {}  # level and line number of each document, keyed by group and subgroup
     for number, (query, group, subgroup, document, level) in rows:
         known = levels.setdefault((query, group), {}).setdefault(subgroup, {})
         before = known.setdefault(document, (float(level), number))

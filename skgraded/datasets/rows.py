@@ -10,7 +10,7 @@ from skgraded._input.needs import is_installed
 from skgraded._input.queries import rows_by_query
 from skgraded._input.words import object_array, plain, plain_list
 
-PIECE = 1 << 14  # rows per comparison, few enough to fit into the cache
+PIECE = 1 << 14  # rows per comparison; small enough to fit in the cache
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Rows:
     source: str
     query_ids: np.ndarray
     query_codes: np.ndarray
-    document: Any  # an object array, or a pandas array of Arrow strings
+    document: Any  # object array, or pandas array of Arrow strings
     numbers: np.ndarray
     lines: np.ndarray | None = None  # of a file, from 1
     names: np.ndarray | None = None  # distinct names in a file of runs

@@ -25,7 +25,7 @@ class Names:
     query: str
     grade: str
     scores: Sequence[str]
-    document: str | None = None  # if set, no query may have a document twice
+    document: str | None = None  # if set, documents must be unique within each query
     advice: str = ""
 
     @property
@@ -135,7 +135,7 @@ def _read_csv(data, path, names):
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
     if is_installed("pyarrow"):
-        with suppress(ValueError):  # invalid, or a number that only Python can read
+        with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
             return _all_at_once(data, separator, names)
     return _row_by_row(data, path, separator, names)
 

@@ -25,8 +25,8 @@ PACKED = {
 }
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
-MOST_PARQUET = 1 << 28  # maximum bytes of a Parquet file that is piped or compressed
-MOST_PACKED = 100  # maximum ratio of unpacked to packed bytes, above MANY unpacked bytes
+MOST_PARQUET = 1 << 28  # maximum size in bytes of a piped or compressed Parquet file
+MOST_PACKED = 100  # maximum compression ratio of files with more than MANY uncompressed bytes
 MANY = 1 << 26
 
 

@@ -154,7 +154,7 @@ def read_run_table(path, progress=False):
 
 def _read(path, form, progress):
     """Read a TREC file block by block."""
-    if is_installed("pandas"):  # otherwise Arrow imports it later, ignoring interrupts
+    if is_installed("pandas"):  # otherwise, Arrow imports pandas later and ignores interrupts
         import pandas  # noqa: F401
     name = text_files.check_path(path)
     blocks = list(filter(None, text_files.parsed_blocks(
@@ -200,7 +200,7 @@ def _parsed(text, first, form):
     columns = None
     # Arrow would drop a BOM.
     if is_installed("pyarrow", "pandas") and not text.startswith(text_files.BOM):
-        with suppress(ValueError):  # invalid, or a number that only Python can read
+        with suppress(ValueError):  # if Arrow cannot parse the text, fall back to Python
             columns = _by_arrow(text, form)
     columns = columns or _by_python(text, form)
     numbers = columns[form.number]

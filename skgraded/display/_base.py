@@ -18,16 +18,16 @@ from skgraded.model_selection.scorer import check_response_method, document_scor
 from skgraded.model_selection.split_queries import warn_of_split_queries
 from skgraded.writing.text import number, percent_text, shortened, signed
 
-# The colours of Okabe and Ito, which remain distinct in all kinds of colour blindness.
-# Colours with higher contrast to the background come first; None is the text colour.
+# Colours of Okabe and Ito, which are distinguishable with all types of colour blindness.
+# Colours with higher contrast against the background come first; None is the text colour.
 ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888", None)
 ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#AAAAAA", None)
 LINESTYLES = ("-", "--", "-.", ":")
 NAME_WIDTH = 28  # characters per line of a system's name
 LINE_HEIGHT = 0.18  # inches per line of a name
-NARROW = 4.5  # inches; narrower figures have smaller row names
-EM = 0.57  # mean width of a character as a share of the font size
-GAP = 6  # points between the axes, the text below them and the legend
+NARROW = 4.5  # inches; narrower figures use a smaller font for row labels
+EM = 0.57  # mean character width as a fraction of the font size
+GAP = 6  # points; space between the axes, the text below the axes and the legend
 
 # Paragraphs that the docstrings share.
 PARAMETERS = r"""
@@ -85,7 +85,7 @@ class Display:
     ax_: Any
     figure_: Any
     _n_lines: Any = None  # lines per row name, if there are rows
-    _draw: Any  # draws on the axes, or on a new figure if None, with settings for matplotlib
+    _draw: Any  # draws on the axes, or on a new figure if ax is None; passes settings to matplotlib
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -179,7 +179,7 @@ class Display:
             low = -0.02 * high
         self.ax_.set_ylim(low, high)
 
-    # Texts around the axes are written last, because they need the final size of the axes.
+    # Text around the axes is drawn last, because its layout depends on the final size of the axes.
 
     def _engine(self):
         """Lay out the root figure; return it and whether it makes room around the axes."""
@@ -258,7 +258,7 @@ class SystemsDisplay(Display):
     """A plot of the scores of one or several systems."""
 
     from_predictions: Any
-    _systems_of = staticmethod(systems_of)  # checks which systems the display accepts
+    _systems_of = staticmethod(systems_of)  # validates the names and the systems
 
     @classmethod
     @documented

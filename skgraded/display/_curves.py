@@ -16,13 +16,13 @@ from skgraded.measures import Measure, MuAP, curves
 
 MARKERS = (".", "x", "^", "s", "+")  # eight colours and five markers give 40 combinations
 MOST_SYSTEMS = 8  # systems that are drawn by default
-MOST_MARKED = 12  # curves with more points have markers at some points only
+MOST_MARKED = 12  # points; curves with more points have markers at only some of their points
 
 
 class CurveDisplay(NamedDisplay):
     """A plot of one or several curves per system."""
 
-    _heights: Any  # values by which the systems are sorted, of shape (n_systems,)
+    _heights: Any  # values for sorting the systems, of shape (n_systems,)
 
     @documented
     def plot(
@@ -51,7 +51,7 @@ class CurveDisplay(NamedDisplay):
         """Positions of the systems to draw, the best first, and the position of each colour."""
         drawn = best_first(self._heights)[: self._max_systems].tolist()
         first = len(self.ax_.lines)  # curves of an earlier display
-        # Colours follow the order of the input, so a system has the same colour in all displays.
+        # Colours are assigned in input order, so that a system has the same colour in all displays.
         return drawn, {s: first + i for i, s in enumerate(sorted(drawn))}
 
     def _note(self, n_drawn):
@@ -194,7 +194,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         t = np.concatenate(([0.0], self.thresholds))
         self.lines_: list[Any] = []
         for s in drawn:
-            # A marker is at the right end of its step, so there is none at t = 0.
+            # Each marker is placed at the right end of its step, so there is no marker at t = 0.
             style = {
                 "label": self._label(s, names, len(drawn)), "color": self._color(looks[s]),
                 "linestyle": LINESTYLES[looks[s] % len(LINESTYLES)], "drawstyle": "steps-pre",

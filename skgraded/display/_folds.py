@@ -17,7 +17,7 @@ from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import number, percent_text
 
-MOST_BOXES = 4  # with more models, each model is a row without boxes
+MOST_BOXES = 4  # models; with more models, each model is drawn as a row without boxes
 
 
 class FoldDisplay(Display):

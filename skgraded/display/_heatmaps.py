@@ -25,9 +25,9 @@ from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import signed
 
 MOST_SYSTEMS = 40  # systems that are drawn
-CELL = 0.46, 0.3  # width and height in inches of a cell with three digits
-LEGIBLE = 6.5  # smallest font size of a number, in points
-BOLD_EM = 0.68  # mean width of a bold digit as a share of the font size
+CELL = 0.46, 0.3  # inches; width and height of a cell with three digits
+LEGIBLE = 6.5  # points; smallest font size for numbers
+BOLD_EM = 0.68  # mean width of a bold digit as a fraction of the font size
 LETTERS = [*ascii_lowercase, *(f"a{letter}" for letter in ascii_lowercase)]
 
 

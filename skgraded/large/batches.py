@@ -21,10 +21,10 @@ from skgraded.measures import Measure
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
-# These constants affect speed and memory, never results.
-ROWS = 2**18  # rows; smaller batches are combined up to this size, for speed
-MAX_ROWS_IN_MEMORY = 2**21  # rows; a larger table is written to disk before it is measured
-N_PIECES = 64  # pieces on disk if the number of rows is unknown
+# These constants affect speed and memory usage, but never the results.
+ROWS = 2**18  # rows; smaller batches are combined up to this size for speed
+MAX_ROWS_IN_MEMORY = 2**21  # rows; larger tables are written to disk before they are evaluated
+N_PIECES = 64  # number of pieces on disk if the number of rows is unknown
 ROWS_PER_PIECE = 2**20  # rows; a piece must fit in memory
 MAX_BYTES_OF_IDS = 2**24  # bytes; beyond this size, query ids are moved to disk
 
@@ -153,7 +153,7 @@ def _opened(path):
     from pyarrow import ArrowException, parquet
 
     try:
-        # Arrow's read-ahead threads can abort the process at exit (apache/arrow#34314).
+        # Arrow's read-ahead threads may abort the process at exit (apache/arrow#34314).
         with parquet.ParquetFile(path, pre_buffer=False) as file:
             yield file
     except (ArrowException, OSError) as error:
@@ -201,7 +201,7 @@ def _in_order(batches, job, show):
     is_clustered = job.partitioning == "clustered"
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
     total = Result.of(parts.measure_together(None, job), job)
-    starts: list[int] = []  # offset in the file of the ids of each table
+    starts: list[int] = []  # file offset of the query ids of each table
     with tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS) as file:
         def ids_of(i):
             file.seek(starts[i])
@@ -252,7 +252,7 @@ class _Pieces:
 
     def __init__(self, n_rows):
         n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
-        self._places: list = [[] for _ in range(n)]  # (offset, size) of the blocks of each piece
+        self._places: list = [[] for _ in range(n)]  # (offset, size) of each block, per piece
         self.file: Any = None  # created by the first write
 
     def close(self):

@@ -125,7 +125,7 @@ def _dtype_of_ids(ddf, qid):
     if isinstance(ddf._meta[qid].dtype, pd.CategoricalDtype) and not ddf[qid].cat.known:
         return pd.StringDtype("pyarrow")
     column = ids(as_arrow(ddf._meta, [qid])[qid])
-    if pa.types.is_date(column.type):  # Dask would convert Python dates to text
+    if pa.types.is_date(column.type):  # Dask would convert Python dates to strings
         return np.dtype("datetime64[s]")
     return column.to_pandas().dtype
 
@@ -148,7 +148,7 @@ def _values(measured, dtype):
 def _values_at_edges(results, job, dtype):
     """Check that no query is split; return the per-query values of the edges as a frame."""
     result = Result.merge(results, job)
-    # An integer is its own mark; text cannot be recovered from its mark.
+    # The mark of an integer is the integer itself; text cannot be recovered from its mark.
     ids_of = (lambda i: result.marks[i][1].view(np.int64)) if dtype.kind in "iu" else None
     return _values(result.measure_edges(job, ids_of), dtype)
 

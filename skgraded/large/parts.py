@@ -27,7 +27,7 @@ SHUFFLED_ROWS = "the shuffled rows"
 SPLIT = " are not contiguous in "  # in every message of `split_error`
 GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
 
-FOR_MISSING = {  # what to do about a missing value of an argument
+FOR_MISSING = {  # advice on missing values, keyed by argument
     "qid": "give every row its id",
     "y_score": "give documents that were not retrieved the score -inf",
     "sample_weight": "give every row a weight",
@@ -78,7 +78,7 @@ class Job:
     sample_weight: str | None
     partitioning: str
     unjudged_documents: str | None
-    is_single: bool  # whether y_score was a name, not a list of names
+    is_single: bool  # whether y_score was a single name rather than a list
 
     @property
     def columns(self):
@@ -121,7 +121,7 @@ def check_job(
         y_true, scores, qid, measures, sample_weight, partitioning, unjudged_documents, is_single
     )
     if shipped:
-        pickle.dumps(job)  # a measure that contains a lambda raises an error here
+        pickle.dumps(job)  # raises an error if a measure contains a lambda
     return job
 
 
@@ -395,6 +395,6 @@ def refuse_empty(sums, job):
     if job.sample_weight is not None and any(
         not tally.moments.n and not (tally.n_undefined and np.isnan(measure.undefined))
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
-    ):  # queries with positive weight count in `n` or in `n_undefined`
+    ):  # every query with a positive weight is counted in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
     return sums

@@ -40,7 +40,7 @@ with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
-ROWS_PER_BATCH = 4000  # rows; needs no limit on bytes: Spark 3 had none with 10,000 rows
+ROWS_PER_BATCH = 4000  # rows; no limit in bytes is needed, because Spark 3 had none for 10,000 rows
 WORKER_PACKAGES = ("skgraded", "pyarrow", "pandas")
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -158,7 +158,7 @@ def _with_whole_queries(df, job, n_partitions, keeps_number):
     labels = _labels(df.sparkSession, n) if keeps_number else np.arange(n)
     frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
     pieces = _mapped(frame, partial(task, job=job, labels=labels), tasks.PIECES)
-    # Without a number, adaptive execution may combine the partitions.
+    # Without a number of partitions, adaptive execution may combine partitions.
     return pieces.repartition(*[n] * keeps_number, F.col("piece"))
 
 
@@ -211,7 +211,7 @@ def _quoted(name):
 def _mapped(frame, function, schema):
     """Apply a function to the Arrow batches of each partition."""
     with warnings.catch_warnings():
-        # The warning is about pandas 3, which mapInArrow does not use.
+        # PySpark warns about pandas 3, but mapInArrow does not use pandas.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         return frame.mapInArrow(partial(tasks.run, function), schema)
 
@@ -272,7 +272,7 @@ def _worker_error(cause):
 def _checked_text(value):
     """Check that a measure can be read from text and return this text."""
     as_measure(value)
-    as_measure(str(value))  # a measure that contains a function cannot be read from its text
+    as_measure(str(value))  # raises an error if the measure contains a function
     return str(value)
 
 

@@ -20,14 +20,14 @@ from skgraded.large.split_queries import refuse_split
 
 # One row per piece: pickled per-query values, rows as bytes, or a pickled error.
 PIECES = "piece int, measured binary, rows binary, error binary"
-SUMS = "sums binary"  # one row per partition: its pickled Summary or error
+SUMS = "sums binary"  # one row per partition, with its pickled Summary or error
 FILES_ADVICE = (
     "If the rows come from sorted files, Spark may have combined small files in a different order: "
     "set spark.sql.files.openCostInBytes to 1073741824 before reading, so that each file has its "
     "own partition."
 )
-ROWS = 2**18  # maximum number of rows that are cut into pieces at once
-ROWS_PER_PIECE = 2**13  # average rows; keeps a batch of pieces below Arrow's limit of 2 GB
+ROWS = 2**18  # maximum number of rows that are split into pieces at once
+ROWS_PER_PIECE = 2**13  # mean number of rows; keeps batches of pieces below Arrow's limit of 2 GB
 
 
 def run(function, batches):
@@ -77,7 +77,7 @@ def inside(batches, job, labels):
         return
     table = pa.Table.from_batches(batches)
     try:
-        # Rows may be unordered: Spark sorts files by size and combines small files.
+        # Rows may be out of order, because Spark sorts files by size and combines small files.
         measured = parts.measure_part(table, job, f"partition {part}", in_order=False)
     except (ValueError, TypeError) as error:
         yield _pieces([0], error=[pickle.dumps((part, error))])
@@ -131,7 +131,7 @@ def sums(batches, job):
     """Yield a row that contains the pickled Summary of a partition, or its error."""
     try:
         result: object = job.merged(map(job.summed, _evaluations(batches, job)))
-    except (ValueError, TypeError) as error:  # a raised error would make Spark retry the task
+    except (ValueError, TypeError) as error:  # if the error were raised, Spark would retry the task
         result = error
     yield pa.RecordBatch.from_pydict({"sums": pa.array([pickle.dumps(result)], pa.binary())})
 

@@ -16,8 +16,8 @@ class Result:
     """The merged result of parts: sums over their queries, and data to detect split queries."""
 
     sums: Summary | Summaries | None  # None for per-query values
-    marks: list[tuple[str, np.ndarray]]  # name of each part, 64-bit mark of each query
-    edges: list[Any]  # clean tables of rows whose queries may continue in other parts
+    marks: list[tuple[str, np.ndarray]]  # name of each part, and a 64-bit mark per query
+    edges: list[Any]  # cleaned rows of queries that may continue in other parts
     id_types: frozenset[str | None]  # None for parts without rows
 
     @classmethod
@@ -82,7 +82,7 @@ def refuse_split(parts, ids_of):
     marks.sort()
     for mark in marks[1:][marks[1:] == marks[:-1]]:
         sharing = [i for i, (_, part_marks) in enumerate(parts) if (part_marks == mark).any()]
-        if len(sharing) > 1:  # two ids within one part may share a mark
+        if len(sharing) > 1:  # two ids in the same part may have the same mark
             _refuse_shared_id(mark, sharing, parts, ids_of)
 
 
@@ -97,5 +97,5 @@ def _refuse_shared_id(mark, sharing, parts, ids_of):
             if query in part_of:
                 raise split_error(query, parts[part_of[query]][0], parts[i][0])
             part_of[query] = i
-    if len(part_of) < 2:  # no ids, or the rows changed when read again
+    if len(part_of) < 2:  # no ids are available, or rows changed between reads
         raise split_error(next(iter(part_of), None), *(parts[i][0] for i in sharing[:2]))

@@ -38,7 +38,7 @@ def check_undefined(value: Any) -> float:
     if columns.is_finite_number(value) and value in (0, 1):
         return float(value)
     if isinstance(value, numbers.Real) and value != value:
-        return math.nan  # always the same object, so that tuples that contain it are equal
+        return math.nan  # always the same object, so that tuples containing it compare equal
     raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
 
 
@@ -300,11 +300,11 @@ class Ranked(Measure):
 
 # The registry ------------------------------------------------------------------------------------
 
-MEASURES: dict[str, type[Measure]] = {}  # by name, in the order in which they are defined
-# Other names in measure strings, with the parameters that they set; P_{k} matches P_1, P_2, ….
+MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
+# Aliases in measure strings and the parameters that they set; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 
-# The paragraphs that `measure` adds to the docstring of a class for undescribed parameters.
+# Descriptions that `measure` adds to class docstrings for undocumented parameters.
 PARAMETERS = """
 k : int, optional
     The cut-off. None: all ranks, down to the last retrieved document.
@@ -341,7 +341,7 @@ def measure(
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
     def register(cls):
-        has_docstring = cls.__doc__ is not None  # None with python -OO; a dataclass would add one
+        has_docstring = cls.__doc__ is not None  # None with python -OO, where dataclass adds one
         cls = shared_fields(cls)
         if has_docstring:
             cls.__doc__ = with_parameters(cls.__doc__, cls.fields, PARAMETERS)
@@ -350,7 +350,7 @@ def measure(
             ALIASES.update(
                 (alias, (cls, parameters)) for alias, parameters in alias_parameters.items()
             )
-        # `import *` in skgraded exports these names
+        # Star imports in skgraded/__init__.py export these names.
         vars(sys.modules[cls.__module__]).setdefault("__all__", []).append(cls.__name__)
         return cls
 
@@ -397,7 +397,7 @@ def score_queries(
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
-        if measure._ends_at_1:  # values within the rounding error of 1 are set to 1
+        if measure._ends_at_1:  # values that equal 1 up to rounding are set to 1
             values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
     return all_values
@@ -426,7 +426,7 @@ def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> 
     values = values[counts]
     if not len(values):
         return math.nan
-    # not NumPy or BLAS: the order of their sums depends on the processor and its threads
+    # Avoid NumPy and BLAS, whose summation order depends on the processor and its threads.
     if weights is None:
         mean = total(values) / len(values)
     else:

@@ -122,7 +122,7 @@ class AUC(Measure):
         relevant = relevant_levels(judgments, self.threshold)
         irrelevant = ~relevant
         if judgments.sum_levels(irrelevant.astype(np.intp)).max() > 1:
-            return None  # irrelevant documents of different grades: see `values`
+            return None  # irrelevant documents differ in grade; see `values`
         n_pairs = n_relevant(judgments, relevant) * n_relevant(judgments, irrelevant)
         return _ordered_pairs(irrelevant.astype(float), n_pairs, judgments)
 
@@ -213,13 +213,13 @@ class EDRC(_Correlation):
     prior: float = field(default=0.5, kw_only=False)
 
     _own_checks = {"discount": CHECK_DISCOUNT, "prior": number("prior", 0, 1)}
-    accepts_unjudged = True  # no preference about such a document is known
+    accepts_unjudged = True  # no preferences for unjudged documents are known
 
     def _plan(self, judgments):
         counts, n_known = judgments.counts, judgments.sum_levels(judgments.counts)
         weights = self._weights_of_levels(judgments)
         equal_or_unknown = judgments.by_level(judgments.sizes - n_known) + counts - 1
-        below = np.cumsum(counts) - counts  # of lower grade, counted from the first query
+        below = np.cumsum(counts) - counts  # lower-graded documents, counted from the first query
         below -= judgments.by_level(below[judgments.level_starts[:-1]])
         n_compared = judgments.by_level(judgments.sizes - 1) - below
         total = judgments.sum_levels(weights * counts * n_compared)
@@ -253,7 +253,7 @@ class _ByScipy(_Correlation):
         out = np.zeros(judgments.n_queries)
         for query in np.flatnonzero(~self.undefined_queries(judgments)):
             rows = slice(*judgments.starts[query : query + 2])
-            # as ranks: SciPy 1.11 treats the sum of inf and -inf as a missing value
+            # Use ranks, because SciPy 1.11 treats the sum of inf and -inf as a missing value.
             codes, ranks = judgments.codes[rows], np.unique(scores[rows], return_inverse=True)[1]
             if ranks.max() > 0:  # constant scores have the value 0
                 by_rank = np.lexsort((ranks, codes))  # one order of rows gives the same bits

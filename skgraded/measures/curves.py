@@ -18,7 +18,7 @@ from skgraded.measures.precision import AP, MuAP
 from skgraded.measures.texts import as_measures
 
 DEEPEST = 100  # the last default cut-off
-TABLE_SIZE = 30_000_000  # memory only: numbers in the plans of one call, 240 MB
+TABLE_SIZE = 30_000_000  # numbers in the plans of one call (240 MB); affects only memory
 
 
 class ThresholdCurve(NamedTuple):
@@ -173,7 +173,7 @@ def cutoff_curve(
 
 def _average_precision(judgments, scores, ties):
     """AP^t of each query for t at each of its levels above 0; 0 at its first level, grade 0."""
-    # The codes replace the grades, so threshold i is the i-th level above 0 of every query.
+    # Grades are replaced by codes, so threshold i is the i-th level above 0 in each query.
     by_code = Judgments(judgments.codes, group=judgments.sizes)
     measures = [AP(ties=ties, threshold=i) for i in range(1, judgments.n_levels.max())]
     if judgments.order is not None:
@@ -200,11 +200,11 @@ def _mean_over_steps(judgments, values, relative, undefined):
     weights = np.ones(judgments.n_queries) if weights is None else weights / weights.max()
 
     def sums_from(places, numbers):
-        # Summing from the top threshold down, where few queries count, loses no digits.
+        # Summing from the highest threshold, which few queries reach, loses no digits.
         sums = np.bincount(places, numbers, minlength=len(thresholds))
         return np.cumsum(sums[:0:-1])[::-1]
 
-    # After the last step of a query, np.roll gives the 0 of the next query's first level.
+    # After the last step of a query, np.roll inserts the 0 from the next query's first level.
     drops = judgments.by_level(weights) * (values - np.roll(values, -1))
     sums = sums_from(at, drops)
     defined = sums_from(of_tops(at, judgments), weights)
@@ -221,7 +221,7 @@ def _score_in_parts(measures, judgments, scores):
     """Yield the per-query values of each measure; all plans together might not fit in memory."""
     n_together = max(1, TABLE_SIZE // len(judgments.levels))  # memory only
     for i in range(0, len(measures), n_together):
-        # The plans are cached in a copy, which is then deleted.
+        # The copy caches the plans and is then deleted.
         yield from score_queries(measures[i : i + n_together], copy(judgments), scores)
 
 

@@ -22,7 +22,7 @@ def _discounts(discount, depth):
     if discount == "letor":
         return np.reciprocal(np.log2(np.maximum(ranks, 2)))
     values = call_checked(discount, "discount", ranks)
-    # An ideal list is ordered by grade only if discounts do not rise.
+    # An ideal list is sorted by grade only if the discounts never increase.
     if values[0] == 0 or (np.diff(values) > 0).any():
         raise ValueError(
             "discount must be positive at rank 1 and must not increase with the rank; got "
@@ -33,7 +33,7 @@ def _discounts(discount, depth):
 
 @shared_fields
 class _CumulatedGain(Gained):
-    k: int | Literal["mean"] | None = field(  # type: ignore[assignment]  # in Ranked, no "mean"
+    k: int | Literal["mean"] | None = field(  # type: ignore[assignment]  # Ranked lacks "mean"
         default=None, kw_only=False
     )
     gain: str | Function = "exp2"
@@ -177,7 +177,7 @@ class NDCNG(_CumulatedGain):
                     "underflow: set it to the top of the data set's scale."
                 )
         elif small.any():
-            # Such small grades have linear gains up to rounding, so only their ratios matter.
+            # The gains of such small grades are linear up to rounding, so only their ratios matter.
             relative = judgments.levels / judgments.by_level(divisors(judgments.top_grades))
             return np.where(judgments.by_level(small), SMALL * relative, normalized)
         return normalized

@@ -7,7 +7,7 @@ import numpy as np
 from skgraded.measures.base import Function, Measure, Ranked, call_checked, shared_fields
 
 LN2 = np.log(2.0)
-SMALL = 1e-200  # computations with top grades below this may lose digits
+SMALL = 1e-200  # computations may lose digits if the top grade is below this value
 
 
 @shared_fields
@@ -142,7 +142,7 @@ def of_tops(per_level, judgments):
     return per_level[judgments.level_starts[1:] - 1]
 
 
-@np.errstate(under="ignore")  # relative to grade 900, the gain of grade 1 underflows to 0
+@np.errstate(under="ignore")  # the gain of grade 1 underflows to 0 if the top grade is 900
 def relative_exp2_gains(grades, judgments):
     """Gain 2^g - 1 of each level divided by the gain of its query's top level; 0 if that is 0."""
     tops = divisors(of_tops(grades, judgments))
@@ -151,7 +151,7 @@ def relative_exp2_gains(grades, judgments):
         scale = np.where(tops < SMALL, 2.0**600, 1.0)
         grades, tops = grades * judgments.by_level(scale), tops * scale
     # (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2)
-    # This form is accurate for grades of 900 and of 1e-300. Arrays are reused to save memory.
+    # This form is accurate for grades such as 900 and 1e-300. Arrays are reused to save memory.
     gains = -LN2 * grades
     np.expm1(gains, out=gains)
     gains /= judgments.by_level(np.expm1(-LN2 * tops))

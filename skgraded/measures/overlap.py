@@ -91,7 +91,7 @@ class _Ranking:
         first = last - sizes + 1
         self.first, self.last = np.zeros((2, len(scores)), dtype=np.intp)
         self.first[self.is_listed], self.last[self.is_listed] = first[block], last[block]
-        # at each depth: where the tie at that rank begins and ends, and the share of its items
+        # Per depth: first and last rank of the tie, and the fraction of its items up to that depth.
         self.begin, self.end = np.repeat(first, sizes), np.repeat(last, sizes)
         ranks = np.arange(1, self.n + 1)
         self.share = (ranks - self.begin + 1) / (self.end - self.begin + 1)
@@ -138,8 +138,8 @@ def _agreements(short, long, depths, ties):
         norm = (sizes[0] + sizes[1]) / 2
     overlap = _overlap(short, long, depths)
     agreement = overlap / norm
-    # Below its end, the shorter ranking would continue to agree as it does there. Its next items
-    # would be among those that only the longer ranking lists.
+    # The agreement at the end of the shorter ranking is extrapolated to greater depths.
+    # Its further items are assumed to be items that only the longer ranking contains.
     below, at_end = np.s_[short.n :], agreement[short.n - 1]
     summed, n_counted = long.counted(long.is_listed & ~short.is_listed, depths)
     extra = (depths - short.n)[below] * at_end * (summed[below] / np.maximum(n_counted[below], 1))

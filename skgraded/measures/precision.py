@@ -36,7 +36,7 @@ class AP(grades.Thresholded):
     def _plan(self, judgments):
         relevant, depth = self._relevant(judgments), self._depth(judgments)
         weights = grades.relevant_weights(judgments, relevant, depth)
-        # With t = 0 every document is relevant and P@p is 1.
+        # With t = 0, every document is relevant and P@p is 1.
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, judgments)
 
 
@@ -141,7 +141,7 @@ class QMeasure(grades.Gained):
         relevant = judgments.levels > 0
         self._refuse_gain_of_0(judgments)
         gains = self._gains(judgments)
-        # The numerator and the denominator are divided by 1 + β · top gain, so neither overflows.
+        # Divide the numerator and the denominator by 1 + β · top gain to prevent overflow.
         tops = self._weighted_tops(judgments)
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.divide(tops, 1.0 + tops, out=np.ones_like(tops), where=np.isfinite(tops))
@@ -446,7 +446,7 @@ class Bpref(grades.Relevance):
         relevant = self._relevant(judgments)
         n_relevant = grades.n_relevant(judgments, relevant)
         n_irrelevant = grades.n_relevant(judgments, ~relevant)
-        # No count of irrelevant documents exceeds N, so that R and min(R, N) cap it alike.
+        # Counts of irrelevant documents never exceed N, so the caps R and min(R, N) are equivalent.
         caps = np.maximum(np.minimum(n_relevant, n_irrelevant), 1.0)
         return Plan(
             BPREF, relevant * judgments.by_level(caps), TIES[self.ties], judgments.max_size,
@@ -492,7 +492,7 @@ class GeneralizedRecall(grades.Graded):
     """
 
     def _plan(self, judgments):
-        # relative to the top grade, so that no sum overflows
+        # Normalize by the top grade to prevent the sums from overflowing.
         values = self._normalized(judgments)
         totals = judgments.sum_levels(values * judgments.counts)
         values /= judgments.by_level(grades.divisors(totals))

@@ -13,7 +13,7 @@ from skgraded._input.columns import one_of
 from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block, count_in_orders
 from skgraded.measures.preference_input import is_probability
 
-BLOCK = 1024  # items per block of the closures: 128 bytes per item and side
+BLOCK = 1024  # items per block of the transitive closures; 128 bytes per item and side
 CHECK_CYCLES = one_of("cycles", ("raise", "unknown", "majority"))
 
 
@@ -23,7 +23,7 @@ class LeftOut(NamedTuple):
     """Numbers of pairs of items of one query that contradictions make unknown."""
 
     n_pairs: int  # pairs that were stated at least once
-    n_contradicted: int  # stated both ways; with "majority": equally often both ways
+    n_contradicted: int  # pairs stated in both directions; with "majority": equally often
     n_in_cycles: int  # stated one way, within a longer cycle
 
     @property
@@ -67,7 +67,7 @@ class Pairs:
     left_out: LeftOut | None = None
 
     def __init__(self, pairs, name, cycles):
-        # includes items of pairs that are left out
+        # Include the items of pairs that are left out.
         self.items = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
             pairs, self.left_out = without_cycles(pairs, cycles)
@@ -147,10 +147,10 @@ class PairCounts(NamedTuple):
     """Pairs of one query among the counted items, per counted item v of the truth."""
 
     ranks: np.ndarray  # R(v)
-    n_below: np.ndarray  # v and the items that the truth ranks below v
+    n_below: np.ndarray  # number of items: v and the items that the truth ranks below v
     agree: np.ndarray  # items that both sides rank above v
     disagree: np.ndarray  # items that the truth ranks above v and the prediction ranks below v
-    of_prior: np.ndarray  # Σ EP of the other items of W(v); 0 unless the prior is callable
+    of_prior: np.ndarray  # sum of EP over the other items in W(v); 0 unless the prior is callable
 
 
 def count_pairs(truth, prediction, counted, prior):
@@ -221,10 +221,9 @@ def _expected_agreement(prior, v, block, above, below, said_above, said_below):
     return total
 
 
-# The functions below work block by block. For each block they yield two tables of bits: the items
-# of the block above each item of the truth, and the items below it. With each table comes the row
-# of every item, -1 for an empty row. `number` numbers the counted items of the truth; -1: not
-# counted.
+# The functions below yield two bit tables per block, each with the row index of every item.
+# The tables mark the items of the block above and below each item of the truth.
+# A row index of -1 denotes an empty row; -1 in `number` denotes an item that is not counted.
 
 def _blocks(number):
     return range(0, int(number.max()) + 1, BLOCK)

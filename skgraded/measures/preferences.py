@@ -312,7 +312,7 @@ def preference_values(
     _warn_of_left_out(sides.values(), cycles)
     formulas = [FORMULAS[type(measure)] for measure in measures]
     if _edrc not in formulas:
-        prior = 0.5  # the other measures need no call of a callable prior
+        prior = 0.5  # the other measures do not need to call the prior
     return {query: _measured(*side, formulas, discount, prior) for query, side in sides.items()}
 
 

@@ -10,7 +10,7 @@ from skgraded._input.words import did_you_mean, nearest
 from skgraded.measures.base import ALIASES, MEASURES, Measure
 
 _FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
-# Names in trec_eval of measures that have no equivalent here, and the reason.
+# trec_eval measures that have no equivalent here, and the reason.
 _DIFFERENT = {
     "map_cut_{k}": "trec_eval's {name} divides by the number R of relevant documents, and AP@{k} "
     "by min(R, {k}). Use 'AP@{k}' for the latter, or 'map' without a cut-off.",
@@ -72,7 +72,7 @@ def measure(text: str | Measure) -> Measure:
 
 
 def _plain(name):
-    return name.casefold().replace("_", "")  # casefold unifies the two characters for μ
+    return name.casefold().replace("_", "")  # casefold unifies the two Unicode characters for μ
 
 
 def _class_named(name):

@@ -21,7 +21,7 @@ from skgraded.measures.base import TIES, Measure, Ranked, sum_plans
 from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_exp2_gains
 
 
-@np.errstate(under="ignore")  # relative to grade 900, the probability of grade 1 underflows to 0
+@np.errstate(under="ignore")  # the probability of grade 1 underflows to 0 if the top grade is 900
 def _stops(grades, tops):
     """R(g) = (2^g - 1) / 2^g_max of each level, computed without overflow."""
     return -np.exp2(grades - tops) * np.expm1(-LN2 * grades)
@@ -149,7 +149,7 @@ class RBPResidual(Ranked):
         with np.errstate(under="ignore"):
             discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
         discount *= 1.0 - self.persistence
-        # The residual is largest where unjudged documents come first, the worst order for grades.
+        # Best and worst are swapped: the residual is largest if unjudged documents come first.
         ties = {"best": WORST, "worst": BEST}.get(self.ties, TIES[self.ties])
         plan = Plan(KNOWN, judgments.levels, ties, len(discount), discount)
         (judged,) = sum_plans([plan], judgments, scores)
@@ -216,7 +216,7 @@ class Compat(Measure):
         ranks = np.arange(1.0, judgments.max_size + 1)
         with np.errstate(under="ignore"):
             discount = np.power(float(self.persistence), ranks - 1) / ranks
-        # Ranks whose discounts together are below 1e-17 of the first cannot change the value.
+        # Ranks whose discounts sum to less than 1e-17 of the first cannot change the value.
         depth = len(ranks)
         if 0 < self.persistence:
             negligible = np.log(1e-17 * (1 - self.persistence)) / np.log(self.persistence)

@@ -163,7 +163,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
 
-    # Group sizes cannot be split with the rows, so they cannot be routed.
+    # Group sizes cannot be split along with the rows, so they cannot be routed.
     __metadata_request__fit = {"qid": True, "group": UNUSED}
     __metadata_request__score = {"qid": True, "group": UNUSED}
 
@@ -247,7 +247,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
-        adapter.query_argument  # noqa: B018  # raises unless it is a ranker or regressor
+        adapter.query_argument  # noqa: B018  # raises if it is neither a ranker nor a regressor
         adapter.check()
         early_stopping.check_settings(
             self, adapter, group, fit_params, eval_X=eval_X, eval_y=eval_y, eval_qid=eval_qid,
@@ -269,7 +269,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             eval_ids = stop_queries.ids
             early_stopping.refuse_shared_queries(queries.ids, eval_ids)
             validation = stop_rows.take(stop_queries.order, stop_queries.sizes)
-        # Ids that are generated from group sizes do not identify queries.
+        # Ids generated from group sizes do not identify queries.
         self.fitted_queries_ = (
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )

@@ -116,7 +116,7 @@ class RankingScorer:
         self._qid = qid
         self._response_method = check_response_method(response_method)
         self._request = MetadataRequest(owner=repr(self))
-        # With None, a search raises an error if it receives weights that no object requests.
+        # With alias=None, a search raises an error if it receives weights that no object requests.
         self._request.score.add_request(param="sample_weight", alias=None)
         if qid is None:
             self._request.score.add_request(param="qid", alias=True)
@@ -174,7 +174,7 @@ class RankingScorer:
         return deepcopy(self._request)
 
     def _accept_sample_weight(self):
-        return True  # scikit-learn ≥ 1.8 calls it while metadata routing is disabled
+        return True  # scikit-learn ≥ 1.8 calls this method if metadata routing is disabled
 
     def __sklearn_clone__(self) -> Self:
         return copy(self)  # no attribute is ever modified in place
@@ -267,7 +267,7 @@ def _expected_grades(grades, probabilities):
     The last bits of the sum depend on how the probability is distributed over the classes, and the
     last bits of the probabilities may depend on the position of the row.
     """
-    # Class by class: the last bits of a matrix product depend on the processor and its threads.
+    # Avoid a matrix product, whose last bits depend on the processor and its threads.
     terms = [grade * probabilities[:, i].astype(float) for i, grade in enumerate(grades)]
     mantissas, exponents = np.frexp(np.sum(terms, axis=0))
     return np.ldexp(np.round(mantissas, MANTISSA_DECIMALS), exponents)
@@ -277,7 +277,7 @@ def _default_methods(estimator):
     try:
         if not is_classifier(estimator):
             return ["predict"]
-    except AttributeError:  # scikit-learn ≥ 1.7 raises it for other estimators
+    except AttributeError:  # raised by scikit-learn ≥ 1.7 for other estimators
         return ["predict"]
     two_classes = len(estimator.classes_) == 2
     return ["decision_function", "predict_proba"] if two_classes else ["predict_proba"]

@@ -99,7 +99,7 @@ def splits_of_queries(splitter, X, y, ids, query_of_row, name):
     """
     groups = sortable_ids(ids, query_of_row)
     with warnings.catch_warnings():
-        # A splitter without groups, such as PredefinedSplit, may still keep queries whole.
+        # Splitters that ignore groups, such as PredefinedSplit, may still keep queries intact.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
         splits = list(splitter.split(X, y, groups))
     sizes = np.bincount(query_of_row)
@@ -143,7 +143,7 @@ def warn_of_split_queries(estimator, X, judgments, source=None):
     fitted, shared = _known_queries(estimator, X, judgments)
     if shared:
         ids = judgments.query_ids
-        # A split by rows leaves equally many queries in both sets, or gaps in their ids.
+        # Splitting by rows leaves the same number of queries in both sets, or gaps in the ids.
         alike = all(map(_is_numbering, (ids, fitted.ids))) and len(ids) != len(fitted.ids)
         message = (NUMBERED_ALIKE if alike else TORN).format(
             shared=len(shared), scored=len(ids), example=plain(shared[0]),

@@ -38,7 +38,7 @@ class Case(NamedTuple):
     system: int
     baseline: int
     segment: Any = None
-    queries: Any = slice(None)  # positions of the queries of the segment
+    queries: Any = slice(None)  # positions of the segment's queries
 
 
 class Settings(NamedTuple):
@@ -198,9 +198,9 @@ def _check_numbers(row):
 class ShownRow(ComparisonRow):
     """A row for texts and plots, in which p-values that are only upper bounds are marked."""
 
-    heading: str = ""  # such as "AP" or, with segments, "AP in head"
+    heading: str = ""  # such as "AP", or "AP in head" for a segment
     is_significant: bool | None = None  # None without a test
-    ranks_contradict: bool = False  # whether a test of ranks favors the system with the lower mean
+    ranks_contradict: bool = False  # whether a rank test favours the system with the lower mean
 
     @property
     def winner(self) -> str | None:

@@ -27,7 +27,7 @@ from skgraded.reports.pairing import check_evaluations, common_measures, positio
 
 Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 METHODS = ("empirical", "normal")
-ROUNDING = 1e-12  # values that differ by at most this are equal up to rounding
+ROUNDING = 1e-12  # values that differ by at most this amount are considered equal
 
 
 @overload
@@ -275,7 +275,7 @@ def _by_truth(measures, judgments, y_score, unjudged_documents):
     if others:
         filled, _ = judgments.without_unjudged("irrelevant")
         for measure in others:
-            measure.undefined_queries(filled)  # so that errors number the rows of the user
+            measure.undefined_queries(filled)  # so that errors refer to the user's row numbers
         truth, rows = judgments.without_unjudged(unjudged_documents)
         scores = score_column(y_score, judgments.n_rows)
         yield others, truth, scores if rows is None else np.append(scores, -np.inf)[rows]

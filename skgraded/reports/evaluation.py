@@ -32,8 +32,8 @@ from skgraded.writing.json_text import FLAGS, FLOATS, IDS, by_name, maybe
 if TYPE_CHECKING:
     import pandas
 
-LEVEL = 0.95  # confidence level of the intervals on pages and in notebooks
-N_WORST = 5  # number of queries with the lowest values that a notebook shows
+LEVEL = 0.95  # confidence level of intervals in HTML pages and notebooks
+N_WORST = 5  # number of lowest-scoring queries shown in notebooks
 
 
 @dataclass(frozen=True, repr=False, eq=False)

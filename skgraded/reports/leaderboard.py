@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas
 
 BETTER, WORSE = "▲", "▼"
-ROUNDING = 1e-12  # means that differ by at most this are equal up to rounding
+ROUNDING = 1e-12  # means that differ by at most this amount are considered equal
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -98,7 +98,7 @@ def leaderboard_of(
     shown = list(headings.values())
     order = sorted(systems, key=lambda name: -_sortable(means[name, shown[0]]))
     letters = dict(zip(order, _letters(), strict=False))
-    outcomes = {  # (heading, system, other) → whether the system outperforms the other
+    outcomes = {  # maps (heading, system, other) to whether the system outperforms the other
         (row.heading, *pair): row.winner == pair[0]
         for row in rows if row.is_significant is not None
         for pair in ((row.system, row.baseline), (row.baseline, row.system))
@@ -139,7 +139,7 @@ def _mark(heading, name, order, letters, outcomes, baseline):
     shown: list[str] = []
     for is_beaten, group in groupby(order, lambda other: outcomes.get((heading, name, other))):
         run = [letters[other] for other in group]
-        if is_beaten:  # a run of four or more letters is shortened, as in a–d
+        if is_beaten:  # runs of four or more letters are shortened, such as a–d
             shown += [f"{run[0]}–{run[-1]}"] if len(run) > 3 else run
     return ("" if len(order) <= 26 else ",").join(shown)
 

@@ -249,8 +249,8 @@ class Paired(NamedTuple):
     """Evaluations with the same order of queries."""
 
     values: QueryValues
-    undefined: dict[str, np.ndarray]  # measure → flags of shape (n_systems, n_queries)
-    folds: dict[str, np.ndarray]  # cross-evaluated system → the fold of each query
+    undefined: dict[str, np.ndarray]  # masks of shape (n_systems, n_queries), keyed by measure
+    folds: dict[str, np.ndarray]  # fold of each query, keyed by cross-evaluated system
 
 
 def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
@@ -284,7 +284,7 @@ def warn_of_different_folds(folds: Mapping[str, np.ndarray]) -> None:
     for name, fold in folds.items():
         first = next(iter(folds))
         pairs = np.unique(np.stack([fold, folds[first]]), axis=1)
-        # Folds may be numbered differently: they agree if each fold occurs in a single pair.
+        # Fold numbers may differ; the folds agree if each fold occurs in exactly one pair.
         if any(pairs.shape[1] != len(np.unique(numbers)) for numbers in pairs):
             warnings.warn(
                 f"{name!r} was cross-evaluated on different folds than {first!r}, so the training "

@@ -103,7 +103,7 @@ class Table:
 class Report(Checked, Table):
     """Base class of reports, which can be written as a table, JSON and an HTML page."""
 
-    _json: ClassVar[Mapping[str, Form]]  # field name → the form of its values in JSON
+    _json: ClassVar[Mapping[str, Form]]  # JSON form of the values, keyed by field name
 
     def _page(self, title: str | None = None) -> Any:
         """The contents of the page, with the methods `html` and `fragment`."""
@@ -220,7 +220,7 @@ def written_page(make_page: Callable[[], Any], path: str | Path | None) -> str |
 
 # Arrays with one element per query, fold or test -------------------------------------------------
 
-# The rule for weights, and the function that checks it.
+# Requirement for weights, and the function that checks it.
 WEIGHTS = (
     "weights must be finite and ≥ 0", lambda weights: (weights >= 0) & (weights < np.inf)
 )
@@ -243,7 +243,7 @@ class Axis(NamedTuple):
     """The axis of arrays with one element per query, fold or test."""
 
     element: str  # "query", "fold" or "test"
-    argument: str  # the parameter that determines the length of the axis
+    argument: str  # parameter that determines the length of the axis
     keys: Any
 
     def numbers(

@@ -39,8 +39,8 @@ from skgraded.writing.json_text import (
 if TYPE_CHECKING:
     import pandas
 
-STEPS = 1000  # bins per unit of the histogram of values, which are from -1 to 1
-N_KEPT = 100  # number of queries with the lowest values that are stored per measure
+STEPS = 1000  # histogram bins per unit; values range from -1 to 1
+N_KEPT = 100  # number of lowest-scoring queries stored per measure
 
 
 # One measure -------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ class Tally(Checked):
     n_undefined: int
     counts: np.ndarray
     worst: list[tuple[Any, tuple[float, ...]]]
-    at: int  # the position of this measure among all measures
+    at: int  # index of this measure among all measures
 
     def __post_init__(self) -> None:
         counts, n = self.counts, self.moments.n

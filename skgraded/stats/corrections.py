@@ -12,7 +12,7 @@ class Correction(NamedTuple):
     """A correction of p-values for multiple tests, with its name in texts."""
 
     words: str  # its name within a sentence
-    adjusted: Callable  # p-values → corrected p-values, which may be above 1
+    adjusted: Callable  # maps p-values to corrected p-values, which may exceed 1
     title: str | None = None  # its name in titles; None: `words`
 
 
@@ -27,7 +27,7 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
 
 def is_significant(p: float, level: float) -> bool:
     """Whether a p-value, corrected or not, is significant at this confidence level."""
-    return bool(p <= 1 - level + 1e-12)  # the rounded 1 - 0.95 differs slightly from 0.05
+    return bool(p <= 1 - level + 1e-12)  # in floating point, 1 - 0.95 differs slightly from 0.05
 
 
 def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:

@@ -7,9 +7,9 @@ import numpy as np
 from skgraded._input.columns import number, one_of, whole_number
 
 METHODS = ("bootstrap", "t")
-ROUNDING = 1e-12  # values whose relative range is at most this count as identical
-FEWEST_RESAMPLES = 100  # the ends of an interval are quantiles of this many means
-BLOCK = 2**18  # speed only: with this many numbers, a batch of resamples fits into the cache
+ROUNDING = 1e-12  # values with at most this relative range are treated as identical
+FEWEST_RESAMPLES = 100  # interval endpoints are quantiles of at least this many means
+BLOCK = 2**18  # numbers per batch of resamples, to fit in the cache; affects only speed
 
 
 class ConfidenceInterval(NamedTuple):
@@ -95,13 +95,13 @@ def _counting(values, weights):
     values, weights = values[counts], weights[counts]
     if len(weights) < 2 or np.ptp(weights) == 0:
         return values, None
-    # Division by a power of 2 is exact, and prevents overflow in the sums.
+    # Division by a power of 2 is exact and prevents the sums from overflowing.
     return values, np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
 def t_reach(n: int, level: float) -> float:
     """Half-width of Student's interval for the mean of n values, in standard errors."""
-    from scipy.special import stdtrit  # equals scipy.stats.t.ppf, which takes longer to import
+    from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but faster to import
 
     return stdtrit(n - 1, (1 + level) / 2)
 

@@ -20,7 +20,7 @@ class PairedSample:
     losses: int
     n_undefined: float  # queries undefined for both systems; nan if unknown
     mean_difference: float  # computed from rounded differences
-    deviation: float  # with divisor n - 1; 0 for identical differences, or fewer than two
+    deviation: float  # with ddof=1; 0 if the differences are identical or fewer than two
     differences: Any  # MeanEstimate or Moments of the differences
 
     @property

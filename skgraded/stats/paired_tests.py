@@ -12,20 +12,20 @@ from skgraded.stats.intervals import BLOCK
 
 FEWEST, MOST = 9_999, 9_999_999  # limits of the default number of resamples
 DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
-PIECE = 1024  # speed only: queries per product of flips and differences
-TIE_DECIMALS = 12  # differences that round to 0 are ties: equal values may differ by rounding
+PIECE = 1024  # queries per product of flips and differences; affects only speed
+TIE_DECIMALS = 12  # differences that round to 0 are ties; equal values may have rounding errors
 
 
 class PairedTest(NamedTuple):
     """A test with its name; its function receives rows with at least two differences each."""
 
     words: str  # its name within a sentence
-    # (rows, n_resamples, seed, advance) → p of each row; rows have shape (n_rows, n_queries).
-    # nan does not count. `advance` receives the number of new resamples times the number of rows.
+    # p(rows, n_resamples, seed, advance) returns one p-value per row of shape (n_queries,).
+    # nan is ignored. `advance` is called with the number of new resamples times the number of rows.
     p: Callable
-    assumes: str | None = None  # few queries are significant only under this assumption
-    compares_ranks: bool = False  # such a test may favour the system with the lower mean
-    # For normal differences, the t-test needs only this share of the queries (Pitman efficiency).
+    assumes: str | None = None  # assumption required for significance with few queries
+    compares_ranks: bool = False  # rank tests may favour the system with the lower mean
+    # Fraction of the queries that the t-test needs for normal differences (Pitman efficiency).
     efficiency: float = 1.0
 
 
@@ -53,7 +53,7 @@ def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[
     n_differing = n_queries - ties
     if n_queries < 2 or not n_differing:
         return 1.0, False
-    if test == "t":  # p depends on the sizes of the differences, and may be arbitrarily small
+    if test == "t":  # p depends on the sizes of the differences and can be arbitrarily small
         return 0.0, False
     if test == "wilcoxon":
         return p_values(test, np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
@@ -71,7 +71,7 @@ def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
 
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
     """Number of resamples with which even the strictest test can be significant; at least 9,999."""
-    # The smallest possible p is then a tenth of the strictest threshold of the correction.
+    # The smallest possible p is then a tenth of the strictest corrected threshold.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
@@ -105,7 +105,7 @@ def has_spread(differences: np.ndarray) -> bool:
 def _randomization(rows, n_resamples, seed, advance):
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
     rows = np.where(np.round(rows, TIE_DECIMALS) != 0, np.nan_to_num(rows), 0.0)
-    # Zeros are not flipped, because that would change nothing. This makes more tests exact.
+    # Zeros are not flipped, because flips do not change them; this makes more tests exact.
     exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
     p = np.empty(len(rows))
     advance(n_resamples * int(exact.sum()))
@@ -124,12 +124,12 @@ def _p_of_flips(rows, n_resamples, rng, advance):
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
     n_drawn = 0
     for flipped in flips:
-        reductions = _product(flipped, columns)  # half of what each flip takes from the sum
+        reductions = _product(flipped, columns)  # half of what each flip subtracts from the sum
         n_less += np.count_nonzero(reductions >= -slack, axis=0)
         n_greater += np.count_nonzero(reductions <= slack, axis=0)
         n_drawn += len(reductions)
         advance(reductions.size)
-    n_observed = 0 if n_resamples is None else 1  # the observed signs count as one random flip
+    n_observed = 0 if n_resamples is None else 1  # the observed signs count as one of the flips
     return np.minimum(
         1.0, 2 * (np.minimum(n_less, n_greater) + n_observed) / (n_drawn + n_observed)
     )
@@ -155,7 +155,7 @@ def _some_flips(n, n_resamples, rng):
 
 def _batches(n, n_resamples, fewest=64):
     """The range (first, last + 1) of each batch of resamples; a resample has n numbers."""
-    size = max(fewest, BLOCK // n)  # speed only: small products are limited by memory access
+    size = max(fewest, BLOCK // n)  # affects only speed: small products are memory-bound
     for first in range(0, n_resamples, size):
         yield first, min(first + size, n_resamples)
 
@@ -206,7 +206,7 @@ def _wilcoxon(differences):
     from scipy import stats
 
     with warnings.catch_warnings():
-        # Older scipy versions warn that they use the normal approximation.
+        # Older SciPy versions warn that they use the normal approximation.
         warnings.simplefilter("ignore", UserWarning)
         return stats.wilcoxon(np.round(differences, TIE_DECIMALS)).pvalue
 

@@ -8,7 +8,7 @@ import numpy as np
 from skgraded._input.columns import number
 
 MOST = 10_000_000  # queries; smaller effects are refused
-POWER = 0.8  # at which comparisons report detectable effects (Cohen 1988, Sakai 2016)
+POWER = 0.8  # power for which detectable effects are reported (Cohen 1988, Sakai 2016)
 
 
 def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0.95) -> int:

@@ -43,7 +43,7 @@ def welch_p_value(first: GroupMean, second: GroupMean) -> float:
     if min(first.n, second.n) < 2:
         return np.nan
     gap, square = first.mean - second.mean, first.square + second.square
-    if not square:  # a permutation test over all assignments of the values to the groups
+    if not square:  # permutation test over all assignments of values to groups
         p = min(1.0, 2 / comb(first.n + second.n, first.n))
         return p if round(gap, TIE_DECIMALS) else 1.0
     p = float(2 * stdtr(_degrees(first, second), -abs(gap) / np.sqrt(square)))

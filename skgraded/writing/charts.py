@@ -10,11 +10,11 @@ import numpy as np
 from skgraded._input.words import counted
 from skgraded.writing.text import interval_text, number, shortened, signed
 
-MAX_BARS = 300  # per chart, more than a narrow screen can show
+MAX_BARS = 300  # bars per chart; more than fit on a narrow screen
 MAX_CHARTS = 12  # per measure
 MAX_INTERVALS = 24  # on one axis
 MAX_SHADED = 30  # systems in a heat map
-SHADES = 5  # shades of wins, and the same number for losses
+SHADES = 5  # number of shades for wins, and for losses
 
 
 # Values of all queries, in order -----------------------------------------------------------------

@@ -10,15 +10,15 @@ from skgraded._input.words import counted
 from skgraded.writing import charts, text
 from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, PageTable, render
 
-MAX_VALUES = 150_000  # per-query values in a page: about 1.5 MB
+MAX_VALUES = 150_000  # per-query values per page, about 1.5 MB
 MAX_ROWS = 40  # rows of the table in a notebook
-MAX_SENTENCES = 12  # visible sentences per measure; further sentences are folded
-MAX_BARS = 4  # measures with bars in the leaderboard; with more measures, only the first has bars
+MAX_SENTENCES = 12  # visible sentences per measure; further sentences are collapsed
+MAX_BARS = 4  # measures; with more measures, only the first has bars in the leaderboard
 SECTIONS = {
     "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "Findings",
     "intervals": "Intervals", "differences": "Differences", "table": "Table", "queries": "Queries",
 }
-COMPARED = {  # heading: kind of the column, and its name in the frame
+COMPARED = {  # heading: (column type, column name in the data frame)
     "System": ("name", "system"),
     "Baseline": ("name", "baseline"),
     "Measure": ("text", "heading"),
@@ -45,8 +45,8 @@ class QueryTable:
     per_query: dict[str, np.ndarray]  # (n_systems, n_queries) by measure name
     weights: np.ndarray | None
     systems: list[str]
-    baseline: int  # position of the system that the table begins with
-    differences: Callable[[Any], np.ndarray]  # per-query differences of the pair in a row
+    baseline: int  # index of the system that comes first in the table
+    differences: Callable[[Any], np.ndarray]  # per-query differences for the pair in a row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class ComparisonPage:
     level: float  # of the intervals
     sentences: Callable[[], list[tuple[Any, str]]]  # rows with their sentences
     gap_sentences: Callable[[], list[str]]  # differences between segments
-    # Mean differences of all pairs and their significance by heading, in the leaderboard's order.
+    # Mean differences of all pairs and their significance, keyed by heading, in leaderboard order.
     matrices: Callable[[], dict[str, tuple[np.ndarray, np.ndarray]]]
     queries: QueryTable | None = None  # None without per-query values
 

@@ -18,7 +18,7 @@ from skgraded.writing import text
 from skgraded.writing.charts import interval_axis, interval_mark, level_chart
 
 MOST_IN_VERDICT = 2  # measures in the verdict
-MAX_QUERIES = 2_000  # rows in the table of a page: 0.3 MB for 4 systems
+MAX_QUERIES = 2_000  # maximum number of table rows per page; 0.3 MB for 4 systems
 SECTIONS = {
     "summary": "Summary", "segments": "Segments", "folds": "Folds", "values": "Values",
     "queries": "Queries",

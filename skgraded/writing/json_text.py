@@ -17,7 +17,7 @@ from skgraded._input.words import object_array, plain
 from skgraded._input.writing import write_text
 
 FORMAT = 1
-MOST_DIGITS = 300  # of integers; floats have up to 309 digits, the most that older pandas accepts
+MOST_DIGITS = 300  # limit for integers; floats have up to 309 digits, the limit of older pandas
 A_FRACTION = re.compile(r"-?\d{1,2500}(/0*[1-9]\d{0,2500})?")  # squares of floats: 1,300 digits
 DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
 

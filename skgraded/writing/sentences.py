@@ -12,7 +12,7 @@ from skgraded.stats.paired_tests import TESTS
 from skgraded.writing.text import Bound, percent_text
 
 SAME = " All differences are equal, so the interval has no width."
-MOST_NAMED = 3  # systems, measures or segments in a verdict; more are counted
+MOST_NAMED = 3  # systems, measures or segments named in a verdict; a count replaces longer lists
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -179,9 +179,9 @@ class Unreachable(NamedTuple):
 class Findings(NamedTuple):
     """What a test shows about a row besides its p-value."""
 
-    assumes: str | None = None  # what the test assumes if there are few queries
+    assumes: str | None = None  # assumption of the test with few queries
     unreachable: Unreachable | None = None
-    is_fine: bool = False  # no significance, but a larger difference could be significant
+    is_fine: bool = False  # not significant, although a larger difference could be
 
 
 def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:

@@ -20,7 +20,7 @@ _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
 })
 SHORT_TABLE, SHORT_NAME = 40, 30  # rows and characters; longer tables and names are broken in LaTeX
-LINE, LETTER, GAP = 345, 4.2, 6  # widths of a line, a character and a gap in LaTeX, in points
+LINE, LETTER, GAP = 345, 4.2, 6  # points; widths of a line, a character and a gap in LaTeX
 _NAMES = r">{\raggedright\arraybackslash}p"
 _INTERVAL = re.compile(r"\[[-\d.]+, [-\d.]+\]|unknown")
 _AT_MOST_A_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
@@ -47,13 +47,13 @@ _LONGTABLE = r"""\begin{longtable}{%s}
 """
 _BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # where a long name may be broken
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # Markdown ignores underscores within words
-# Also escaped are <, > and |, which LaTeX's old text fonts show as other characters.
+# Also escape <, > and |, which old LaTeX fonts render as other characters.
 _LATEX = str.maketrans({
     **{mark: "\\" + mark for mark in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     "≤": r"$\leq$",
-    "[": "{[}", "]": "{]}",  # after the \\ of a row, [ would begin an option
+    "[": "{[}", "]": "{]}",  # [ after the \\ of a row would start an optional argument
 })
 
 
