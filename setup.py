@@ -107,10 +107,10 @@ def _rights(mode):
     return 0o755 if mode & 0o100 else 0o644
 
 
-# Links into the repository would lead nowhere on the page of a package index.
-readme = re.sub(
-    r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", Path("README.md").read_text(encoding="utf-8")
-)
+# Links into the repository, and its pictures, would lead nowhere on the page of a package index.
+readme = Path("README.md").read_text(encoding="utf-8")
+readme = re.sub(r"<picture>.*?</picture>\n", "", readme, flags=re.DOTALL)
+readme = re.sub(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", readme)
 
 
 def extensions():

@@ -214,7 +214,7 @@ def test_copies_measure_the_same_and_remember_nothing(library, sets, measures, c
 # Errors ------------------------------------------------------------------------------------------
 
 def test_a_bare_measure_points_to_the_metric(library, sets):
-    message = f"{library.data_name}.*what skgraded.{library.data_name.split()[-1]} makes of the"
+    message = f"{library.data_name}.*use a metric from skgraded.{library.data_name.split()[-1]}"
     with pytest.raises(TypeError, match=message):
         library.history_of(sets[0], sets, sg.NDCG(), 1)
 

@@ -10,7 +10,9 @@ from browser import look, show, skip_without_browser, started
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
 from small_reports import HOSTILE, cross_evaluation, evaluation, systems
 
 import skgraded as sg
@@ -465,6 +467,7 @@ def test_the_scatter_follows_the_choice_and_two_systems_are_never_the_same(visit
     heads = driver.find_elements(By.CSS_SELECTOR, "#query-table th[scope=colgroup]")
     system = Select(driver.find_element(By.ID, "system"))
     assert [head.text for head in heads] == [system.first_selected_option.text]
+    WebDriverWait(driver, 20).until(expected_conditions.element_to_be_clickable((By.ID, "system")))
     system.select_by_value("15")
     heads = driver.find_elements(By.CSS_SELECTOR, "#query-table th[scope=colgroup]")
     assert [head.text for head in heads] == [system.first_selected_option.text]
