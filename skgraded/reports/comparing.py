@@ -31,7 +31,7 @@ def compare(
     by: Any = None,
     progress: bool = False,
 ) -> Comparison:
-    r"""Compare systems query by query.
+    r"""Compare systems with paired tests of their per-query values.
 
     Systems are paired by query id; the order of their queries may differ. The query is the unit of
     inference, even for a `CrossEvaluation`: folds share most of their training data, and are too
@@ -40,7 +40,7 @@ def compare(
     Parameters
     ----------
     evaluations : mapping of str to Evaluation, or Summaries
-        At least two systems by name, evaluated on the same queries with the same measures.
+        At least two systems, keyed by name, with the same queries and measures.
         Summaries contain only sums and therefore require `test` to be "t" or None.
     baseline : str, optional
         The system that all other systems are compared with. If None, all pairs are compared, and
@@ -52,8 +52,8 @@ def compare(
         Bonferroni, the false discovery rate of Benjamini and Hochberg (1995), or randomized Tukey
         HSD [8]_, which is more powerful with many systems. HSD randomly permutes the values of
         each query among the systems and compares each difference with the largest difference
-        between any two systems. It uses the queries that count for all systems, and multiplies
-        p-values by the number of measures.
+        between any two systems. It uses queries with values for all systems and a positive
+        weight, and multiplies p-values by the number of measures.
     level : float, default=0.95
         Confidence level of the intervals, between 0 and 1; see Notes. Two systems differ
         significantly if ``p_adjusted`` ≤ 1 - level.
@@ -77,19 +77,18 @@ def compare(
         The result of `to_frame` has the columns
 
         - ``segment`` (with `by`), ``system``, ``measure``,
-        - ``mean``: mean of the system over the queries that count,
+        - ``mean``: mean of the system over these ``n_queries`` queries,
         - ``difference``: ``mean`` minus ``baseline_mean``,
         - ``ci_low``, ``ci_high``: Student's t interval for the mean difference; see Notes,
         - ``p_value``, ``p_adjusted``: p-value before and after the correction; nan without a test,
-        - ``n_queries``: number of queries that count: those with values for both systems and a
-          positive weight,
+        - ``n_queries``: number of queries with values for both systems and a positive weight,
         - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
           up to rounding (1e-12), or worse,
         - ``n_undefined``: number of ties that are undefined for both systems, whose value is the
           measure's ``undefined=``; nan for Summaries,
-        - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation (with
-          n - 1) of the differences; 0 if all differences are 0, nan if all are equal but not 0 or
-          if there is only one query,
+        - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation
+          (divisor n - 1) of the differences; 0 if all differences are 0, nan if all are equal but
+          not 0 or if there is only one query,
         - ``min_detectable``: the smallest difference that the test detects with 80 % power; see
           Notes,
         - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t".

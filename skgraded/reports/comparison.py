@@ -57,8 +57,8 @@ class Comparison(Report):
     gaps : list of SegmentGap
         Comparisons of the differences between segments; empty without `by`.
     mean_intervals : dict of str to ndarray of shape (n_systems, 2), or None
-        Intervals for the means by measure name in a comparison of Summaries; otherwise None,
-        because the intervals are computed from `query_values`.
+        Intervals for the means, keyed by measure name, in a comparison of Summaries; otherwise
+        None, because the intervals are computed from `query_values`.
     """
 
     systems: list[str]
@@ -124,7 +124,7 @@ class Comparison(Report):
 
     @property
     def per_query(self) -> dict[str, np.ndarray]:
-        """Values by measure name, of shape (n_systems, n_queries)."""
+        """Values keyed by measure name, of shape (n_systems, n_queries)."""
         return self._values().per_query
 
     @property
@@ -170,7 +170,7 @@ class Comparison(Report):
     def all_differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
-        """Return the differences for all queries in order; nan for queries that do not count."""
+        """Return the differences for all queries in order; nan for excluded queries."""
         values = self._values()
         first, second = (self.systems.index(name) for name in (system, baseline))
         return values.differences(first, second, measure, values.queries_of(segment))

@@ -27,7 +27,7 @@ class Tests(NamedTuple):
     fold : ndarray of shape (n_tests,) of int
         The fold in which the query was tested.
     values : dict of str to ndarray of shape (n_tests,)
-        Values by measure name.
+        Values keyed by measure name.
     """
 
     query: np.ndarray
@@ -52,7 +52,7 @@ class CrossEvaluation(Evaluation):
     errors : list of (str or None), of length n_folds
         Error message for each fold; None if the fold did not fail.
     train_scores : dict of str to ndarray of shape (n_folds,), or None
-        Means over the training queries, by measure name; None without `return_train_score`.
+        Means over the training queries, keyed by measure name; None without `return_train_score`.
     tests : Tests or None
         All tests, if any query was tested more than once. In this case, `per_query` contains the
         mean of each query's values, and `fold` contains its first fold.
@@ -138,8 +138,8 @@ class CrossEvaluation(Evaluation):
         Returns
         -------
         dict of str to ndarray of shape (n_queries,)
-            Standard deviations (with divisor n - 1) by measure name; nan for queries with fewer
-            than two values.
+            Standard deviations (with divisor n - 1), keyed by measure name; nan for queries with
+            fewer than two values.
 
         Examples
         --------
@@ -176,7 +176,7 @@ class CrossEvaluation(Evaluation):
 
 
 def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
-    """Return one dict per fold, with the mean of each measure by name."""
+    """Return one dict of means per fold, keyed by measure name."""
     query, folds, values = cross_evaluation.all_tests()
     weights = cross_evaluation.weights
     means = []

@@ -120,7 +120,7 @@ def evaluate(
     Warns
     -----
     UserWarning
-        If there are at least two queries and the grades are unequal whole numbers ≥ 1, such as stars.
+        If there are two or more queries and grades are unequal whole numbers ≥ 1, such as stars.
         The measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 is the irrelevant grade.
 
     See Also

@@ -47,9 +47,9 @@ class Evaluation(Report):
     query_ids : ndarray of shape (n_queries,)
         Query ids in order of first appearance.
     per_query : dict of str to ndarray of shape (n_queries,)
-        Values by measure name; the value of an undefined query is the measure's `undefined`.
+        Values keyed by measure name; the value of an undefined query is the measure's `undefined`.
     undefined : dict of str to ndarray of shape (n_queries,) of bool
-        Boolean mask of the undefined queries, by measure name.
+        Boolean masks of undefined queries, keyed by measure name.
     weights : ndarray of shape (n_queries,) or None
         Query weights for means and intervals.
 
@@ -92,11 +92,11 @@ class Evaluation(Report):
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """Number of undefined queries by measure name."""
+        """Number of undefined queries, keyed by measure name."""
         return {name: int(flags.sum()) for name, flags in self.undefined.items()}
 
     def mean(self) -> dict[str, float]:
-        """Return the mean over queries for each measure, as a dict of floats by measure name."""
+        """Return the mean over queries for each measure, as a dict keyed by measure name."""
         return {
             name: mean_over_queries(values, self.weights)
             for name, values in self.per_query.items()
@@ -133,7 +133,7 @@ class Evaluation(Report):
         Returns
         -------
         ConfidenceIntervals
-            A dict of ``ConfidenceInterval(low, high)`` by measure name, with the attributes
+            A dict of ``ConfidenceInterval(low, high)`` keyed by measure name, with attributes
             `level` and `method`. Queries with value nan or weight 0 are ignored. If all values are
             identical, both limits equal that value. For a single query, both limits are nan.
 
@@ -233,7 +233,7 @@ class Evaluation(Report):
         return self.to_frame().iloc[ranked[:n]]
 
     def _ranked(self, name, best_first):
-        """Return the positions of the defined queries, sorted from best to worst or vice versa."""
+        """Return the positions of the defined queries, sorted by value in either direction."""
         values = self.per_query[name]
         ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
         keys = -values[ranked] if best_first else values[ranked]

@@ -75,7 +75,7 @@ class QueryValues:
     systems : list of str
     query_ids : ndarray of shape (n_queries,)
     per_query : dict of str to ndarray of shape (n_systems, n_queries)
-        Values by measure name.
+        Values keyed by measure name.
     weights : ndarray of shape (n_queries,) or None
     segments : list or None
         Segments in order of first appearance.
@@ -111,7 +111,7 @@ class QueryValues:
     def differences(
         self, system: int, baseline: int, measure: str, queries: Any = slice(None)
     ) -> np.ndarray:
-        """Return the differences between two systems; nan for queries that do not count."""
+        """Return the differences between two systems; nan if undefined or without weight."""
         values = self.per_query[measure]
         first, second = values[baseline][queries], values[system][queries]
         return differences_by_query(second, first, self.weights_of(queries))

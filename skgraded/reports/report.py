@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ConfidenceIntervals(dict[str, ConfidenceInterval]):
-    """Confidence intervals by measure name, returned by `Evaluation.confidence_interval`.
+    """Confidence intervals keyed by measure name, returned by `Evaluation.confidence_interval`.
 
     Attributes
     ----------

@@ -324,7 +324,7 @@ class Summary(Mergeable):
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """Number of undefined queries by measure name."""
+        """Number of undefined queries, keyed by measure name."""
         return {name: tally.n_undefined for name, tally in self.tallies.items()}
 
     def mean(self) -> dict[str, float]:
@@ -334,7 +334,7 @@ class Summary(Mergeable):
     def confidence_interval(self, level: float = 0.95) -> ConfidenceIntervals:
         """Return Student's t interval for each mean; `level` is between 0 and 1.
 
-        The result equals ``Evaluation.confidence_interval(level, method="t")`` for the same queries.
+        Equal to ``Evaluation.confidence_interval(level, method="t")`` for the same queries.
         """
         level, *_ = check_settings(level, "t", 100, None)
         intervals = {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}

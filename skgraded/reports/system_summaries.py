@@ -134,7 +134,7 @@ class Summaries(Mergeable):
     Attributes
     ----------
     systems : dict of str to Summary
-        Summaries by system name.
+        Summaries keyed by system name.
     differences : dict of (str, str) to dict of str to Differences
         Differences keyed by pair of systems, in the order of `systems`, then by measure name.
 
