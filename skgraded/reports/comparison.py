@@ -516,8 +516,8 @@ class Comparison(Report):
 
         Notes
         -----
-        The test is equivalent to ``ttost_paired`` in statsmodels. If all n differences are equal
-        and within the margin, p is 2^-n, as in a sign test. For a single query, p is 1.
+        The test is the same as ``ttost_paired`` in statsmodels. If all n differences are equal and
+        within the margin, p is 2^-n, as in a one-sided sign test. For a single query, p is 1.
 
         References
         ----------

@@ -32,7 +32,7 @@ from skgraded.writing.json_text import (
 # Cases and settings ------------------------------------------------------------------------------
 
 class Case(NamedTuple):
-    """The two systems that a row compares (as positions), overall or within a segment."""
+    """Positions of the two systems compared in a row, overall or within a segment."""
 
     measure: str
     system: int
@@ -91,7 +91,7 @@ def segment_pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
-    """Raise a ValueError unless a value is None or one of the known values."""
+    """Raise a ValueError unless `value` is None or one of the `known` values."""
     if value is not None and value not in list(known):
         raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
 
@@ -204,7 +204,7 @@ class ShownRow(ComparisonRow):
 
     @property
     def winner(self) -> str | None:
-        """The significantly better system; None if there is none."""
+        """Name of the significantly better system, or None if there is none."""
         if not self.is_significant or self.ranks_contradict or self.difference == 0:
             return None
         return self.system if self.difference > 0 else self.baseline

@@ -55,7 +55,7 @@ class CrossEvaluation(Evaluation):
         Means over the training queries, keyed by measure name; None without `return_train_score`.
     tests : Tests or None
         All tests, if any query was tested more than once. In this case, `per_query` contains the
-        mean of each query's values, and `fold` contains its first fold.
+        mean of each query's values, and `fold` contains the first fold of each query.
     estimators : list of (estimator or None), of length n_folds, or None
         Fitted clone for each fold, or None if the fold failed; None without `return_estimator`.
 

@@ -120,7 +120,7 @@ def evaluate(
     Warns
     -----
     UserWarning
-        If there are two or more queries and grades are unequal whole numbers ≥ 1, such as stars.
+        If two or more queries have only whole grades ≥ 1, not all equal, such as star ratings.
         The measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 is the irrelevant grade.
 
     See Also
@@ -216,7 +216,7 @@ def _read_columns(data, truth, score_names):
 
 
 def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
-    """Warn if all grades are whole numbers ≥ 1 that differ, such as star ratings from 1 to 5.
+    """Warn if two or more queries have only whole grades ≥ 1, not all equal, as in star ratings.
 
     Do not warn for a single query or equal grades: data with only clicks have grade 1 in all rows.
     """
@@ -412,11 +412,10 @@ def evaluate_preferences(
     qid : array-like of shape (n,)
         The query (or user) of each true pair.
     measures : {"edrc", "pair_accuracy", "kendall_tau"}, Measure, or list, default=("edrc",)
-        "edrc" is `edrc_score`. The other two use the pairs whose order the true pairs state or
-        imply. Of n such pairs, let a be predicted in this order and d in the reverse order; the
-        rest have no predicted order. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1.
-        "kendall_tau" is (a - d) / n, from -1 to 1: Kendall's τ over these pairs, without correction
-        for ties.
+        "edrc" is `edrc_score`. The other two use the pairs of items that the true pairs order,
+        directly or transitively. Of n such pairs, a are predicted in the same order and d in the
+        reverse order. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1. "kendall_tau" is
+        (a - d) / n, from -1 to 1: Kendall's τ over these pairs, without correction for ties.
     items : collection of items, mapping, "judged" or "predicted", optional
         The items to evaluate, as in `edrc_score`. By default, all items of the true and predicted
         pairs; "predicted" restricts them to the predicted items, "judged" to the items of the true
@@ -444,7 +443,7 @@ def evaluate_preferences(
     ------
     ValueError, TypeError
         If the input is invalid: pairs are malformed or contradict each other, a query has no
-        prediction, a measure is not one of the three, or a setting is invalid.
+        prediction, a measure is not one of the three, or a parameter is invalid.
 
     See Also
     --------

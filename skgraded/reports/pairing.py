@@ -111,7 +111,7 @@ class QueryValues:
     def differences(
         self, system: int, baseline: int, measure: str, queries: Any = slice(None)
     ) -> np.ndarray:
-        """Return the differences between two systems; nan if undefined or without weight."""
+        """Return the differences between two systems; nan for missing values or zero weights."""
         values = self.per_query[measure]
         first, second = values[baseline][queries], values[system][queries]
         return differences_by_query(second, first, self.weights_of(queries))
@@ -173,7 +173,7 @@ QUERY_VALUES = record(
 
 
 class QuerySamples:
-    """Source of paired samples that are computed from per-query values."""
+    """Source of paired samples computed from per-query values."""
 
     def __init__(
         self, values: QueryValues, undefined: dict[str, np.ndarray], cases: Sequence[Case]
@@ -294,7 +294,7 @@ def warn_of_different_folds(folds: Mapping[str, np.ndarray]) -> None:
 
 
 def positions_of(evaluations):
-    """Return the position of each of the first system's queries in every system."""
+    """Return, for each system, the positions of the first system's queries."""
     (first_name, first), *_ = evaluations.items()
     ids = plain_list(first.query_ids)
     positions, first_queries = {}, dict.fromkeys(ids)

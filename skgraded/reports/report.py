@@ -240,7 +240,7 @@ def as_query_ids(ids: Any) -> np.ndarray:
 
 
 class Axis(NamedTuple):
-    """The axis of arrays with one element per query, fold or test."""
+    """An axis of arrays with one element per query, fold or test."""
 
     element: str  # "query", "fold" or "test"
     argument: str  # the parameter that determines the length of the axis

@@ -246,7 +246,7 @@ class Summaries(Mergeable):
 
 
 class SumSamples:
-    """Source of paired samples that are computed from exact sums."""
+    """Source of paired samples computed from exact sums."""
 
     def __init__(self, summaries: Summaries, cases: Sequence[Case]) -> None:
         self.cases = cases

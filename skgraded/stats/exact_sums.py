@@ -87,7 +87,7 @@ class Moments:
         return math.sqrt(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
 
     def deviation(self) -> float:
-        """Return the deviation √(n / (n - 1) Σ w (v - m)² / Σ w) of at least two values."""
+        """Return the standard deviation √(n / (n - 1) Σ w (v - m)² / Σ w) of two or more values."""
         m = self.wv / self.w
         return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
 
@@ -111,7 +111,7 @@ def exact_dot(x: np.ndarray, y: np.ndarray) -> Fraction:
 
 
 def _fraction(whole, exponent):
-    """Return whole / 2^exponent; reducing the fraction by shifts is faster than in Fraction."""
+    """Return the fraction whole / 2^exponent, reduced by bit shifts for speed."""
     n_zeros = (whole & -whole).bit_length() - 1 if whole else exponent
     shift = min(n_zeros, exponent)
     return Fraction(whole >> shift, 1 << (exponent - shift))

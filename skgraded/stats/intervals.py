@@ -87,7 +87,7 @@ def mean_interval(values, weights, level: float, method: str, n_resamples=9999, 
 
 
 def _counting(values, weights):
-    """Return values that are not nan and have weight > 0, and weights or None if all are equal."""
+    """Drop values that are nan or have weight 0; return None as weights if all are equal."""
     counts = ~np.isnan(values)
     if weights is None:
         return values[counts], None

@@ -17,7 +17,7 @@ TIE_DECIMALS = 12  # differences that round to 0 are ties: equal values may diff
 
 
 class PairedTest(NamedTuple):
-    """A paired test; its function `p` receives rows with at least two differences each."""
+    """A paired test. Its function `p` receives rows with at least two differences each."""
 
     words: str  # its name within a sentence
     # (rows, n_resamples, seed, advance) → p of each row; rows have shape (n_rows, n_queries).
@@ -70,14 +70,14 @@ def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
 
 
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
-    """Return how many resamples, at least 9,999, the strictest test needs for significance."""
+    """Return the number of resamples (at least 9,999) with which any test can be significant."""
     # The smallest possible p is then a tenth of the strictest threshold of the correction.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
 
 def assumption(test: str, n_differing: int, level: float) -> str | None:
-    """Return the assumption that `n_differing` queries need for significance, or None."""
+    """Return the assumption required for significance with `n_differing` queries, or None."""
     return TESTS[test].assumes if p_of_identical(n_differing) > 1 - level else None
 
 
@@ -116,7 +116,7 @@ def _randomization(rows, n_resamples, seed, advance):
 
 
 def _p_of_flips(rows, n_resamples, rng, advance):
-    """Compute p for each row from random sign flips, or all flips if `n_resamples` is None."""
+    """Compute p-values from random sign flips, or from all flips if `n_resamples` is None."""
     n = rows.shape[1]
     flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
     slack = 1e-12 * np.abs(rows).sum(axis=1)
@@ -136,7 +136,7 @@ def _p_of_flips(rows, n_resamples, rng, advance):
 
 
 def _product(flipped, columns):
-    """Return flipped @ columns, computed in pieces that fit into the cache."""
+    """Compute flipped @ columns in pieces that fit into the cache."""
     pieces = range(0, len(columns), PIECE)
     return sum(flipped[:, i : i + PIECE].astype(float) @ columns[i : i + PIECE] for i in pieces)
 
@@ -171,13 +171,13 @@ def _t(differences):
 
 
 def margin_p_value(differences: np.ndarray, margin: float, question: str) -> float:
-    """Return p for noninferiority (mean > -margin), or for equivalence (|mean| < margin)."""
+    """Return the p-value for noninferiority (mean > -margin) or equivalence (|mean| < margin)."""
     below = _p_above(differences, -margin)
     return below if question == "noninferiority" else max(below, _p_above(-differences, -margin))
 
 
 def _p_above(differences, bound):
-    """Return one-sided p for "mean > bound"; uses a sign test if all values are identical."""
+    """Return the one-sided p-value for "mean > bound"; use a sign test for identical values."""
     from scipy.special import stdtr
 
     n = len(differences)
@@ -197,7 +197,7 @@ def p_of_t(n: int, t: float) -> float:
 
 
 def p_of_identical(n: int) -> float:
-    """Return p for n identical differences from their signs, because t is infinite for any n."""
+    """Return the p-value of n identical differences from their signs, because t is infinite."""
     return 2.0 ** (1 - n)
 
 
@@ -255,7 +255,7 @@ TESTS = {
 # All pairs of systems ----------------------------------------------------------------------------
 
 def by_hsd(values: np.ndarray, pairs, n_resamples, rng, p_wanted, advance):
-    """Compute p for each pair of systems with the randomized Tukey HSD test (Carterette 2012).
+    """Compute p-values for pairs of systems with randomized Tukey HSD (Carterette 2012).
 
     The test compares the differences between the rows of `values` (n_systems, n_queries) with the
     largest difference after permuting the values of each query among the systems. Also return the

@@ -1,4 +1,4 @@
-"""Format tables as text, Markdown, LaTeX and CSV; create pandas DataFrames."""
+"""Format tables as text, Markdown, LaTeX and CSV without pandas; create pandas DataFrames."""
 
 import io
 import math
