@@ -1,4 +1,4 @@
-"""`compare`, which pairs systems by query, tests their differences and corrects the p-values."""
+"""The function `compare`: paired comparisons of systems, with tests and corrections."""
 
 from __future__ import annotations
 
@@ -31,74 +31,73 @@ def compare(
     by: Any = None,
     progress: bool = False,
 ) -> Comparison:
-    r"""Compare systems query by query.
+    r"""Compare systems with paired tests of their per-query values.
 
     Systems are paired by query id; the order of their queries may differ. The query is the unit of
-    inference, also for a `CrossEvaluation`: folds share most of their training data, and there are
-    too few folds for a test.
+    inference, even for a `CrossEvaluation`: folds share most of their training data, and are too
+    few for a test.
 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation, or Summaries
-        At least two systems by name, evaluated on the same queries with the same measures.
+        At least two systems, keyed by name, with the same queries and measures.
         Summaries contain only sums and therefore require `test` to be "t" or None.
     baseline : str, optional
-        The system that all others are compared with. If None, every pair is compared, the later
-        system with the earlier.
+        The system that all other systems are compared with. If None, all pairs are compared, and
+        the earlier system of each pair is the baseline.
     test : {"randomization", "t", "wilcoxon", "bootstrap"} or None, default="randomization"
-        Two-sided test of the per-query differences; see Notes. If None, nothing is tested.
+        Two-sided test of the per-query differences; see Notes. If None, no test is performed.
     correction : {"holm", "bonferroni", "fdr_bh", "hsd"} or None, default="holm"
         Correction for the number of tests in the table (pairs × measures): Holm (1979),
         Bonferroni, the false discovery rate of Benjamini and Hochberg (1995), or randomized Tukey
-        HSD [8]_, which is more powerful with many systems. HSD permutes the values of each query
-        among the systems at random and compares each difference with the largest difference of all
-        pairs. It uses the queries that count for all systems, and multiplies p-values by the
-        number of measures.
+        HSD [8]_, which is more powerful with many systems. HSD randomly permutes the values of
+        each query among the systems and compares each difference with the largest difference
+        between any two systems. It uses queries with values for all systems and a positive
+        weight, and multiplies p-values by the number of measures.
     level : float, default=0.95
         Confidence level of the intervals, between 0 and 1; see Notes. Two systems differ
         significantly if ``p_adjusted`` ≤ 1 - level.
     n_resamples : int, optional
-        Number of random sign flips, or of resamples for the bootstrap test; at least 100. By
-        default, the smallest possible p-value is a tenth of the strictest threshold of the
-        correction: 9,999 resamples for up to 25 tests, 110,399 for 276 tests.
+        Number of random sign flips or bootstrap resamples; at least 100. By default, it is chosen
+        so that the smallest possible p-value is a tenth of the correction's strictest threshold:
+        9,999 resamples for up to 25 tests, 110,399 for 276 tests.
     rng : int or numpy.random.Generator, optional
-        An int makes p-values reproducible. All rows share the resamples: with the same
+        Pass an int for reproducible p-values. All rows share the resamples: for a given
         `n_resamples`, the p-value of a pair does not depend on the other systems and measures.
     by : array-like of shape (n_queries,), mapping or pandas Series, optional
-        The segment of each query: in the order of the first system's `query_ids`, or by query id.
-        Systems are then compared within each segment, with one correction over all segments, and
-        their differences are compared between segments.
+        The segment of each query, in the order of the first system's `query_ids` or keyed by query
+        id. Systems are then compared within each segment, with one correction over all segments,
+        and their differences are compared between segments.
     progress : bool, default=False
-        Whether to show a progress bar of the resamples in a terminal or notebook; requires tqdm.
+        Whether to show a progress bar for the resamples in a terminal or notebook; requires tqdm.
 
     Returns
     -------
     Comparison
-        Its frame has the columns
+        The result of `to_frame` has the columns
 
         - ``segment`` (with `by`), ``system``, ``measure``,
-        - ``mean``: mean of the system over the queries that count,
+        - ``mean``: mean of the system over these ``n_queries`` queries,
         - ``difference``: ``mean`` minus ``baseline_mean``,
-        - ``ci_low``, ``ci_high``: Student's t interval of the mean difference; see Notes,
-        - ``p_value``, ``p_adjusted``: before and after the correction; nan without a test,
-        - ``n_queries``: number of queries that count, which have a value for both systems and a
-          positive weight,
+        - ``ci_low``, ``ci_high``: Student's t interval for the mean difference; see Notes,
+        - ``p_value``, ``p_adjusted``: p-value before and after the correction; nan without a test,
+        - ``n_queries``: number of queries with values for both systems and a positive weight,
         - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
           up to rounding (1e-12), or worse,
-        - ``n_undefined``: number of ties that are undefined for both systems and count as the
+        - ``n_undefined``: number of ties that are undefined for both systems, whose value is the
           measure's ``undefined=``; nan for Summaries,
-        - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation (with
-          n - 1) of the differences; 0 if all differences are 0, nan if all are equal but not 0 or
-          if there is only one query,
-        - ``min_detectable``: the smallest difference that the test detects with a power of 0.8;
-          see Notes,
+        - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation
+          (divisor n - 1) of the differences; 0 if all differences are 0, nan if all are equal but
+          not 0 or if there is only one query,
+        - ``min_detectable``: the smallest difference that the test detects with 80 % power; see
+          Notes,
         - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t".
 
     Raises
     ------
     ValueError, TypeError
-        If the input is invalid: a system lacks queries or measures of another system or has
-        different weights, or the weights are unequal and `test` is not None.
+        If the input is invalid: the systems have different queries, measures or weights, or the
+        weights are unequal and `test` is not None.
 
     Warns
     -----
@@ -111,11 +110,11 @@ def compare(
 
     - "randomization" is Fisher's randomization test (Smucker, Allan, Carterette 2007), which flips
       signs: p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips if there are at
-      most `n_resamples`, where differences of 0 are not flipped and n excludes them. Otherwise it
-      uses `n_resamples` random flips and the observed signs, as ``scipy.stats.permutation_test``
+      most `n_resamples`; differences of 0 are not flipped, and n excludes them. Otherwise, it uses
+      `n_resamples` random flips and the observed signs, as ``scipy.stats.permutation_test``
       does with ``permutation_type="samples"``.
     - "t" is ``scipy.stats.ttest_1samp``.
-    - "wilcoxon" is ``scipy.stats.wilcoxon`` with its defaults, which omit differences of 0
+    - "wilcoxon" is ``scipy.stats.wilcoxon`` with its defaults, which exclude differences of 0
       (``zero_method="wilcox"``). Differences are first rounded to 12 decimals, so that rounding
       errors neither create nor break ties.
     - "bootstrap" draws n values of d - d̄ with replacement, `n_resamples` times, and compares
@@ -128,21 +127,21 @@ def compare(
     p-value that no resample reached is an upper bound and is marked with "≤".
 
     With Holm's or Bonferroni's correction for m tests, each interval has the level
-    1 - (1 - level) / m, so that all intervals hold simultaneously with `level`. With the false
+    1 - (1 - level) / m, so that all intervals have simultaneous coverage `level`. With the false
     discovery rate, the level is 1 - (1 - level) · R / m if R tests reject (Benjamini and Yekutieli
     2005). Without a correction or a test, it is `level`. If a difference is not significant, its
     interval is widened to contain 0, unless all differences are equal.
 
     The smallest detectable difference for n queries is δ · s, where s is the standard deviation of
-    d. δ √n is the noncentrality at which a t-test with the level of the interval has a power of
-    0.8 [9]_. With enough queries, sign flips and the bootstrap have the same power as the t-test.
-    For normal differences, Wilcoxon's test has the power of a t-test on 3/π (95 %) of the queries.
+    d. δ √n is the noncentrality at which a t-test with the level of the interval has 80 % power
+    [9]_. With enough queries, sign flips and the bootstrap have the same power as the t-test.
+    For normal differences, Wilcoxon's test is as powerful as a t-test on 3/π (95 %) of the queries.
     HSD uses its critical difference. The value does not depend on the observed difference. It is
     nan if no outcome would be significant, if the differences have no spread, or without a test.
 
-    RR takes the values 1, 1/2, 1/3, …, whose steps are unequal. Whether means of RR may be compared
-    is disputed (Fuhr 2017, Sakai 2020). The effect size depends on how much the queries differ:
-    compare effect sizes only on the same queries.
+    RR takes the values 1, 1/2, 1/3, …, which are not equally spaced. Whether means of RR may be
+    compared is disputed (Fuhr 2017, Sakai 2020). The effect size depends on the variation between
+    queries: compare effect sizes only on the same queries.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""`Comparison`: mean differences of systems paired by query, with intervals and tests."""
+"""The class `Comparison`: paired mean differences between systems, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ class Comparison(Report):
     systems : list of str
     measures : list of str
     rows : list of ComparisonRow
-        One per pair of systems, measure and, with `by`, segment.
+        One row per pair of systems, measure and, with `by`, segment.
     baseline : str or None
-        The system that all others are compared with; None: all pairs.
+        The system that all other systems are compared with; None if all pairs are compared.
     test, correction : str or None
     level : float
-        Confidence level of all intervals together; a difference is significant if
+        Confidence level of the family of intervals; a difference is significant if
         p_adjusted ≤ 1 - level.
     n_resamples : int
     seed : int or None
-        The `rng` of `compare` if it was an int.
+        The `rng` passed to `compare` if it was an int, else None.
     n_queries : int
-        Number of queries, including those that do not count.
+        Number of queries, including queries without a value or a positive weight.
     is_weighted : bool
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_values : QueryValues or None
@@ -57,8 +57,8 @@ class Comparison(Report):
     gaps : list of SegmentGap
         Comparisons of the differences between segments; empty without `by`.
     mean_intervals : dict of str to ndarray of shape (n_systems, 2), or None
-        Intervals of the means by measure name in a comparison of Summaries; otherwise None, because
-        they are computed from `query_values`.
+        Intervals for the means, keyed by measure name, in a comparison of Summaries; otherwise
+        None, because the intervals are computed from `query_values`.
     """
 
     systems: list[str]
@@ -124,7 +124,7 @@ class Comparison(Report):
 
     @property
     def per_query(self) -> dict[str, np.ndarray]:
-        """Values by measure name, of shape (n_systems, n_queries)."""
+        """Values keyed by measure name, of shape (n_systems, n_queries)."""
         return self._values().per_query
 
     @property
@@ -148,7 +148,7 @@ class Comparison(Report):
     def differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
-        """Return the values of `system` minus those of `baseline`, for the queries that count.
+        """Return the per-query differences between `system` and `baseline`.
 
         Parameters
         ----------
@@ -157,12 +157,12 @@ class Comparison(Report):
         measure : str
             Name of a measure.
         segment : object, optional
-            One of `segments`; None: all queries.
+            One of `segments`. If None, all queries are used.
 
         Returns
         -------
         ndarray of shape (n,)
-            Differences for the queries that have a value for both systems and a positive weight.
+            Values of `system` minus `baseline`, for queries with both values and a positive weight.
         """
         differences = self.all_differences(system, baseline, measure, segment)
         return differences[~np.isnan(differences)]
@@ -170,7 +170,7 @@ class Comparison(Report):
     def all_differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
-        """Return the differences for all queries in order, with nan if a query does not count."""
+        """Return the differences for all queries in order; nan for excluded queries."""
         values = self._values()
         first, second = (self.systems.index(name) for name in (system, baseline))
         return values.differences(first, second, measure, values.queries_of(segment))
@@ -188,7 +188,7 @@ class Comparison(Report):
         return tables.frame(self.table)
 
     def between_segments(self) -> pandas.DataFrame:
-        """Tabulate how the differences of two systems vary between segments.
+        """Tabulate how the differences between two systems vary across segments.
 
         Returns
         -------
@@ -200,11 +200,11 @@ class Comparison(Report):
             - ``segment``, ``other_segment``: the two segments, the later one first,
             - ``difference``, ``other_difference``: mean difference in each segment,
             - ``interaction``: ``difference`` minus ``other_difference``,
-            - ``ci_low``, ``ci_high``: Welch's t interval of the interaction,
-            - ``p_value``: of Welch's t-test, as ``scipy.stats.ttest_ind(…, equal_var=False)``; at
+            - ``ci_low``, ``ci_high``: Welch's t interval for the interaction,
+            - ``p_value``: from Welch's t-test, as ``scipy.stats.ttest_ind(…, equal_var=False)``; at
               least 2^(1 - n) if all n differences of a segment are equal, and nan if a segment has
               fewer than two queries,
-            - ``p_adjusted``: after the correction over all rows of this table,
+            - ``p_adjusted``: p-value after the correction over all rows of this table,
             - ``n_queries``, ``other_n_queries``, ``baseline``.
         """
         return tables.frame(comparison_rows.columns_of(SegmentGap, self.gaps))
@@ -216,7 +216,7 @@ class Comparison(Report):
         -------
         Leaderboard
             The best system by the first measure comes first. Marks show which systems differ
-            significantly from the baseline or, without one, which systems each outperforms.
+            significantly from the baseline or, without a baseline, which systems each outperforms.
 
         Examples
         --------
@@ -237,7 +237,7 @@ class Comparison(Report):
         )
 
     def _intervals(self):
-        """Interval of the mean of each system, by (system, heading)."""
+        """Return the interval for each mean, keyed by (system, heading)."""
         intervals = {}
         for (measure, segment), heading in self.headings().items():
             for i, name in enumerate(self.systems):
@@ -268,7 +268,7 @@ class Comparison(Report):
         }
 
     def shown_rows(self) -> list[ShownRow]:
-        """Return the rows for texts and plots: with headings, significance and marked bounds."""
+        """Return the rows for text and plots, with headings, significance and p-value bounds."""
         headings = self.headings()
         return [
             ShownRow(
@@ -280,14 +280,14 @@ class Comparison(Report):
         ]
 
     def ranked_rows(self) -> list[ShownRow]:
-        """Sort the shown rows of each measure as on the leaderboard, the best system first.
+        """Return the shown rows of each measure in leaderboard order, with the best system first.
 
         Without a baseline, `system` is the better of the two systems in each row.
         """
         return winner_first(self.shown_rows(), self.leaderboard().systems, self.baseline)
 
     def _ranks_contradict(self, row):
-        """Whether a significant test of ranks favors the system with the lower mean."""
+        """Return whether a significant rank test favors the system with the lower mean."""
         if self.test is None or not paired_tests.TESTS[self.test].compares_ranks:
             return False
         return self._significant(row.p_adjusted) and paired_tests.ranks_contradict(
@@ -298,7 +298,7 @@ class Comparison(Report):
         return None if self.test is None else corrections.is_significant(p, self.level)
 
     def _bounds(self, row):
-        """The p-values of a row that are only upper bounds, marked as such."""
+        """Return the p-values of a row that are only upper bounds, as instances of `Bound`."""
         if self.test is None or not paired_tests.is_bound(row.p_value, *self._smallest_p(row)):
             return {}
         adjusted = {} if self.correction == "hsd" else {"p_adjusted": Bound(row.p_adjusted)}
@@ -309,7 +309,7 @@ class Comparison(Report):
         return paired_tests.smallest_p(test, row.n_queries, row.ties, self.n_resamples)
 
     def _hidden_columns(self):
-        """Names of the columns that are not informative in this comparison."""
+        """Return the names of columns that are uninformative for this comparison."""
         hidden = ["ci_method"] + ["baseline"] * (self.baseline is not None)
         if self.test is None:
             hidden += ["p_value", "p_adjusted", "min_detectable"]
@@ -324,9 +324,9 @@ class Comparison(Report):
         return tables.frame(shown, dtype=object)
 
     def to_latex(self) -> str:
-        """Return the columns of `to_markdown` that fit the width of a page as LaTeX text.
+        """Return the main columns of `to_markdown` as LaTeX text that fits the page width.
 
-        See `Evaluation.to_latex` for the packages that the document needs.
+        See `Evaluation.to_latex` for the required packages.
         """
         shown = self._shown()
         shown.insert(
@@ -339,17 +339,17 @@ class Comparison(Report):
         return tables.latex(shown[[name for name in names if name in shown]])
 
     def sentences(self) -> list[str]:
-        """Describe each row in a sentence, followed by the comparisons between segments.
+        """Describe each row, then each comparison between segments, in a sentence.
 
-        The sentences of each measure begin with the significant differences, and each sentence
-        with the system that has the higher mean. "Better" means that the adjusted p-value is at
-        most 1 - level. If no outcome of the test could have been significant (five queries have
-        only 2^5 sign flips), the sentence says so.
+        For each measure, significant differences come first. Each sentence begins with the system
+        that has the higher mean. "Better" means that the adjusted p-value is at most 1 - level. The
+        sentence also reports if no outcome of the test could have been significant, such as with
+        five queries, which have only 2^5 sign flips.
         """
         return [text for _, text in self._row_sentences()] + self._gap_sentences()
 
     def _row_sentences(self):
-        """Rows with their sentences: significant rows of each measure first, best system first."""
+        """Return (row, sentence) pairs; significant rows of each measure come first."""
         p_values = np.array([row.p_value for row in self.rows], dtype=float)
         said = sentences.corrected(self.correction, int((~np.isnan(p_values)).sum()))
         sizes: dict[Any, int] = {None: self.n_queries}
@@ -383,7 +383,7 @@ class Comparison(Report):
         ]
 
     def _findings(self, i, row, p_values):
-        """What the test shows about row i, besides its p-value."""
+        """Return the results of the test for row i, besides its p-value."""
         if self.test is None or row.ties == row.n_queries:
             return sentences.Findings()
         if row.is_significant:
@@ -394,7 +394,7 @@ class Comparison(Report):
         return sentences.Findings(unreachable=unreachable, is_fine=unreachable is None)
 
     def _unreachable(self, i, p_values, p, by_resamples):
-        """The smallest possible p-value of row i, or None if it would be significant."""
+        """Return the smallest possible p-value of row i, or None if it would be significant."""
         p_values[i] = p
         adjusted = corrections.adjust(p_values, self.correction)[i]
         if self._significant(adjusted):
@@ -420,7 +420,7 @@ class Comparison(Report):
         return shown
 
     def _lead(self):
-        """Text below the title of a page: what was compared, and how."""
+        """Return the text below a page title, which describes the comparison and its test."""
         against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
         weighted = ", weighted" if self.is_weighted else ""
         lead = f"{against}. {self._n_shown()}{weighted}; "
@@ -451,7 +451,7 @@ class Comparison(Report):
         )
 
     def matrices(self, measure: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Return the mean differences of all pairs of systems, and which are significant.
+        """Return the mean differences of all pairs of systems and their significance.
 
         Parameters
         ----------
@@ -461,9 +461,9 @@ class Comparison(Report):
         Returns
         -------
         systems : list of str
-            Names, with the best system by the first measure first.
+            System names, starting with the best system by the first measure.
         differences : ndarray of shape (n_systems, n_systems)
-            Mean of the row's system minus the mean of the column's; nan if unknown.
+            Mean of the row's system minus mean of the column's system; nan if unknown.
         significant : ndarray of shape (n_systems, n_systems)
             1 if the difference is significant, 0 if not, and nan if it was not tested.
         """
@@ -471,7 +471,7 @@ class Comparison(Report):
         return systems, *self._matrices(self.shown_rows(), systems)[measure]
 
     def _matrices(self, rows, systems):
-        """Matrices of differences and of significance, by heading."""
+        """Return the matrices of differences and significance for each heading."""
         order = [self.systems.index(name) for name in systems]
         matrices = {}
         for (measure, segment), heading in self.headings().items():
@@ -482,7 +482,7 @@ class Comparison(Report):
         return matrices
 
     def equivalence(self, margin: float | Mapping[Any, float]) -> MarginTests:
-        r"""Test whether systems are equivalent: whether their means differ by less than a margin.
+        r"""Test whether systems are equivalent: their means differ by less than a margin.
 
         Two one-sided t-tests (TOST [1]_) test whether the mean difference is above -margin and
         below margin; p is the larger of their p-values. In contrast, the absence of a significant
@@ -491,19 +491,19 @@ class Comparison(Report):
         Parameters
         ----------
         margin : float, or mapping of measures to floats
-            The largest difference that does not matter, above 0. Choose it before you see the
-            values. A mapping contains a margin for each measure.
+            The largest negligible difference, above 0. Choose it before you see the values. A
+            mapping contains a margin for each measure.
 
         Returns
         -------
         MarginTests
-            Its frame has the columns
+            The result of `to_frame` has the columns
 
             - ``system``, ``measure``, ``margin``, ``difference``,
-            - ``ci_low``, ``ci_high``: Student's t interval of level 1 - 2 (1 - level), 90 % by
+            - ``ci_low``, ``ci_high``: Student's t interval at level 1 - 2 (1 - level), 90 % by
               default, which lies between -margin and margin if equivalence is shown; with a
               correction it is wider, as in `compare`,
-            - ``p_value``, ``p_adjusted``: before and after the correction of the comparison, with
+            - ``p_value``, ``p_adjusted``: p-value before and after the correction, with
               Holm's correction instead of HSD,
             - ``n_queries``, and ``n_undefined``, the number of queries that are undefined for both
               systems and have a difference of 0,
@@ -516,8 +516,8 @@ class Comparison(Report):
 
         Notes
         -----
-        The test is ``ttost_paired`` of statsmodels. If all n differences are equal and within the
-        margin, p is 2^-n, the p-value of their signs. For a single query, p is 1.
+        The test is the same as ``ttost_paired`` in statsmodels. If all n differences are equal and
+        within the margin, p is 2^-n, as in a one-sided sign test. For a single query, p is 1.
 
         References
         ----------
@@ -541,7 +541,7 @@ class Comparison(Report):
         return margin_tests(self, margin, "equivalence")
 
     def noninferiority(self, margin: float | Mapping[Any, float]) -> MarginTests:
-        """Test whether systems are worse than the baseline by less than a margin.
+        """Test whether systems are noninferior: worse than the baseline by less than a margin.
 
         This is one of the two one-sided t-tests of `equivalence`. It tests whether the mean of
         `system` minus `baseline` is above -margin. Noninferiority is shown if ``ci_low`` is above
@@ -569,7 +569,7 @@ QUERY_FORMS = {
 
 
 def _forms(segments):
-    """The forms of all fields except `QUERY_FORMS`; rows contain positions in `segments`."""
+    """Return the forms of all fields except `QUERY_FORMS`; rows contain positions in `segments`."""
     return {
         "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),
         "test": maybe(TEXT), "correction": maybe(TEXT), "level": json_text.PLAIN_NUMBER,

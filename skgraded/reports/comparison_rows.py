@@ -1,4 +1,4 @@
-"""The comparison pipeline: samples, p-values, correction, level of the intervals, rows."""
+"""The comparison pipeline: samples, p-values, correction, interval level and rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from skgraded.writing.json_text import (
 # Cases and settings ------------------------------------------------------------------------------
 
 class Case(NamedTuple):
-    """What one row compares: two systems, given by position, overall or within a segment."""
+    """Positions of the two systems compared in a row, overall or within a segment."""
 
     measure: str
     system: int
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How rows are tested; `compare` describes the parameters."""
+    """Settings of the tests; `compare` describes the parameters."""
 
     test: str | None
     correction: str | None
@@ -52,12 +52,12 @@ class Settings(NamedTuple):
 
     @property
     def n_tukey(self) -> int:
-        """Number of resamples for HSD, fewer because each takes as long as many sign flips."""
+        """Number of resamples for HSD; limited because each takes as long as many sign flips."""
         return min(self.n_resamples, FEWEST)
 
 
 def pairs_of(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
-    """Positions (baseline, system) of all pairs, or only of the pairs with the baseline."""
+    """Return the positions (baseline, system) of all pairs, or of all pairs with `baseline`."""
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
     first = systems.index(baseline)
@@ -68,7 +68,7 @@ def cases_of(
     systems: Sequence[str], measures: Sequence[str], baseline: str | None,
     segments: Sequence[tuple[Any, Any]] = (),
 ) -> list[Case]:
-    """One case per pair, measure and segment; segments are tuples (name, query positions)."""
+    """Return one case per pair, measure and segment; segments are (name, query positions)."""
     return [
         Case(measure, system, first, segment, queries)
         for first, system in pairs_of(systems, baseline) for measure in measures
@@ -77,7 +77,7 @@ def cases_of(
 
 
 def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
-    """Group the positions of cases whose fields with these names are equal."""
+    """Group the positions of cases that have equal values in the named fields."""
     groups: dict = {}
     for i, case in enumerate(cases):
         groups.setdefault(tuple(getattr(case, name) for name in names), []).append(i)
@@ -85,13 +85,13 @@ def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
 
 
 def segment_pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
-    """Pairs of positions of cases that differ only in the segment, the earlier segment first."""
+    """Return pairs of positions of cases that differ only in the segment, earlier one first."""
     groups = grouped(cases, "measure", "system", "baseline")
     return [pair for positions in groups for pair in combinations(positions, 2)]
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
-    """Raise a ValueError unless a value is None or one of the known values."""
+    """Raise a ValueError unless `value` is None or one of the `known` values."""
     if value is not None and value not in list(known):
         raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
 
@@ -132,7 +132,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class SegmentGap:
-    """The difference of two systems in two segments; see `Comparison.between_segments`."""
+    """The difference between two systems in two segments; see `Comparison.between_segments`."""
 
     system: str
     measure: str
@@ -153,9 +153,9 @@ class SegmentGap:
         _check_numbers(self)
 
     def larger_lead_first(self) -> SegmentGap:
-        """Put the system that is better overall first, and the segment in which it leads by more.
+        """Put the overall better system first, and the segment with its larger lead first.
 
-        The signs of the differences change accordingly.
+        The signs of the differences are changed accordingly.
         """
         gap = self
         if gap.difference + gap.other_difference < 0:
@@ -196,7 +196,7 @@ def _check_numbers(row):
 
 @dataclass(frozen=True)
 class ShownRow(ComparisonRow):
-    """A row for texts and plots, in which p-values that are only upper bounds are marked."""
+    """A row for text and plots; p-values that are only upper bounds are marked."""
 
     heading: str = ""  # such as "AP", or "AP in head" for a segment
     is_significant: bool | None = None  # None without a test
@@ -204,14 +204,14 @@ class ShownRow(ComparisonRow):
 
     @property
     def winner(self) -> str | None:
-        """The system that is significantly better; None if neither is."""
+        """Name of the significantly better system, or None if there is none."""
         if not self.is_significant or self.ranks_contradict or self.difference == 0:
             return None
         return self.system if self.difference > 0 else self.baseline
 
 
 def pair_key(row: ComparisonRow) -> tuple[Any, ...]:
-    """The key of a row, which does not depend on the order of its two systems."""
+    """Return a key for a row that does not depend on the order of its two systems."""
     return frozenset((row.system, row.baseline)), row.measure, row.segment
 
 
@@ -258,9 +258,9 @@ def detectable(
     test: str | None, sample: PairedSample, level: float, n_resamples: int,
     critical: float | None = None,
 ) -> float:
-    """The smallest difference that a test detects with a power of 0.8; nan if there is none.
+    """Return the smallest difference that a test detects with 80 % power; nan if there is none.
 
-    `level` is the level of the interval in the row, and `critical` the critical difference of HSD.
+    `level` is the level of the row's interval; `critical` is the critical difference of HSD.
     """
     n, deviation = sample.n_queries, sample.deviation
     if test is None or not deviation > 0:
@@ -275,7 +275,7 @@ def detectable(
 
 
 def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> list[SegmentGap]:
-    """Compare the differences of each pair of systems between segments of `QuerySamples`."""
+    """Compare the difference between each pair of systems across segments of `QuerySamples`."""
     test, correction, level, *_ = settings
     cases = source.cases
     pairs = segment_pairs(cases)
@@ -299,14 +299,14 @@ def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> lis
 # Rows as columns, matrices and JSON --------------------------------------------------------------
 
 def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Convert rows to columns, one per field of `row_type`."""
+    """Convert rows to a dict of columns, one per field of `row_type`."""
     return {
         column.name: [getattr(row, column.name) for row in rows] for column in fields(row_type)
     }
 
 
 def pair_matrices(rows: Sequence[ShownRow], systems: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Matrices of all pairs: mean of the row's system minus the column's, and significance."""
+    """Return matrices for all pairs: row mean minus column mean, and significance."""
     places = {name: i for i, name in enumerate(systems)}
     differences, significant = np.full((2, len(systems), len(systems)), np.nan)
     np.fill_diagonal(differences, 0.0)
@@ -351,7 +351,7 @@ def _check_keys(name, keys, expected):
 
 
 def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
-    """The form of rows in JSON: one list per column, with segments as positions."""
+    """Return the JSON form of rows: one list per column, with segments as positions."""
     segment = list_of(NULL) if segments is None else _positions_form(segments)
     forms = {column.name: FORMS.get(str(column.type), segment) for column in fields(row_type)}
 
@@ -370,7 +370,7 @@ def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
 
 
 def _positions_form(values):
-    """The form of a list whose elements are stored as positions in `values`."""
+    """Return the form of a list whose elements are stored as positions in `values`."""
     places = {value: i for i, value in enumerate(values)}
 
     def read(written, name):

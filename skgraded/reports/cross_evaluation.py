@@ -1,4 +1,4 @@
-"""`CrossEvaluation`: per-query values of out-of-fold scores, and the folds."""
+"""The class `CrossEvaluation`: per-query values computed from out-of-fold scores."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Tests(NamedTuple):
-    """Tests of queries in folds, with one element per test.
+    """Test results of queries in folds, with one element per query and fold.
 
     Attributes
     ----------
     query : ndarray of shape (n_tests,) of int
-        The position of the query in `query_ids`.
+        Position of the query in `query_ids`.
     fold : ndarray of shape (n_tests,) of int
         The fold in which the query was tested.
     values : dict of str to ndarray of shape (n_tests,)
-        Values by measure name.
+        Values keyed by measure name.
     """
 
     query: np.ndarray
@@ -37,7 +37,7 @@ class Tests(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class CrossEvaluation(Evaluation):
-    """Per-query values of out-of-fold scores, returned by `cross_evaluate`.
+    """Per-query values computed from out-of-fold scores, returned by `cross_evaluate`.
 
     Attributes
     ----------
@@ -50,14 +50,14 @@ class CrossEvaluation(Evaluation):
     score_time : ndarray of shape (n_folds,)
         Time in seconds to predict the scores of the test queries; nan if the prediction failed.
     errors : list of (str or None), of length n_folds
-        Error message of each fold that failed; None if it did not fail.
+        Error message for each fold; None if the fold did not fail.
     train_scores : dict of str to ndarray of shape (n_folds,), or None
-        Means over the training queries by measure name; None without `return_train_score`.
+        Means over the training queries, keyed by measure name; None without `return_train_score`.
     tests : Tests or None
         All tests, if any query was tested more than once. In this case, `per_query` contains the
-        mean of each query's values, and `fold` the first of its folds.
+        mean of each query's values, and `fold` contains the first fold of each query.
     estimators : list of (estimator or None), of length n_folds, or None
-        The fitted clone of each fold, None if the fold failed; None without `return_estimator`.
+        Fitted clone for each fold, or None if the fold failed; None without `return_estimator`.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class CrossEvaluation(Evaluation):
         """Tabulate the folds, one row per fold.
 
         Do not compute intervals or tests from these means: folds share most of their training data.
-        `confidence_interval` and `compare` compute them over queries.
+        Use `confidence_interval` and `compare`, which treat queries as the unit of inference.
 
         Returns
         -------
@@ -133,13 +133,13 @@ class CrossEvaluation(Evaluation):
         return tables.frame(columns)
 
     def spread(self) -> dict[str, np.ndarray]:
-        """Return how much the values of each query vary in repeated cross-validation.
+        """Return the standard deviation of each query's values in repeated cross-validation.
 
         Returns
         -------
         dict of str to ndarray of shape (n_queries,)
-            Standard deviations (with n - 1) of each query's values by measure name; nan for queries
-            with fewer than two values.
+            Standard deviations (with divisor n - 1), keyed by measure name; nan for queries with
+            fewer than two values.
 
         Examples
         --------
@@ -159,13 +159,13 @@ class CrossEvaluation(Evaluation):
         return {name: _deviations(array, query, n) for name, array in values.items()}
 
     def all_tests(self) -> Tests:
-        """Return all tests, also if each query was tested only once."""
+        """Return all tests, even if each query was tested only once."""
         if self.tests is not None:
             return self.tests
         return Tests(np.arange(len(self.query_ids)), self.fold, self.per_query)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the values, one row per query, with its ``fold`` in the second column."""
+        """Tabulate the per-query values, with the ``fold`` of each query in the second column."""
         frame = super().to_frame()
         frame.insert(1, "fold", self.fold)
         return frame
@@ -176,7 +176,7 @@ class CrossEvaluation(Evaluation):
 
 
 def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
-    """Means by measure name, one dict per fold."""
+    """Return one dict of means per fold, keyed by measure name."""
     query, folds, values = cross_evaluation.all_tests()
     weights = cross_evaluation.weights
     means = []
@@ -192,9 +192,9 @@ def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
 # Repeated tests ----------------------------------------------------------------------------------
 
 def pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Arguments for a CrossEvaluation of several repetitions of cross-validation.
+    """Return the CrossEvaluation arguments for repeated cross-validation.
 
-    Each part contains the arguments for one repetition, and the positions of its queries.
+    Each part contains the arguments for one repetition and the positions of its queries.
     """
     names = ["positions", "query_ids", "fold"] + ["weights"] * (parts[0]["weights"] is not None)
     whole = concatenated([{name: part[name] for name in names} for part in parts])
@@ -215,7 +215,7 @@ def pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _means(values, query, n_queries):
-    """Mean of each query's values, ignoring nan; nan for queries without values."""
+    """Compute the mean of each query's values, ignoring nan; nan for queries without values."""
     known = ~np.isnan(values)
     counts = np.bincount(query[known], minlength=n_queries)
     sums = np.bincount(query[known], values[known], minlength=n_queries)

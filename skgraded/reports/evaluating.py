@@ -1,4 +1,4 @@
-"""Functions that return Evaluations: `evaluate`, `standardize` and `evaluate_preferences`."""
+"""Functions that return evaluations: `evaluate`, `standardize` and `evaluate_preferences`."""
 
 from __future__ import annotations
 
@@ -82,36 +82,35 @@ def evaluate(
     unjudged_documents: str | None = None,
     data: Any = None,
 ) -> Evaluation | dict[str, Evaluation]:
-    """Evaluate scores per query.
+    """Evaluate the scores of systems on each query.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), Judgments, or str
-        Grades ≥ 0, where 0 means irrelevant. With `data`, the name of their column.
+        Grades ≥ 0, where 0 means irrelevant. With `data`, the name of the grade column.
     y_score : array-like of shape (n,), str, or list of str
         Scores of the system; higher scores rank first, and -inf means not retrieved. With `data`,
-        the name of their column, or a list of names, one per system.
+        the name of the score column, or a list of column names, one per system.
     qid : array-like of shape (n,), or str, optional
-        The query of each row, in any row order. With `data`, the name of their column. Required
-        unless `y_true` is Judgments or `group` is given.
+        Query id of each row; rows may be in any order. With `data`, the name of the column.
+        Required unless `y_true` is Judgments or `group` is passed.
     group : array-like of shape (n_queries,), optional
-        Sizes of consecutive queries, instead of `qid`; ``group=[n]`` if all n rows are one query.
+        Sizes of consecutive queries, instead of `qid`; ``group=[n]`` if all n rows form one query.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
     sample_weight : array-like of shape (n,), or str, optional
-        Weights of the rows; the weight of a query is their mean. With `data`, the name of their
-        column.
+        Row weights; the weight of a query is the mean weight of its rows. With `data`, the name of
+        the weight column.
     unjudged_documents : {"irrelevant", "drop"}, optional
-        What to do about grades that are NaN, because nobody judged the document. Measures that
-        accept NaN (`Judged`, `RBPResidual`, `Bpref`, `EDRC`) receive all rows. For the other
-        measures, "irrelevant" replaces NaN by grade 0, "drop" leaves the rows out, and None
-        raises an error.
+        How to handle unjudged documents, whose grades are NaN. Measures that accept NaN (`Judged`,
+        `RBPResidual`, `Bpref`, `EDRC`) receive all rows. For the other measures, "irrelevant"
+        replaces NaN with grade 0, "drop" removes the rows, and None raises an error.
     data : pandas or polars DataFrame, Arrow table, or dict of columns, optional
-        The table whose columns the other arguments name.
+        Table that contains the columns named in the other arguments.
 
     Returns
     -------
     Evaluation or dict of str to Evaluation
-        A dict by column name if `y_score` is a list of names; `compare` accepts it.
+        A dict keyed by column name if `y_score` is a list; it can be passed to `compare`.
 
     Raises
     ------
@@ -121,7 +120,7 @@ def evaluate(
     Warns
     -----
     UserWarning
-        If two or more queries have grades that are different whole numbers ≥ 1, such as stars.
+        If two or more queries have only whole grades ≥ 1, not all equal, such as star ratings.
         The measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 is the irrelevant grade.
 
     See Also
@@ -144,7 +143,7 @@ def evaluate(
     | a          | 1.0000 | 1.0000 |
     | b          | 0.5000 | 0.5000 |
 
-    The columns of a frame, with two systems:
+    Evaluate two systems from the columns of a DataFrame:
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"session": ["a", "a", "b", "b"], "grade": [2, 0, 0, 1],
@@ -182,12 +181,12 @@ def evaluate(
 
 
 def check_unjudged_documents(rule: str | None) -> str | None:
-    """Return the argument if it is None or a rule, else raise a ValueError."""
+    """Return `rule` if it is None or a valid option; otherwise raise a ValueError."""
     return None if rule is None else one_of("unjudged_documents", ("irrelevant", "drop"))(rule)
 
 
 def _refuse_names(arguments):
-    """Raise a TypeError for the first argument that is text, which requires `data`."""
+    """Raise a TypeError if an argument is a string, which is valid only with `data`."""
     for argument, value in arguments.items():
         if isinstance(value, str):
             raise TypeError(
@@ -197,7 +196,7 @@ def _refuse_names(arguments):
 
 
 def _read_columns(data, truth, score_names):
-    """Read the columns that the arguments name: return the truth, and scores by column name."""
+    """Read the named columns; return the ground truth, and the scores keyed by column name."""
     named = [item for item in truth.items() if item[1] is not None]
     for argument, name in [*named, *(("y_score", name) for name in score_names)]:
         if not isinstance(name, str):
@@ -217,9 +216,9 @@ def _read_columns(data, truth, score_names):
 
 
 def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
-    """Warn if two or more queries have grades that are different whole numbers ≥ 1, such as stars.
+    """Warn if two or more queries have only whole grades ≥ 1, not all equal, as in star ratings.
 
-    Equal grades get no warning: data that contain only clicks have grade 1 in all rows.
+    Do not warn for a single query or equal grades: data with only clicks have grade 1 in all rows.
     """
     grades = judgments.levels[judgments.counts > 0]
     if judgments.n_queries < 2 or not len(grades):
@@ -239,7 +238,7 @@ def evaluate_judgments(
     y_score: ArrayLike,
     unjudged_documents: str | None = None,
 ) -> Evaluation:
-    """Evaluate scores of judged rows, without a warning about the grades."""
+    """Evaluate the scores of judged rows without warning about the grades."""
     return evaluation_of(**values_by_query(measures, judgments, y_score, unjudged_documents))
 
 
@@ -264,7 +263,7 @@ def values_by_query(
 
 
 def _by_truth(measures, judgments, y_score, unjudged_documents):
-    """Yield measures with the Judgments and the scores that they receive."""
+    """Yield (measures, judgments, scores) for each way of handling unjudged documents."""
     if not judgments.n_unknown or unjudged_documents is None:
         yield measures, judgments, y_score
         return
@@ -291,28 +290,28 @@ def standardize(
 ) -> dict[str, Evaluation]:
     r"""Standardize per-query values relative to the values of reference systems.
 
-    Hard and easy queries then have the same influence on the mean: for each query, the mean of the
-    reference systems is about 1/2.
+    Hard and easy queries then have the same influence on the mean: the mean of the reference
+    systems is about 1/2 for each query.
 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation
         The systems to standardize.
     reference : mapping of str to Evaluation, optional
-        At least two systems on the same queries with the same measures, such as all runs on a
-        collection; they should be numerous and diverse. By default, `evaluations`.
+        At least two systems evaluated on the same queries with the same measures, such as all runs
+        on a collection; ideally many diverse systems. By default, `evaluations`.
     method : {"empirical", "normal"}, default="empirical"
         Given the values x₁ … xₘ of m reference systems for a query, a value x is replaced with
 
         - "empirical": #{i: xᵢ ≤ x} / m, the empirical distribution function (Urbano et al. [1]_),
-        - "normal": Φ((x - x̄) / s), where s is the standard deviation with m - 1 (Webber et al.
-          [2]_). If s is 0, this is 1/2 for x = x̄, 0 for x < x̄, and 1 for x > x̄.
+        - "normal": Φ((x - x̄) / s), where s is the standard deviation with divisor m - 1 (Webber
+          et al. [2]_). If s is 0, this is 1/2 for x = x̄, 0 for x < x̄, and 1 for x > x̄.
 
     Returns
     -------
     dict of str to Evaluation
-        Evaluations by the same names, which `compare` accepts. Measures are called ``std-NAME``.
-        Undefined queries have the value nan and are left out of means.
+        Evaluations with the same names, which can be passed to `compare`. Measures are named
+        ``std-NAME``. Undefined queries have the value nan and are excluded from means.
 
     Raises
     ------
@@ -408,54 +407,53 @@ def evaluate_preferences(
     true_pairs : list of tuples, array of shape (n, 2), or frame of two columns
         Pairs (preferred, other) of items, in any order. Items may be any hashable objects.
     predicted_pairs : mapping
-        The prediction for each query: a mapping of item to score, or pairs in any form of
-        `true_pairs`. Queries without true pairs are ignored.
+        The prediction for each query: a mapping of items to scores, or pairs in any format that
+        `true_pairs` accepts. Queries without true pairs are ignored.
     qid : array-like of shape (n,)
-        The query (the user) of each true pair.
+        The query (or user) of each true pair.
     measures : {"edrc", "pair_accuracy", "kendall_tau"}, Measure, or list, default=("edrc",)
-        "edrc" is `edrc_score`. The other two use the pairs whose order the true pairs state or
-        imply. Of n such pairs, let a be predicted in this order and d in the reverse order; the
-        rest are left open. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1.
-        "kendall_tau" is (a - d) / n, from -1 to 1: Kendall's τ over these pairs, without
-        correction for ties.
+        "edrc" is `edrc_score`. The other two use the pairs of items that the true pairs order,
+        directly or transitively. Of n such pairs, a are predicted in the same order and d in the
+        reverse order. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1. "kendall_tau" is
+        (a - d) / n, from -1 to 1: Kendall's τ over these pairs, without correction for ties.
     items : collection of items, mapping, "judged" or "predicted", optional
-        The items to evaluate, as for `edrc_score`. By default, all items of the true and predicted
+        The items to evaluate, as in `edrc_score`. By default, all items of the true and predicted
         pairs; "predicted" restricts them to the predicted items, "judged" to the items of the true
         pairs. A collection applies to all queries; a mapping contains a collection for each query.
     discount, prior
-        Discount and prior of EDRC, as for `edrc_score`.
+        Discount and prior for EDRC, as in `edrc_score`.
     cycles : {"raise", "unknown", "majority"}, default="raise"
-        How contradictions are handled, as for `edrc_score`.
+        How to handle contradictory pairs, as in `edrc_score`.
     sample_weight : array-like of shape (n,), optional
-        Weights of the true pairs. A query's weight is the mean over its pairs.
+        Weights of the true pairs. A query's weight is the mean weight of its pairs.
 
     Returns
     -------
     Evaluation
-        One row per query, in order of first appearance in `qid`. A query is undefined if the true
-        pairs determine the order of no two of its items; its value is the measure's `undefined`,
-        0 by default. ``"edrc(undefined=nan)"`` leaves it out of the mean.
+        Values for each query, in order of first appearance in `qid`. A query is undefined if its
+        true pairs do not determine the order of any two items; its value is the measure's
+        `undefined`, 0 by default. ``"edrc(undefined=nan)"`` excludes it from the mean.
 
     Warns
     -----
     UserWarning
-        If pairs were left out because of `cycles`.
+        If pairs were ignored because of `cycles`.
 
     Raises
     ------
     ValueError, TypeError
         If the input is invalid: pairs are malformed or contradict each other, a query has no
-        prediction, a measure is not one of the three, or a setting is invalid.
+        prediction, a measure is not one of the three, or a parameter is invalid.
 
     See Also
     --------
-    edrc_score : Compute EDRC, with a description of its settings.
+    edrc_score : Compute EDRC; describes its parameters.
     skgraded.datasets.read_preferences : Read TREC preference files.
 
     Examples
     --------
-    Ann prefers a to b and b to c, which implies a to c; Bob prefers c to a. The system ranks a
-    first for both:
+    Ann prefers a to b and b to c, which implies that she prefers a to c; Bob prefers c to a. The
+    system ranks a first for both users:
 
     >>> import skgraded as sg
     >>> pairs, user = [("a", "b"), ("b", "c"), ("c", "a")], ["ann", "ann", "bob"]

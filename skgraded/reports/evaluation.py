@@ -1,4 +1,4 @@
-"""`Evaluation`: per-query values of several measures, with their means and intervals."""
+"""The class `Evaluation`: per-query values of measures, with their means and intervals."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ N_WORST = 5  # number of lowest-scoring queries shown in notebooks
 class Evaluation(Report):
     """Per-query values of measures, returned by `evaluate`.
 
-    The constructor also accepts lists and Series, which it checks and converts to arrays.
+    The constructor also accepts lists and Series, which it validates and converts to arrays.
 
     Attributes
     ----------
     query_ids : ndarray of shape (n_queries,)
         Query ids in order of first appearance.
     per_query : dict of str to ndarray of shape (n_queries,)
-        Values by measure name; an undefined query has the measure's `undefined` as its value.
+        Values keyed by measure name; the value of an undefined query is the measure's `undefined`.
     undefined : dict of str to ndarray of shape (n_queries,) of bool
-        Whether each query is undefined, by measure name.
+        Boolean masks of undefined queries, keyed by measure name.
     weights : ndarray of shape (n_queries,) or None
-        Weights of the queries in means and intervals.
+        Query weights for means and intervals.
 
     Examples
     --------
@@ -92,11 +92,11 @@ class Evaluation(Report):
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """Number of undefined queries by measure name."""
+        """Number of undefined queries, keyed by measure name."""
         return {name: int(flags.sum()) for name, flags in self.undefined.items()}
 
     def mean(self) -> dict[str, float]:
-        """Return the mean over queries as a float by measure name."""
+        """Return the mean over queries for each measure, as a dict keyed by measure name."""
         return {
             name: mean_over_queries(values, self.weights)
             for name, values in self.per_query.items()
@@ -110,9 +110,9 @@ class Evaluation(Report):
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
     ) -> ConfidenceIntervals:
-        r"""Return a confidence interval of the mean of each measure.
+        r"""Return a confidence interval for the mean of each measure.
 
-        The queries are considered a random sample of a population of queries.
+        The queries are treated as a random sample from a population of queries.
 
         Parameters
         ----------
@@ -122,20 +122,20 @@ class Evaluation(Report):
             "t" is Student's interval m ± t · s, where m = Σ w v / Σ w over the n queries and
             s² = n / (n - 1) Σ (w (v - m))² / (Σ w)². With equal weights, s² is the variance of v
             divided by n. "bootstrap" is the bias-corrected and accelerated bootstrap (BCa) over
-            queries [1]_, computed as in ``scipy.stats.bootstrap``. With few queries its intervals
-            are too short (``benchmarks/README.md``); with many they agree with those of "t".
+            queries [1]_, computed as in ``scipy.stats.bootstrap``. With few queries, its intervals
+            are too short (``benchmarks/README.md``); with many, they agree with "t" intervals.
         n_resamples : int, default=9999
             Number of bootstrap resamples, at least 100.
         rng : int or numpy.random.Generator, optional
-            Random numbers for the bootstrap. With an int, the interval of a measure does not depend
-            on the other measures.
+            Source of random numbers for the bootstrap. With an int, the interval for a measure does
+            not depend on the other measures.
 
         Returns
         -------
         ConfidenceIntervals
-            A dict of ``ConfidenceInterval(low, high)`` by measure name, with the attributes
-            `level` and `method`. Queries with a value of nan or a weight of 0 are left out. If all
-            values are identical, both ends are that value. For a single query, both ends are nan.
+            A dict of ``ConfidenceInterval(low, high)`` keyed by measure name, with attributes
+            `level` and `method`. Queries with value nan or weight 0 are ignored. If all values are
+            identical, both limits equal that value. For a single query, both limits are nan.
 
         References
         ----------
@@ -164,18 +164,18 @@ class Evaluation(Report):
         Parameters
         ----------
         parts : iterable of Evaluation
-            Evaluations with the same measures, either all with weights or all without.
+            Evaluations with the same measures; either all or none must have weights.
 
         Returns
         -------
         Evaluation
-            Equal to an evaluation of all rows at once, with the queries of the first part first.
+            Equal to an evaluation of all rows at once, with the queries in the order of the parts.
             The folds of a `CrossEvaluation` are dropped.
 
         Raises
         ------
         ValueError
-            If two parts contain the same query, or a part has different measures than the first.
+            If two parts share a query, or if a part has different measures than the first part.
 
         Examples
         --------
@@ -206,25 +206,25 @@ class Evaluation(Report):
     # Looking closer ------------------------------------------------------------------------------
 
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Return the rows of `to_frame` with the lowest values, the lowest first.
+        """Return the rows of `to_frame` with the lowest values, in ascending order.
 
         Parameters
         ----------
         n : int, default=10
             Maximum number of rows.
         measure : Measure or str, optional
-            The measure to sort by; by default the first.
+            The measure to sort by; by default, the first measure.
 
         Returns
         -------
         pandas.DataFrame
-            Rows of `to_frame` with their index in it. Undefined queries, whose value does not
-            depend on the ranking, are left out.
+            Rows of `to_frame` with their original index. Undefined queries, whose values do not
+            depend on the ranking, are excluded.
         """
         return self._sorted_rows(n, measure, best_first=False)
 
     def best(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Return the rows with the highest values, the highest first; otherwise like `worst`."""
+        """Return the rows with the highest values, in descending order; otherwise like `worst`."""
         return self._sorted_rows(n, measure, best_first=True)
 
     def _sorted_rows(self, n, measure, best_first):
@@ -233,7 +233,7 @@ class Evaluation(Report):
         return self.to_frame().iloc[ranked[:n]]
 
     def _ranked(self, name, best_first):
-        """Positions of the queries that are not undefined, the best or the worst first."""
+        """Return the positions of the defined queries, sorted by value in either direction."""
         values = self.per_query[name]
         ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
         keys = -values[ranked] if best_first else values[ranked]
@@ -253,17 +253,17 @@ class Evaluation(Report):
         Parameters
         ----------
         level, method, n_resamples, rng
-            As for `confidence_interval`, but by default every call draws the same random numbers.
+            As for `confidence_interval`, except that `rng` defaults to 0 for reproducibility.
         by : array-like of shape (n_queries,), mapping or pandas Series, optional
-            The segment of each query: in the order of `query_ids`, or by query id. Means and
+            The segment of each query, in the order of `query_ids` or keyed by query id. Means and
             intervals are then computed for each segment.
 
         Returns
         -------
         pandas.DataFrame
             Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
-            ``method``, ``n_queries`` (included in the mean), ``n_undefined``. Segments are in order
-            of first appearance.
+            ``method``, ``n_queries`` (included in the mean) and ``n_undefined``. Segments are in
+            order of first appearance.
 
         Raises
         ------
@@ -298,12 +298,12 @@ class Evaluation(Report):
         return summary_rows(self, self.confidence_interval(level, **settings), n_queries)
 
     def take(self, positions: np.ndarray) -> Evaluation:
-        """Return the Evaluation of some of the queries.
+        """Return an Evaluation of a subset of the queries.
 
         Parameters
         ----------
         positions : ndarray of int or bool
-            The positions of the queries in `query_ids`, each at most once.
+            Positions of the queries in `query_ids`, without duplicates, or a boolean mask.
         """
         return Evaluation(
             self.query_ids[positions],
@@ -315,7 +315,7 @@ class Evaluation(Report):
     # Output --------------------------------------------------------------------------------------
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the values, one row per query.
+        """Tabulate the per-query values, one row per query.
 
         The pandas.DataFrame has the column ``query_id``, one column per measure and, if queries are
         weighted, ``weight``.
@@ -337,8 +337,8 @@ class Evaluation(Report):
     def to_latex(self, per_query: bool = False) -> str:
         r"""Return a table as LaTeX text, with 4 decimals; `per_query` as for `to_markdown`.
 
-        Tables wider than a line are shrunk to fit, and tables with more than 40 rows are
-        longtables. The document needs ``\usepackage{booktabs,array,graphicx,longtable}``.
+        Tables wider than a line are scaled down, and tables with more than 40 rows use longtable.
+        The document needs ``\usepackage{booktabs,array,graphicx,longtable}``.
         """
         return tables.latex(self._table(per_query))
 
@@ -357,9 +357,9 @@ class Evaluation(Report):
         Parameters
         ----------
         path : str or Path, optional
-            The file to write. If None, the page is returned.
+            Path of the output file. If None, the page is returned as a string.
         title : str, optional
-            Title of the page, such as the name of the run; by default the kind of report.
+            Title of the page, such as the name of the run; by default, the kind of report.
         by : array-like of shape (n_queries,), mapping or pandas Series, optional
             The segment of each query, as for `summary`; adds a table of segments.
 
@@ -391,14 +391,14 @@ class Evaluation(Report):
 
 
 def evaluation_of(**fields: Any) -> Evaluation:
-    """Make an Evaluation from the query ids of Judgments and their values, without checks."""
+    """Create an Evaluation from fields that need no validation."""
     evaluation = object.__new__(Evaluation)
     evaluation._set(**fields)
     return evaluation
 
 
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
-    """Find the name of a measure among the evaluated measures; by default the first."""
+    """Return the name of an evaluated measure; by default, the first measure."""
     if measure is None:
         return names[0]
     if isinstance(measure, str) and measure in names:

@@ -1,4 +1,4 @@
-"""Systems × measures at a glance: the verdict, and means with intervals and marks."""
+"""Leaderboard of systems: a verdict, and means with intervals and significance marks."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ ROUNDING = 1e-12  # means that differ by at most this amount are considered equa
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Leaderboard(Table):
-    """Means of systems by measure, returned by `Comparison.leaderboard` and printed as a table.
+    """Table of the systems' means per measure, returned by `Comparison.leaderboard`.
 
     In Markdown and LaTeX, the best mean of each measure is bold.
 
     Attributes
     ----------
     systems : list of str
-        The best system by the first measure comes first.
+        Names, starting with the best system by the first measure.
     measures : list of str
-        Headings of the columns: measures or, with segments, measures in segments.
+        Column headings: measures or, with segments, measures in segments.
     cells : list of list of Marked
-        One row per system and one cell per measure: the mean as ``value``, whether it is the
-        ``best``, the ``mark`` that shows significant differences, and the ``interval`` of the mean.
+        One row per system and one cell per measure. A cell contains the mean as ``value``, whether
+        it is the ``best``, a ``mark`` for significant differences, and the mean's ``interval``.
     letters : dict of str to str
-        A letter for each system, in the order of `systems`.
+        Letters that identify the systems in marks, in the order of `systems`.
     baseline : str or None
-        The system that all others are compared with; None: all pairs are compared.
+        The system that all other systems are compared with; None if all pairs are compared.
     note : str
-        What the marks mean.
+        Explanation of the marks.
     verdict : str
-        Who leads by the first measure, whom the leader significantly outperforms, and which
-        measures disagree.
+        Sentences that name the leader by the first measure, the systems it significantly
+        outperforms, and the measures that disagree.
     """
 
     systems: list[str]
@@ -56,7 +56,7 @@ class Leaderboard(Table):
     verdict: str
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the means: one row per system, with ``system`` and one column per measure."""
+        """Tabulate the means, one row per system, with ``system`` and one column per measure."""
         rows = zip(self.systems, self.cells, strict=True)
         return tables.frame(
             [[name, *(cell.value for cell in row)] for name, row in rows],
@@ -70,7 +70,7 @@ class Leaderboard(Table):
         )
 
     def names(self) -> list[str]:
-        """Return the names of the systems, with their letters if the marks contain letters."""
+        """Return the system names, preceded by letters if the marks contain letters."""
         if self.baseline is not None:
             return self.systems
         return [f"{self.letters[name]} {name}" for name in self.systems]
@@ -87,7 +87,7 @@ def leaderboard_of(
     baseline: str | None, intervals: Mapping[tuple[str, str], tuple[float, float]],
     segment_texts: Mapping[Any, str],
 ) -> Leaderboard:
-    """Make a leaderboard from the shown rows of a comparison, with one column per heading.
+    """Create a leaderboard from the shown rows of a comparison, with one column per heading.
 
     `headings` has the keys (measure, segment), and `intervals` the keys (system, heading).
     """
@@ -130,7 +130,7 @@ def leaderboard_of(
 
 
 def _mark(heading, name, order, letters, outcomes, baseline):
-    """Show whom a system significantly outperforms, or how it compares with the baseline."""
+    """Return the mark that shows the significant differences of a system."""
     if name == baseline:
         return ""
     if baseline is not None:
@@ -170,7 +170,7 @@ def winner_first(rows: Sequence[Any], order: Sequence[str], baseline: str | None
 
 
 def better_first(row: Any, order: Sequence[str]) -> Any:
-    """Swap the systems of a row if the baseline has the higher mean; ties follow `order`."""
+    """Swap the two systems if the baseline has the higher mean; ties follow `order`."""
     is_equal = not abs(row.difference) > ROUNDING  # also if the difference is nan
     is_later = order.index(row.system) > order.index(row.baseline)
     return turned(row) if (is_later if is_equal else row.difference < 0) else row

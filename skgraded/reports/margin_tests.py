@@ -1,4 +1,4 @@
-"""Tests of equivalence and noninferiority: whether two systems differ by less than a margin."""
+"""Equivalence and noninferiority tests of differences against a margin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MarginRow:
-    """The difference of two systems tested against a margin; see `Comparison.equivalence`."""
+    """The difference between two systems and its margin test; see `Comparison.equivalence`."""
 
     system: str
     measure: str
@@ -44,14 +44,14 @@ class MarginRow:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MarginTests(Table):
-    """Tests of differences against margins: `Comparison.equivalence` and `.noninferiority`.
+    """Results of `Comparison.equivalence` or `Comparison.noninferiority`.
 
     Attributes
     ----------
     question : {"equivalence", "noninferiority"}
     correction : str or None
     level : float
-        Systems are shown to be equivalent (or noninferior) if p_adjusted ≤ 1 - level.
+        Equivalence or noninferiority is shown if p_adjusted ≤ 1 - level.
     rows : list of MarginRow
     """
 
@@ -68,12 +68,12 @@ class MarginTests(Table):
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the tests, one row per pair of systems and measure.
 
-        `Comparison.equivalence` describes the columns of the pandas.DataFrame.
+        The columns are described in `Comparison.equivalence`.
         """
         return tables.frame(self.table)
 
     def sentences(self) -> list[str]:
-        """Describe each row in a sentence; the significant results of a measure come first."""
+        """Describe each row in a sentence; significant results come first for each measure."""
         said = corrected(self.correction, sum(row.p_value == row.p_value for row in self.rows))
         measures = list(dict.fromkeys(row.measure for row in self.rows))
         shown = [(is_significant(row.p_adjusted, self.level), row) for row in self.rows]
@@ -97,7 +97,7 @@ class MarginTests(Table):
 
 
 def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
-    """Test the differences of the rows of a Comparison against margins."""
+    """Test the difference in each row of a Comparison against a margin."""
     if comparison.segments is not None:
         raise ValueError("Margins are tested over all queries only: call compare without by.")
     refuse_unequal(comparison.weights, comparison.query_ids)
@@ -128,7 +128,7 @@ def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
 
 
 def _margins(margin: float | Mapping[str | Measure, float], measures) -> dict[str, float]:
-    """The margin of each measure, by name."""
+    """Return the margin for each measure, keyed by measure name."""
     if not isinstance(margin, Mapping):
         return dict.fromkeys(measures, number("margin", 0, above=True)(margin))
     margins = {

@@ -1,4 +1,4 @@
-"""Pair systems by query id: the same order of queries, measures and weights for all systems."""
+"""Pair systems by query id, with the same queries, measures and weights for all systems."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from skgraded.writing.json_text import (
 def check_evaluations(
     evaluations: Any, argument: str = "evaluations", fewest: int = 2
 ) -> None:
-    """Raise an error unless `evaluations` is a mapping of at least `fewest` Evaluations by name."""
+    """Raise an error unless `evaluations` maps at least `fewest` names to Evaluations."""
     if not isinstance(evaluations, Mapping):
         raise TypeError(
             f"{argument} must be a mapping of names to Evaluations, such as "
@@ -58,7 +58,7 @@ def check_evaluations(
 
 
 def check_system(argument: str, name: Any, systems: Sequence[str]) -> None:
-    """Raise a ValueError if a name is not one of the systems."""
+    """Raise a ValueError if `name` is not one of the systems."""
     if name not in systems:
         raise ValueError(
             f"{argument} must be one of the systems {systems}; got {name!r}."
@@ -68,14 +68,14 @@ def check_system(argument: str, name: Any, systems: Sequence[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class QueryValues:
-    """Per-query values of several systems, with the same order of queries for all systems.
+    """Per-query values of several systems, with queries in the same order for all systems.
 
     Attributes
     ----------
     systems : list of str
     query_ids : ndarray of shape (n_queries,)
     per_query : dict of str to ndarray of shape (n_systems, n_queries)
-        Values by measure name.
+        Values keyed by measure name.
     weights : ndarray of shape (n_queries,) or None
     segments : list or None
         Segments in order of first appearance.
@@ -111,7 +111,7 @@ class QueryValues:
     def differences(
         self, system: int, baseline: int, measure: str, queries: Any = slice(None)
     ) -> np.ndarray:
-        """Differences between two systems, given by position; nan if a query does not count."""
+        """Return the differences between two systems; nan for missing values or zero weights."""
         values = self.per_query[measure]
         first, second = values[baseline][queries], values[system][queries]
         return differences_by_query(second, first, self.weights_of(queries))
@@ -119,18 +119,18 @@ class QueryValues:
     def interval(
         self, system: int, measure: str, segment: Any, level: float
     ) -> tuple[float, float]:
-        """Student's t interval of a system's mean, within a segment or overall."""
+        """Compute Student's t interval for a system's mean, within a segment or overall."""
         queries = self.queries_of(segment)
         values, weights = self.per_query[measure][system][queries], self.weights_of(queries)
         low, high = mean_interval(values, weights, level, "t")
         return float(low), float(high)
 
     def weights_of(self, queries: Any) -> np.ndarray | None:
-        """Weights of the queries at these positions; None without weights."""
+        """Return the weights of the queries at these positions, or None without weights."""
         return None if self.weights is None else self.weights[queries]
 
     def queries_of(self, segment: Any) -> Any:
-        """Positions of the queries of a segment; all queries if `segment` is None."""
+        """Return the positions of the queries in a segment; all queries if `segment` is None."""
         segments = self.segments or []
         check_choice("segment", segment, segments)
         if segment is None:
@@ -140,9 +140,9 @@ class QueryValues:
     def fill_pairs(
         self, differences: np.ndarray, order: list[int], measure: str, segment: Any
     ) -> None:
-        """Replace nan in a matrix of differences with means over the queries that count.
+        """Replace nan in a matrix of differences with mean differences over queries.
 
-        `order` contains the position of the system of each row and column.
+        `order` contains the position of each row's and column's system.
         """
         queries = self.queries_of(segment)
         values = self.per_query[measure][order][:, queries]
@@ -173,7 +173,7 @@ QUERY_VALUES = record(
 
 
 class QuerySamples:
-    """Per-query values as a source of samples."""
+    """Source of paired samples computed from per-query values."""
 
     def __init__(
         self, values: QueryValues, undefined: dict[str, np.ndarray], cases: Sequence[Case]
@@ -187,7 +187,7 @@ class QuerySamples:
         ]
 
     def samples(self) -> list[PairedSample]:
-        """Summarize the differences of each case."""
+        """Return the summary statistics of the differences in each case."""
         return list(map(self._sample, self.cases, self._differences))
 
     def _sample(self, case, differences):
@@ -206,14 +206,14 @@ class QuerySamples:
         )
 
     def groups(self) -> list[GroupMean]:
-        """Mean differences of the cases, for comparisons between segments."""
+        """Return the mean difference of each case, for comparisons between segments."""
         return [
             GroupMean.of(differences, self._values.weights_of(case.queries))
             for case, differences in zip(self.cases, self._differences, strict=True)
         ]
 
     def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
-        """Test each case; all cases of a segment share the same resamples."""
+        """Test each case; all cases in a segment share the same resamples."""
         p = np.empty(len(self.cases))
         for rows in grouped(self.cases, "segment"):
             p[rows] = p_values(
@@ -225,9 +225,9 @@ class QuerySamples:
     def tukey(
         self, settings: Settings, advance: Callable[[int], object]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Adjusted p-values and critical differences of randomized Tukey HSD.
+        """Return adjusted p-values and critical differences from randomized Tukey HSD.
 
-        P-values are multiplied by the number of families, one per measure and segment.
+        P-values are multiplied by the number of families; each measure and segment is a family.
         """
         families = grouped(self.cases, "measure", "segment")
         adjusted, critical = np.empty((2, len(self.cases)))
@@ -246,7 +246,7 @@ class QuerySamples:
 
 
 class Paired(NamedTuple):
-    """Evaluations with the same order of queries."""
+    """Evaluations with queries in the same order."""
 
     values: QueryValues
     undefined: dict[str, np.ndarray]  # masks of shape (n_systems, n_queries), keyed by measure
@@ -254,7 +254,7 @@ class Paired(NamedTuple):
 
 
 def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
-    """Sort the queries of all systems like those of the first; raise an error on a mismatch."""
+    """Sort the queries of all systems as in the first system; raise an error on a mismatch."""
     query_ids = next(iter(evaluations.values())).query_ids
     positions = positions_of(evaluations)
     measures = common_measures(evaluations)
@@ -277,7 +277,7 @@ def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
 
 
 def warn_of_different_folds(folds: Mapping[str, np.ndarray]) -> None:
-    """Warn about systems that were cross-evaluated on different folds than the first such system.
+    """Warn about systems cross-evaluated on different folds than the first cross-evaluated system.
 
     The different training queries then contribute to the differences between the systems.
     """
@@ -294,7 +294,7 @@ def warn_of_different_folds(folds: Mapping[str, np.ndarray]) -> None:
 
 
 def positions_of(evaluations):
-    """Positions in each system of the queries of the first system, by system name."""
+    """Return, for each system, the positions of the first system's queries."""
     (first_name, first), *_ = evaluations.items()
     ids = plain_list(first.query_ids)
     positions, first_queries = {}, dict.fromkeys(ids)
@@ -317,7 +317,7 @@ def _refuse_missing(name, known, other_name, queries):
 
 
 def common_measures(evaluations):
-    """Names of the measures, which must be the same for all systems."""
+    """Return the measure names; raise a ValueError if they differ between systems."""
     measures = {name: list(evaluation.per_query) for name, evaluation in evaluations.items()}
     first, *others = measures
     for system in others:
@@ -332,7 +332,7 @@ def common_measures(evaluations):
 
 
 def _common_weights(evaluations, query_ids, positions):
-    """The weights, equal for all systems, in the order of `query_ids`; None without weights."""
+    """Return the weights shared by all systems, in the order of `query_ids`, or None."""
     if all(evaluation.weights is None for evaluation in evaluations.values()):
         return None
     by_system = {
@@ -356,7 +356,7 @@ def _common_weights(evaluations, query_ids, positions):
 
 
 def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray) -> None:
-    """Raise a ValueError if positive weights differ: the tests weight all queries equally."""
+    """Raise a ValueError if positive weights are unequal, because tests ignore weights."""
     if weights is None:
         return
     weighted = np.flatnonzero(weights > 0)

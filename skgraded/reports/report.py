@@ -1,4 +1,4 @@
-"""Base classes of reports: CSV, JSON, HTML pages, and checks of the arrays in reports."""
+"""Base classes for reports: CSV, JSON and HTML output, and validation of arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ConfidenceIntervals(dict[str, ConfidenceInterval]):
-    """Confidence intervals by measure name, returned by `Evaluation.confidence_interval`.
+    """Confidence intervals keyed by measure name, returned by `Evaluation.confidence_interval`.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ConfidenceIntervals(dict[str, ConfidenceInterval]):
 def summary_rows(
     report: Any, intervals: ConfidenceIntervals, n_queries: Mapping[str, int]
 ) -> list[dict[str, Any]]:
-    """Rows of the table that summarizes an Evaluation or a Summary; one row per measure."""
+    """Return the summary of an Evaluation or a Summary as rows, one per measure."""
     return [
         {
             "measure": name, "mean": mean, "ci_low": intervals[name].low,
@@ -61,30 +61,30 @@ def summary_rows(
 
 
 def concatenated(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Concatenate the arrays under each name."""
+    """Concatenate the arrays that have the same name."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 class Checked:
-    """A frozen dataclass whose constructor checks the fields, also when it is unpickled."""
+    """Base class for frozen dataclasses that validate their fields, also when unpickled."""
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         type(self).__init__(self, **state)
 
     def _set(self, **fields: Any) -> None:
-        """Set fields of the frozen dataclass to values that `__post_init__` has converted."""
+        """Set fields of the frozen dataclass, such as values converted in `__post_init__`."""
         self.__dict__.update(fields)
 
 
 class Table:
-    """Base class of tables, which can be written as Markdown and LaTeX."""
+    """Base class for tables that can be written as Markdown and LaTeX."""
 
     def to_frame(self) -> pandas.DataFrame:
         """Return the table as a pandas.DataFrame."""
         raise NotImplementedError
 
     def _shown(self):
-        """The frame for Markdown and LaTeX."""
+        """Return the DataFrame for Markdown and LaTeX."""
         return self.to_frame()
 
     def to_markdown(self) -> str:
@@ -94,19 +94,19 @@ class Table:
     def to_latex(self) -> str:
         r"""Return the table as LaTeX text.
 
-        Tables wider than a line are shrunk to fit, and tables with more than 40 rows are
-        longtables. The document needs ``\usepackage{booktabs,array,graphicx,longtable}``.
+        Tables wider than a line are scaled down, and tables with more than 40 rows use longtable.
+        The document needs ``\usepackage{booktabs,array,graphicx,longtable}``.
         """
         return tables.latex(self._shown())
 
 
 class Report(Checked, Table):
-    """Base class of reports, which can be written as a table, JSON and an HTML page."""
+    """Base class for reports that can be written as tables, JSON and HTML pages."""
 
     _json: ClassVar[Mapping[str, Form]]  # JSON form of the values, keyed by field name
 
     def _page(self, title: str | None = None) -> Any:
-        """The contents of the page, with the methods `html` and `fragment`."""
+        """Return the page content, an object with the methods `html` and `fragment`."""
         raise NotImplementedError
 
     def _to_json(self):
@@ -114,26 +114,26 @@ class Report(Checked, Table):
 
     @classmethod
     def _of_json(cls, report):
-        """The arguments of the constructor, read from the value of `_to_json`."""
+        """Return the constructor arguments, read from the result of `_to_json`."""
         return read_fields(cls._json, report)
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
-        """Write the table of `to_frame` as CSV, with all digits and with nan as "nan".
+        """Write the table of `to_frame` as CSV, with all digits; nan is written as "nan".
 
         Parameters
         ----------
         path : str or Path, optional
-            The file to write. If None, the text is returned.
+            Path of the output file. If None, the text is returned.
         """
         return tables.csv(self.to_frame(), path)
 
     def to_json(self, path: str | Path | None = None) -> str | None:
-        """Write the report as JSON, with nan as null; `from_json` reads an equal report.
+        """Write the report as JSON, with nan as null; `from_json` restores an equal report.
 
         Parameters
         ----------
         path : str or Path, optional
-            The file to write. If None, the text is returned.
+            Path of the output file. If None, the text is returned.
 
         Raises
         ------
@@ -145,12 +145,12 @@ class Report(Checked, Table):
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
-        """Read a report that `to_json` wrote.
+        """Read a report written by `to_json`.
 
         Parameters
         ----------
         text_or_path : str or Path
-            The JSON text, which begins with {, or the path of the file.
+            JSON text, which begins with {, or path of the JSON file.
 
         Returns
         -------
@@ -160,8 +160,8 @@ class Report(Checked, Table):
         Raises
         ------
         ValueError
-            If the text is not JSON, describes another class, or is inconsistent. The message
-            explains what is missing or wrong.
+            If the text is not JSON, describes another class, or is inconsistent. The error message
+            explains the problem.
 
         Examples
         --------
@@ -188,9 +188,9 @@ class Report(Checked, Table):
         Parameters
         ----------
         path : str or Path, optional
-            The file to write. If None, the page is returned.
+            Path of the output file. If None, the page is returned as a string.
         title : str, optional
-            Title of the page, such as the name of the run; by default the kind of report.
+            Title of the page, such as the name of the run; by default, the kind of report.
 
         Raises
         ------
@@ -227,7 +227,7 @@ WEIGHTS = (
 
 
 def as_query_ids(ids: Any) -> np.ndarray:
-    """Check that ids are hashable, complete and unique; convert text to an array of objects."""
+    """Check that ids are hashable, not missing and unique; convert strings to an object array."""
     is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
     if getattr(ids, "shape", None) == (0,) or isinstance(ids, (list, tuple)) and not ids:
         return ids if is_kept else np.empty(0, dtype=object)
@@ -240,7 +240,7 @@ def as_query_ids(ids: Any) -> np.ndarray:
 
 
 class Axis(NamedTuple):
-    """The axis of arrays with one element per query, fold or test."""
+    """An axis of arrays with one element per query, fold or test."""
 
     element: str  # "query", "fold" or "test"
     argument: str  # parameter that determines the length of the axis
@@ -249,7 +249,7 @@ class Axis(NamedTuple):
     def numbers(
         self, values: Any, name: str, rule: str, holds: Callable[[np.ndarray], Any]
     ) -> np.ndarray:
-        """Check numbers against a rule and convert them to floats."""
+        """Convert numbers to floats and check that they satisfy a rule."""
         n = len(self.keys)
         floats = column(values, name, n, self.argument) if n or np.size(values) else np.empty(0)
         is_valid = holds(floats)
@@ -260,18 +260,18 @@ class Axis(NamedTuple):
         return floats
 
     def values(self, values: Any, name: str) -> np.ndarray:
-        """Check values of a measure, which may be nan."""
+        """Check that the values of a measure are finite or nan."""
         return self.numbers(values, name, "values must be finite or nan", lambda v: ~np.isinf(v))
 
     def positions(self, values: Any, name: str, end: int) -> np.ndarray:
-        """Check whole numbers from 0 to below `end`."""
+        """Check that positions are whole numbers from 0 to `end` - 1."""
         rule = f"values must be whole numbers from 0 to {end - 1}"
         return self.numbers(
             values, name, rule, lambda v: (v >= 0) & (v < end) & (v == np.rint(v))
         ).astype(np.intp)
 
     def flags(self, flags: Any, name: str) -> np.ndarray:
-        """Check that flags are booleans, and not the numbers 0 and 1."""
+        """Check that flags are booleans; the numbers 0 and 1 are rejected."""
         if not len(self.keys) and not np.size(flags):
             return np.empty(0, dtype=bool)
         array = as_array(flags, name)
@@ -288,7 +288,7 @@ class Axis(NamedTuple):
 def by_measure(
     values: Any, name: str, measures: Collection[str], check: Callable[[Any, str], np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Check that `values` is a dict with an array for each measure."""
+    """Check that `values` is a dict with one array per measure."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
         raise TypeError(f"{name} must be a dict with measure names as keys; got {values!r:.60}.")
     if not values:

@@ -1,4 +1,4 @@
-"""`Summary`: an evaluation of any number of queries, summarized in constant size."""
+"""The class `Summary`: a constant-size summary of an evaluation with any number of queries."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ N_KEPT = 100  # number of lowest-scoring queries stored per measure
 class Tally(Checked):
     """Summary of the values of one measure.
 
-    `counts` is a histogram of the values that count, rounded to thousandths from -1 to 1. `worst`
-    contains pairs of a query id and its values of all measures, with None for nan, sorted by the
+    `counts` is a histogram of the values included in the mean, rounded to thousandths from -1 to 1.
+    `worst` contains pairs (query id, values of all measures), with None for nan, sorted by the
     value of this measure.
     """
 
@@ -108,7 +108,7 @@ class Tally(Checked):
         )
 
     def quantiles(self, q: np.ndarray) -> np.ndarray:
-        """Quantiles of the values that count, interpolated linearly as in NumPy."""
+        """Compute quantiles of the values in the mean, interpolated linearly as in NumPy."""
         if not self.moments.n:
             return np.full(len(q), np.nan)
         place = (self.moments.n - 1) * q
@@ -116,7 +116,7 @@ class Tally(Checked):
         return low + (high - low) * (place - np.floor(place))
 
     def _order_statistics(self, ranks):
-        """Values at these ranks (from 0); all but the extremes are rounded to thousandths."""
+        """Return the values at ranks from 0; all but the extremes are rounded to thousandths."""
         lowest, highest = self.moments.lowest, self.moments.highest
         nearest = np.searchsorted(np.cumsum(self.counts), ranks, side="right") - STEPS
         values = np.clip(nearest / STEPS, lowest, highest)
@@ -126,7 +126,7 @@ class Tally(Checked):
 
 
 def _worst_of(evaluation, name):
-    """The queries with the lowest values; among equal values, those with the lowest ids."""
+    """Return the queries with the lowest values; ties are broken by the lowest id."""
     values, ids = evaluation.per_query[name], evaluation.query_ids
     lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
     if len(lowest) > N_KEPT:
@@ -147,7 +147,7 @@ def _worst_of(evaluation, name):
 
 
 def _lowest_ids(ids, positions, n):
-    """Those of the positions that have the n lowest ids."""
+    """Return the positions of the queries with the n lowest ids."""
     ids = ids[positions]
     if ids.dtype.kind != "O":
         return positions[np.argsort(ids, kind="stable")[:n]]
@@ -157,7 +157,7 @@ def _lowest_ids(ids, positions, n):
 
 
 def _order_of(query):
-    """A sort key for ids of any types, which sorts by the name of the type and then by value."""
+    """Return a sort key for ids of any type: the name of the type, then the value."""
     if isinstance(query, tuple):
         return "tuple", tuple(map(_order_of, query))
     if isinstance(query, (numbers.Real, Decimal)):
@@ -214,7 +214,7 @@ TALLY = record(
 # All measures ------------------------------------------------------------------------------------
 
 class Mergeable(Report):
-    """A report that can be merged from reports on parts of the queries."""
+    """Base class for reports that can be merged from reports on disjoint queries."""
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
@@ -224,7 +224,7 @@ class Mergeable(Report):
         ----------
         parts : iterable of Summary, or of Summaries
             Reports with the same systems and measures, in any order. The caller must ensure that
-            no query is in two parts: a Summary does not contain all query ids.
+            no two parts share a query: a Summary does not contain all query ids.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class Mergeable(Report):
         Raises
         ------
         ValueError
-            If a part has different systems or measures than the first.
+            If a part has different systems or measures than the first part.
         """
         whole = None
         for i, part in enumerate(parts):
@@ -249,25 +249,25 @@ class Mergeable(Report):
         return whole
 
     def _merged_with(self, other: Self, i: int) -> Self:
-        """Merge this report with part i."""
+        """Merge this report with `other`, which is part i."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, repr=False)
 class Summary(Mergeable):
-    """A summary of an evaluation, whose size does not grow with the number of queries.
+    """A summary of an evaluation; its size does not depend on the number of queries.
 
     Returned by `evaluate_batches`, ``skgraded.dask.evaluate``, ``skgraded.spark.evaluate`` and
     `Summary.of`. Its sums are exact. Summaries of the same queries are therefore bitwise equal,
-    whatever the partition, order and threads in which the queries were measured.
+    regardless of the partition, the order and the threads used for evaluation.
 
     Attributes
     ----------
     n_queries : int
         Number of queries, including those without a value or weight.
     tallies : dict of str to Tally
-        Summary of the values by measure name: exact sums, counts of values rounded to thousandths,
-        and the 100 queries with the lowest values.
+        Summary of each measure's values: exact sums, counts of values rounded to thousandths, and
+        the 100 queries with the lowest values.
 
     Examples
     --------
@@ -324,35 +324,35 @@ class Summary(Mergeable):
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """Number of undefined queries by measure name."""
+        """Number of undefined queries, keyed by measure name."""
         return {name: tally.n_undefined for name, tally in self.tallies.items()}
 
     def mean(self) -> dict[str, float]:
-        """Return the mean over queries by measure name, computed exactly and rounded once."""
+        """Return the mean over queries for each measure, computed exactly and rounded once."""
         return {name: tally.moments.mean for name, tally in self.tallies.items()}
 
     def confidence_interval(self, level: float = 0.95) -> ConfidenceIntervals:
-        """Return Student's t interval of the mean of each measure; `level` is between 0 and 1.
+        """Return Student's t interval for each mean; `level` is between 0 and 1.
 
-        ``Evaluation.confidence_interval(level, method="t")`` returns the same for the same queries.
+        Equal to ``Evaluation.confidence_interval(level, method="t")`` for the same queries.
         """
         level, *_ = check_settings(level, "t", 100, None)
         intervals = {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}
         return ConfidenceIntervals(intervals, level, "t")
 
     def quantile(self, q: float) -> dict[str, float]:
-        """Return a quantile of the per-query values by measure name.
+        """Return a quantile of the per-query values of each measure.
 
         Parameters
         ----------
         q : float
-            From 0 for the lowest value to 1 for the highest; 0.5 is the median.
+            Quantile from 0 (lowest value) to 1 (highest value); 0.5 is the median.
 
         Returns
         -------
         dict of str to float
-            As computed by ``numpy.quantile``, with an error of at most 0.001, over the queries that
-            count in the mean. Weights are ignored.
+            Quantiles as in ``numpy.quantile``, with an error of at most 0.001, over the queries
+            included in the mean. Weights are ignored.
         """
         q = number("q", 0, 1)(q)
         return {
@@ -360,20 +360,20 @@ class Summary(Mergeable):
         }
 
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Return the queries with the lowest values, the lowest first.
+        """Return the queries with the lowest values, in ascending order.
 
         Parameters
         ----------
         n : int, default=10
             Maximum number of queries, from 1 to 100.
         measure : Measure or str, optional
-            The measure to sort by; by default the first.
+            The measure to sort by; by default, the first measure.
 
         Returns
         -------
         pandas.DataFrame
-            The column ``query_id`` and one column per measure. Queries with equal values are sorted
-            by id. Undefined queries are left out.
+            A column ``query_id`` and one column per measure. Queries with equal values are sorted
+            by id. Undefined queries are excluded.
 
         Raises
         ------
@@ -390,14 +390,14 @@ class Summary(Mergeable):
         return tables.frame({"query_id": ids.tolist(), **columns})
 
     def _columns(self, rows):
-        """Convert rows by query id to an array of query ids and arrays of values by measure."""
+        """Convert a dict of per-query rows to an array of ids, and arrays keyed by measure."""
         values = np.array(list(rows.values()), dtype=float).reshape(len(rows), len(self.tallies))
         return object_array(list(rows)), {name: values[:, i] for i, name in enumerate(self.tallies)}
 
     # Output --------------------------------------------------------------------------------------
 
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Tabulate means and intervals with this confidence level, one row per measure.
+        """Tabulate means and intervals with confidence level `level`, one row per measure.
 
         The pandas.DataFrame has the columns of `Evaluation.summary`: ``measure``, ``mean``,
         ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (included in the mean), ``n_undefined``.

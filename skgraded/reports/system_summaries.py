@@ -1,4 +1,4 @@
-"""`Summaries`: summaries of several systems and of their per-query differences."""
+"""The class `Summaries`: summaries of several systems and their per-query differences."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Differences:
-    """Summary of per-query differences: the values of the second system minus those of the first.
+    """Summary of per-query differences: second system minus first system.
 
-    It includes the queries that have a value for both systems and a positive weight.
+    It includes the queries with values for both systems and a positive weight.
     """
 
     moments: Moments
@@ -87,7 +87,7 @@ class Differences:
         )
 
     def p_value(self) -> float:
-        """Two-sided p-value of the paired t-test, equal to the result of `p_values`."""
+        """Return the two-sided p-value of the paired t-test, equal to the result of `p_values`."""
         n = self.moments.n
         if n < 2 or self.ties == n:
             return 1.0 if n else math.nan
@@ -126,7 +126,7 @@ PAIRS = Form(
 
 @dataclass(frozen=True, repr=False)
 class Summaries(Mergeable):
-    """Summaries of several systems on the same queries, and of the differences of each pair.
+    """Summaries of several systems on the same queries and of their pairwise differences.
 
     Returned by `Summaries.of` and, if `y_score` names several columns, by the functions that
     return a `Summary`. `compare` accepts Summaries instead of Evaluations.
@@ -134,9 +134,9 @@ class Summaries(Mergeable):
     Attributes
     ----------
     systems : dict of str to Summary
-        Summaries by system name.
+        Summaries keyed by system name.
     differences : dict of (str, str) to dict of str to Differences
-        Differences by pair of systems, in the order of `systems`, and by measure name.
+        Differences keyed by pair of systems, in the order of `systems`, then by measure name.
 
     Examples
     --------
@@ -219,7 +219,7 @@ class Summaries(Mergeable):
         return list(next(iter(self.systems.values())).tallies)
 
     def between(self, baseline: str, system: str) -> dict[str, Differences]:
-        """Return the differences by measure name, `system` minus `baseline`."""
+        """Return the differences `system` minus `baseline` for each measure."""
         if (baseline, system) in self.differences:
             return self.differences[baseline, system]
         return {name: -reverse for name, reverse in self.differences[system, baseline].items()}
@@ -246,7 +246,7 @@ class Summaries(Mergeable):
 
 
 class SumSamples:
-    """Exact sums as a source of samples."""
+    """Source of paired samples computed from exact sums."""
 
     def __init__(self, summaries: Summaries, cases: Sequence[Case]) -> None:
         self.cases = cases
@@ -257,7 +257,7 @@ class SumSamples:
         ]
 
     def samples(self) -> list[PairedSample]:
-        """Convert the differences of each case to a sample."""
+        """Convert the differences in each case to a sample."""
         return [differences.sample() for differences in self._differences]
 
     def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
@@ -266,7 +266,7 @@ class SumSamples:
 
 
 def _paired(evaluations):
-    """Values of all systems by measure, with the same order of queries, and the query weights."""
+    """Return the paired values of all systems, keyed by measure, and the query weights."""
     first, *others = evaluations.values()
     if all(
         other.query_ids is first.query_ids and other.weights is first.weights

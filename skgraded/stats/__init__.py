@@ -1,1 +1,1 @@
-"""Arrays in, numbers out: intervals, paired tests, corrections, power, margins, exact sums."""
+"""Statistics on arrays: intervals, paired tests, corrections, power, margins and exact sums."""

@@ -9,7 +9,7 @@ from skgraded.stats.intervals import ConfidenceInterval
 
 
 class Correction(NamedTuple):
-    """A correction of p-values for multiple tests, with its name in texts."""
+    """A correction of p-values for multiple tests, with the names used in reports."""
 
     words: str  # its name within a sentence
     adjusted: Callable  # maps p-values to corrected p-values, which may exceed 1
@@ -17,7 +17,7 @@ class Correction(NamedTuple):
 
 
 def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
-    """Correct p-values for multiple tests; nan marks rows without a test and stays nan."""
+    """Correct p-values for multiple tests; nan values (rows without a test) stay nan."""
     adjusted = np.array(p_values, dtype=float)
     tested = ~np.isnan(adjusted)
     if correction is not None and tested.any():
@@ -26,16 +26,16 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
 
 
 def is_significant(p: float, level: float) -> bool:
-    """Whether a p-value, corrected or not, is significant at this confidence level."""
-    return bool(p <= 1 - level + 1e-12)  # in floating point, 1 - 0.95 differs slightly from 0.05
+    """Return whether a p-value, corrected or not, is significant at a confidence level."""
+    return bool(p <= 1 - level + 1e-12)  # the rounded 1 - 0.95 differs slightly from 0.05
 
 
 def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
-    """Level of each interval, chosen so that `level` holds for the corrected family of intervals.
+    """Return the level of each interval such that `level` applies to the family of intervals.
 
-    With Holm's and Bonferroni's corrections, all intervals hold simultaneously with `level`
-    (Bonferroni). With the false discovery rate, a proportion `level` of the intervals of
-    significant differences contain their mean (Benjamini and Yekutieli 2005).
+    With Holm's and Bonferroni's corrections, `level` is the simultaneous coverage of all intervals
+    (Bonferroni). With the false discovery rate, a proportion `level` of the intervals for
+    significant differences contain the true mean (Benjamini and Yekutieli 2005).
     """
     n_tests = np.count_nonzero(~np.isnan(adjusted))
     if correction is None or not n_tests:
@@ -47,7 +47,7 @@ def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) ->
 
 
 def without_hsd(correction: str | None) -> str | None:
-    """The correction for tests that do not compare all pairs of systems: Holm's instead of HSD."""
+    """Return the correction for tests that do not compare all pairs: Holm's instead of HSD."""
     return "holm" if correction == "hsd" else correction
 
 

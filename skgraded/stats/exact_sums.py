@@ -1,7 +1,7 @@
-"""Sums over queries whose bits do not depend on how the queries are partitioned or ordered.
+"""Exact sums over queries, independent of how the queries are partitioned or ordered.
 
-A sum of floats depends on the order of its terms; a sum of whole numbers does not. The sums here
-are therefore fractions whose denominators are powers of 2.
+Floating-point sums depend on the order of their terms; integer sums do not. The sums here are
+therefore fractions whose denominators are powers of 2.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from skgraded._kernels.exact import whole_dot, whole_sum
 class Moments:
     """Count, range and exact sums of values v with weights w.
 
-    A product of two floats has more digits than a float. For each query, w · v is rounded to the
-    nearest float u; Σ w u, Σ u² and Σ u v are then sums of exact products.
+    The exact product of two floats needs more digits than a float. For each query, w · v is
+    rounded to the nearest float u; Σ w u, Σ u² and Σ u v are then sums of exact products.
     """
 
     n: int
@@ -45,7 +45,7 @@ class Moments:
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-        """Moments of values without nan; if `weights` is None, all weights are 1."""
+        """Compute the moments of values without nan; if `weights` is None, all weights are 1."""
         lowest, highest = _ends(values)
         if weights is None:  # speed only
             lightest, heaviest = (1.0, 1.0) if len(values) else (math.inf, -math.inf)
@@ -67,27 +67,27 @@ class Moments:
         })
 
     def __neg__(self) -> Moments:
-        """Moments of the negated values."""
+        """Return the moments of the negated values."""
         return replace(
             self, lowest=-self.highest, highest=-self.lowest, wv=-self.wv, wwv=-self.wwv
         )
 
     @property
     def mean(self) -> float:
-        """Σ w v / Σ w, rounded to the nearest float; nan without values."""
+        """Weighted mean Σ w v / Σ w, rounded to the nearest float; nan if there are no values."""
         if not self.n:
             return math.nan
         return min(max(float(self.wv / self.w), self.lowest), self.highest)
 
     @property
     def standard_error(self) -> float:
-        """√(n / (n - 1) Σ (w (v - m))² / (Σ w)²) for at least two values."""
+        """Standard error √(n / (n - 1) Σ (w (v - m))² / (Σ w)²); requires at least two values."""
         m = self.wv / self.w
         squares = self.wwvv - 2 * m * self.wwv + m * m * self.ww
         return math.sqrt(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
 
     def deviation(self) -> float:
-        """√(n / (n - 1) Σ w (v - m)² / Σ w) for at least two values."""
+        """Return the standard deviation √(n / (n - 1) Σ w (v - m)² / Σ w) of two or more values."""
         m = self.wv / self.w
         return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
 
@@ -100,18 +100,18 @@ def _ends(values):
 
 
 def exact_sum(values: np.ndarray) -> Fraction:
-    """Σ v of finite floats without rounding."""
+    """Return Σ v for finite floats, without rounding errors."""
     return _fraction(whole_sum(np.ascontiguousarray(values, dtype=float)), 1074)
 
 
 def exact_dot(x: np.ndarray, y: np.ndarray) -> Fraction:
-    """Σ x y of finite floats without rounding."""
+    """Return Σ x y for finite floats, without rounding errors."""
     x, y = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(y, dtype=float)
     return _fraction(whole_dot(x, y), 2148)
 
 
 def _fraction(whole, exponent):
-    """The fraction whole / 2^exponent; shifting out the common zeros is faster than Fraction."""
+    """Return the fraction whole / 2^exponent, reduced by bit shifts for speed."""
     n_zeros = (whole & -whole).bit_length() - 1 if whole else exponent
     shift = min(n_zeros, exponent)
     return Fraction(whole >> shift, 1 << (exponent - shift))

@@ -1,4 +1,4 @@
-"""Confidence intervals of means over queries."""
+"""Confidence intervals for means over queries."""
 
 from typing import Any, NamedTuple
 
@@ -13,12 +13,12 @@ BLOCK = 2**18  # numbers per batch of resamples, to fit in the cache; affects on
 
 
 class ConfidenceInterval(NamedTuple):
-    """A confidence interval of a mean.
+    """A confidence interval for a mean.
 
     Attributes
     ----------
     low, high : float
-        The ends of the interval.
+        Lower and upper limits of the interval.
     """
 
     low: float
@@ -26,7 +26,7 @@ class ConfidenceInterval(NamedTuple):
 
 
 def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple[float, str, int]:
-    """Check level, method, n_resamples and rng; return all but rng."""
+    """Validate the interval settings; return `level`, `method` and `n_resamples`."""
     level = number("level", 0, 1, above=True, below=True)(level)
     method = one_of("method", METHODS)(method)
     try:
@@ -39,13 +39,13 @@ def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple
 
 
 def are_identical(estimate: Any) -> bool:
-    """Whether all values of a MeanEstimate or Moments are equal up to rounding."""
+    """Return whether all values of a MeanEstimate or Moments are equal up to rounding."""
     largest = max(abs(estimate.lowest), abs(estimate.highest))
     return estimate.highest - estimate.lowest <= ROUNDING * largest
 
 
 def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
-    """Student's interval; the value itself if all values are identical, nan for fewer than two."""
+    """Compute Student's interval; nan for fewer than two values, zero width if all are equal."""
     if estimate.n < 2:
         return ConfidenceInterval(np.nan, np.nan)
     if are_identical(estimate):
@@ -55,7 +55,7 @@ def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
 
 
 class MeanEstimate(NamedTuple):
-    """A weighted mean with the numbers for Student's interval; nan for fewer than two values."""
+    """A weighted mean, its standard error and the range; nan for fewer than two values."""
 
     n: int
     mean: float
@@ -65,7 +65,7 @@ class MeanEstimate(NamedTuple):
 
 
 def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimate:
-    """Estimate Σ w v / Σ w with its standard error, √(n / (n - 1) Σ (w (v - m))²) / Σ w."""
+    """Estimate the mean Σ w v / Σ w and its standard error √(n / (n - 1) Σ (w (v - m))²) / Σ w."""
     values, weights = _counting(values, weights)
     n = len(values)
     if n < 2:
@@ -77,7 +77,7 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
 
 
 def mean_interval(values, weights, level: float, method: str, n_resamples=9999, rng=None):
-    """Interval of the mean Σ w v / Σ w, as described in `Evaluation.confidence_interval`."""
+    """Compute an interval for the weighted mean; see `Evaluation.confidence_interval`."""
     estimate = estimate_mean(values, weights)
     if method == "t" or estimate.n < 2 or are_identical(estimate):
         return t_interval(estimate, level)
@@ -87,7 +87,7 @@ def mean_interval(values, weights, level: float, method: str, n_resamples=9999, 
 
 
 def _counting(values, weights):
-    """Values that are not nan and have positive weight; their weights, or None if all are equal."""
+    """Drop values that are nan or have weight 0; return None as weights if all are equal."""
     counts = ~np.isnan(values)
     if weights is None:
         return values[counts], None
@@ -100,16 +100,16 @@ def _counting(values, weights):
 
 
 def t_reach(n: int, level: float) -> float:
-    """Half-width of Student's interval for the mean of n values, in standard errors."""
-    from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but faster to import
+    """Return the half-width of Student's interval for the mean of n values, in standard errors."""
+    from scipy.special import stdtrit  # equals scipy.stats.t.ppf, which takes longer to import
 
     return stdtrit(n - 1, (1 + level) / 2)
 
 
 def _bca(values, weights, level, n_resamples, rng):
-    """Efron's bias-corrected and accelerated interval, as in scipy.stats.bootstrap.
+    """Compute Efron's bias-corrected and accelerated interval, as in scipy.stats.bootstrap.
 
-    scipy draws the resamples. For the acceleration, scipy would compute n means of n - 1 values in
+    SciPy draws the resamples. For the acceleration, SciPy would compute n means of n - 1 values in
     n² steps (40 s for 100,000 queries). Here, these means are computed from the sums.
     """
     from scipy import stats

@@ -1,4 +1,4 @@
-"""Paired differences between two systems, reduced to the numbers that a comparison reports."""
+"""Summary statistics of the paired differences between two systems."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from skgraded.stats.paired_tests import TIE_DECIMALS
 
 @dataclass(frozen=True)
 class PairedSample:
-    """The numbers that a comparison reports about two systems before any test."""
+    """Summary statistics of two systems and their differences, without a test."""
 
     mean: float
     baseline_mean: float
@@ -25,7 +25,7 @@ class PairedSample:
 
     @property
     def n_queries(self) -> int:
-        """Number of queries for which both systems have a value and the weight is positive."""
+        """Number of queries with a value for both systems and a positive weight."""
         return self.differences.n
 
     @property
@@ -37,7 +37,7 @@ class PairedSample:
 
     @classmethod
     def of(cls, differences, weights, means: tuple[float, float], n_undefined: int):
-        """Reduce differences without nan; `means` contains the means of the two systems."""
+        """Summarize differences without nan; `means` contains the means of the two systems."""
         rounded = np.round(differences, TIE_DECIMALS)
         n, mean, deviation = len(rounded), np.nan, 0.0
         if n:
@@ -52,13 +52,13 @@ class PairedSample:
 
 
 def differences_by_query(values, baseline_values, weights) -> np.ndarray:
-    """Values minus the baseline's values; nan where a value is missing or the weight is 0."""
+    """Subtract the baseline's values; nan where a value is missing or the weight is 0."""
     differences = values - baseline_values
     return differences if weights is None else np.where(weights > 0, differences, np.nan)
 
 
 def count_outcomes(differences: np.ndarray) -> dict[str, int]:
-    """Numbers of wins, ties and losses; differences that are 0 up to rounding are ties."""
+    """Count wins, ties and losses; differences that are 0 up to rounding are ties."""
     signs = np.sign(np.round(differences, TIE_DECIMALS))
     outcomes = (("wins", 1), ("ties", 0), ("losses", -1))
     return {name: int((signs == sign).sum()) for name, sign in outcomes}

@@ -1,4 +1,4 @@
-"""Tests of paired per-query differences: for a difference, and against a margin."""
+"""Paired tests of per-query differences: difference tests and margin tests."""
 
 import math
 import warnings
@@ -17,7 +17,7 @@ TIE_DECIMALS = 12  # differences that round to 0 are ties; equal values may have
 
 
 class PairedTest(NamedTuple):
-    """A test with its name; its function receives rows with at least two differences each."""
+    """A paired test. Its function `p` receives rows with at least two differences each."""
 
     words: str  # its name within a sentence
     # p(rows, n_resamples, seed, advance) returns one p-value per row of shape (n_queries,).
@@ -32,11 +32,11 @@ class PairedTest(NamedTuple):
 # Tests -------------------------------------------------------------------------------------------
 
 def p_values(test: str, rows: np.ndarray, n_resamples: int, seed, advance=unseen) -> np.ndarray:
-    """Two-sided p of "the differences are symmetric about 0" (t, bootstrap: their mean is 0).
+    """Test whether the differences are symmetric about 0 (t, bootstrap: whether their mean is 0).
 
-    Each row contains differences, in which nan does not count. p is 1 if all differences are 0 or
-    only one counts, and nan if none counts. Resamples are the same for all rows. `advance` receives
-    the number of resamples that were added, times the number of rows.
+    Each row contains differences; nan values are ignored. The two-sided p-value is 1 if all
+    differences are 0 or there is only one, and nan if there are none. All rows use the same
+    resamples. `advance` is called with the number of new resamples times the number of rows.
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)
@@ -49,7 +49,7 @@ def p_values(test: str, rows: np.ndarray, n_resamples: int, seed, advance=unseen
 
 
 def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[float, bool]:
-    """Smallest possible p-value of the test, and whether the number of resamples limits it."""
+    """Return the smallest possible p-value, and whether the number of resamples limits it."""
     n_differing = n_queries - ties
     if n_queries < 2 or not n_differing:
         return 1.0, False
@@ -65,24 +65,24 @@ def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[
 
 
 def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
-    """Whether a p-value is only an upper bound, because the resamples allow no smaller value."""
+    """Return whether a p-value is only an upper bound, limited by the number of resamples."""
     return by_resamples and p_value <= smallest * (1 + 1e-9)
 
 
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
-    """Number of resamples with which even the strictest test can be significant; at least 9,999."""
-    # The smallest possible p is then a tenth of the strictest corrected threshold.
+    """Return the number of resamples (at least 9,999) with which any test can be significant."""
+    # The smallest possible p is then a tenth of the strictest threshold of the correction.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
 
 def assumption(test: str, n_differing: int, level: float) -> str | None:
-    """The assumption of a test, if so few differing queries cannot be significant without it."""
+    """Return the assumption required for significance with `n_differing` queries, or None."""
     return TESTS[test].assumes if p_of_identical(n_differing) > 1 - level else None
 
 
 def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
-    """Whether the ranks of the differences favour the system with the lower mean."""
+    """Return whether the ranks of the differences favour the system with the lower mean."""
     from scipy.stats import rankdata
 
     differences = np.round(differences, TIE_DECIMALS)
@@ -91,14 +91,14 @@ def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
 
 
 def _row_by_row(p_of_row):
-    """Make a test of many rows from a test of one row without nan."""
+    """Convert a test of one row without nan to a test of many rows."""
     def p_of_rows(rows, n_resamples, seed, advance):
         return [p_of_row(row[~np.isnan(row)]) for row in rows]
     return p_of_rows
 
 
 def has_spread(differences: np.ndarray) -> bool:
-    """Whether at least two differences are unequal after rounding."""
+    """Return whether at least two differences are unequal after rounding."""
     return np.ptp(np.round(differences, TIE_DECIMALS)) > 0
 
 
@@ -116,7 +116,7 @@ def _randomization(rows, n_resamples, seed, advance):
 
 
 def _p_of_flips(rows, n_resamples, rng, advance):
-    """P-value of each row from random sign flips, or from all flips if `n_resamples` is None."""
+    """Compute p-values from random sign flips, or from all flips if `n_resamples` is None."""
     n = rows.shape[1]
     flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
     slack = 1e-12 * np.abs(rows).sum(axis=1)
@@ -136,7 +136,7 @@ def _p_of_flips(rows, n_resamples, rng, advance):
 
 
 def _product(flipped, columns):
-    """Sums of the flipped numbers; in pieces, because all flips as floats exceed the cache."""
+    """Compute flipped @ columns in pieces that fit into the cache."""
     pieces = range(0, len(columns), PIECE)
     return sum(flipped[:, i : i + PIECE].astype(float) @ columns[i : i + PIECE] for i in pieces)
 
@@ -154,8 +154,8 @@ def _some_flips(n, n_resamples, rng):
 
 
 def _batches(n, n_resamples, fewest=64):
-    """The range (first, last + 1) of each batch of resamples; a resample has n numbers."""
-    size = max(fewest, BLOCK // n)  # affects only speed: small products are memory-bound
+    """Yield (start, stop) for each batch of resamples; a resample contains n numbers."""
+    size = max(fewest, BLOCK // n)  # speed only: small products are limited by memory access
     for first in range(0, n_resamples, size):
         yield first, min(first + size, n_resamples)
 
@@ -171,13 +171,13 @@ def _t(differences):
 
 
 def margin_p_value(differences: np.ndarray, margin: float, question: str) -> float:
-    """P-value of "the mean is at most -margin"; for equivalence, also of "is at least margin"."""
+    """Return the p-value for noninferiority (mean > -margin) or equivalence (|mean| < margin)."""
     below = _p_above(differences, -margin)
     return below if question == "noninferiority" else max(below, _p_above(-differences, -margin))
 
 
 def _p_above(differences, bound):
-    """One-sided p of "the mean is at most the bound"; a sign test if all are identical."""
+    """Return the one-sided p-value for "mean > bound"; use a sign test for identical values."""
     from scipy.special import stdtr
 
     n = len(differences)
@@ -190,14 +190,14 @@ def _p_above(differences, bound):
 
 
 def p_of_t(n: int, t: float) -> float:
-    """Two-sided p-value of a paired t-test of n differences, as in ``scipy.stats.ttest_1samp``."""
+    """Return the two-sided p-value of a paired t-test, as in ``scipy.stats.ttest_1samp``."""
     from scipy.special import stdtr
 
     return float(2 * stdtr(n - 1, -abs(t)))
 
 
 def p_of_identical(n: int) -> float:
-    """P-value of n identical differences: t is infinite for any n, so only the signs are used."""
+    """Return the p-value of n identical differences from their signs, because t is infinite."""
     return 2.0 ** (1 - n)
 
 
@@ -222,7 +222,7 @@ def _bootstrap(rows, n_resamples, seed, advance):
 
 
 def _p_of_draws(rows, n_resamples, seed, advance):
-    """P-value of each row without nan from draws with replacement, the same for all rows."""
+    """Compute bootstrap p-values of rows without nan; all rows share the same draws."""
     rng, n = np.random.default_rng(seed), rows.shape[1]
     means = rows.mean(axis=1)
     centred = (rows - means[:, None]).T
@@ -255,11 +255,11 @@ TESTS = {
 # All pairs of systems ----------------------------------------------------------------------------
 
 def by_hsd(values: np.ndarray, pairs, n_resamples, rng, p_wanted, advance):
-    """P-value of each pair of systems from randomized Tukey HSD (Carterette 2012).
+    """Compute p-values for pairs of systems with randomized Tukey HSD (Carterette 2012).
 
     The test compares the differences between the rows of `values` (n_systems, n_queries) with the
-    largest difference after the values of each query are permuted among the systems. It also
-    returns the difference of two means above which p is at most `p_wanted`, or nan.
+    largest difference after permuting the values of each query among the systems. Also return the
+    critical difference between two means, above which p is at most `p_wanted`, or nan.
     """
     values = values[:, ~np.isnan(values).any(axis=0)].T
     if len(values) < 2:

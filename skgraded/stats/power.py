@@ -1,4 +1,4 @@
-"""The number of queries that a comparison needs, and the effect that it could have detected."""
+"""Power analysis: the required number of queries and the smallest detectable effect."""
 
 import math
 from bisect import bisect_left
@@ -18,9 +18,9 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
     ----------
     effect_size : float
         The difference to detect, divided by the standard deviation of the per-query differences,
-        as in the column ``effect_size`` of a comparison. The sign does not matter.
+        as in the column ``effect_size`` of a comparison. The sign is ignored.
     power : float, default=0.8
-        The probability with which the test should detect the difference, between 0 and 1.
+        The desired probability of detecting the difference, between 0 and 1.
     level : float, default=0.95
         1 minus the significance level of the two-sided test. For m tests with Bonferroni's
         correction, use 1 - 0.05 / m; Holm's correction needs no more queries.
@@ -54,7 +54,7 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
 
 
 def _power(effect, n, level):
-    """Probability that a two-sided paired t-test of n queries detects an effect with its sign."""
+    """Return the probability that a two-sided paired t-test detects an effect and its sign."""
     from scipy.special import nctdtr, stdtrit
 
     reach, shift = stdtrit(n - 1, (1 + level) / 2), effect * np.sqrt(n)
@@ -64,7 +64,7 @@ def _power(effect, n, level):
 
 
 def detectable_effect(n: int, reach: float) -> float:
-    """Smallest effect that a t-test of n queries with critical value `reach` detects at POWER."""
+    """Return the smallest effect that a t-test with critical value `reach` detects at POWER."""
     from scipy.special import nctdtrinc
 
     if n < 2 or not np.isfinite(reach):

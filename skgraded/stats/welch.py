@@ -1,4 +1,4 @@
-"""Welch's t-test and interval for the difference of two independent means."""
+"""Welch's t-test and interval for the difference between two independent means."""
 
 from math import comb
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class GroupMean(NamedTuple):
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None):
-        """Mean of the values that are not nan."""
+        """Compute the weighted mean of the values, ignoring nan."""
         counts = ~np.isnan(values)
         w = np.ones(len(values)) if weights is None else weights
         values, w = values[counts], w[counts]
@@ -34,9 +34,9 @@ class GroupMean(NamedTuple):
 
 
 def welch_p_value(first: GroupMean, second: GroupMean) -> float:
-    """Two-sided p-value of Welch's t-test; nan if a group has fewer than two values.
+    """Return the two-sided p-value of Welch's t-test; nan if a group has fewer than two values.
 
-    If the values of a group are identical, p is at least the p-value of their signs.
+    If all values of a group are identical, p is at least the p-value of a sign test on the group.
     """
     from scipy.special import stdtr
 
@@ -51,7 +51,7 @@ def welch_p_value(first: GroupMean, second: GroupMean) -> float:
 
 
 def welch_interval(first: GroupMean, second: GroupMean, level: float) -> ConfidenceInterval:
-    """Welch's interval for a difference of means; nan if a group has fewer than two values."""
+    """Compute Welch's interval for two means; nan if a group has fewer than two values."""
     from scipy.special import stdtrit
 
     if min(first.n, second.n) < 2:
@@ -64,6 +64,6 @@ def welch_interval(first: GroupMean, second: GroupMean, level: float) -> Confide
 
 
 def _degrees(first, second):
-    """Degrees of freedom of the t-distribution (Welch and Satterthwaite)."""
+    """Return the Welch-Satterthwaite degrees of freedom of the t-distribution."""
     squares = [group.square**2 / (group.n - 1) for group in (first, second)]
     return (first.square + second.square) ** 2 / sum(squares)

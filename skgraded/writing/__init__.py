@@ -1,1 +1,1 @@
-"""Writes pages, charts, sentences, tables and JSON from plain values, not from report classes."""
+"""Create pages, charts, sentences, tables and JSON without depending on report classes."""

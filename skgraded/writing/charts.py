@@ -1,4 +1,4 @@
-"""Charts of HTML pages: computes positions of intervals, bars and shades for the templates."""
+"""Charts for HTML pages: positions of intervals and bars, and shades of cells."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ SHADES = 5  # number of shades for wins, and for losses
 # Values of all queries, in order -----------------------------------------------------------------
 
 def level_chart(name, values, mean, n_queries=None):
-    """Chart the values of `n_queries` queries by one measure, or quantiles of these values."""
+    """Chart the per-query values of one measure, or their quantiles over `n_queries` queries."""
     values = -np.sort(-values[~np.isnan(values)])
     low, high = math.floor(values.min(initial=0.0)), 1.0
     text = f"mean {number(mean, 3)}"
@@ -36,7 +36,7 @@ def level_chart(name, values, mean, n_queries=None):
 def difference_charts(
     records: Sequence[Any], differences: Sequence[np.ndarray], letters: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Chart the differences of pairs of systems by one measure, all on one scale."""
+    """Chart the per-query differences for each pair of systems, all on the same scale."""
     ordered = [-np.sort(-values) for values in differences]
     high = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0) or 1.0
     outcomes = ("wins", "win"), ("ties", "tie"), ("losses", "loss")
@@ -54,7 +54,7 @@ def difference_charts(
 
 
 def _ticks_within(high):
-    """Three or five round numbers between high and -high, with their texts."""
+    """Return three or five round numbers between high and -high, with their labels."""
     power = 10.0 ** math.floor(math.log10(high))
     step = next(power * unit for unit in (5, 2, 1) if power * unit <= high * (1 + 1e-9))
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
@@ -63,7 +63,7 @@ def _ticks_within(high):
 
 
 def _ends(n, first, last):
-    """Labels below the first and the last of n queries."""
+    """Return the labels below the first and the last of n queries."""
     return [f"1, {first}", f"{n:,}, {last}"] if n > 1 else [counted(n, "query", "queries"), ""]
 
 
@@ -106,7 +106,7 @@ def _percent(value, low, high):
 
 
 def interval_mark(value, ends, low, high):
-    """A point with its interval, in percent of the axis; tables are sorted by `value`."""
+    """Return a point and its interval in percent of the axis; tables are sorted by `value`."""
     at, left, right = (
         _percent(min(max(x, low), high), low, high) if math.isfinite(x) else None
         for x in (value, *ends)
@@ -118,14 +118,14 @@ def interval_mark(value, ends, low, high):
 
 
 def interval_axis(low, high):
-    """Tick labels for the ends and the middle of an axis."""
+    """Return tick labels for the ends and the middle of an axis."""
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
 
 
 def interval_bars(cells):
     """Return an axis that spans the intervals of means, and the position of each interval.
 
-    `cells` have the attributes `value` and `interval`. Unknown ends are at None.
+    `cells` have the attributes `value` and `interval`. The position of an unknown limit is None.
     """
     ends = [end for cell in cells for end in (cell.value, *cell.interval) if math.isfinite(end)]
     if not ends:
@@ -143,7 +143,7 @@ def interval_bars(cells):
 
 
 def forest(measure, records, note, letters):
-    """Intervals of the differences by one measure, on one axis that contains 0."""
+    """Return a forest plot of the differences for one measure, on an axis that contains 0."""
     ends = [end for row in records for end in (row.difference, row.ci_low, row.ci_high)]
     ends = [0.0, *(end for end in ends if math.isfinite(end))]
     ticks, digits = _ticks(min(ends), max(ends))
@@ -171,10 +171,10 @@ def forest(measure, records, note, letters):
 
 
 def charted(records: list[Any]) -> tuple[list[Any], str]:
-    """Select the records of one measure that charts show, with a note if these are not all.
+    """Select the records of one measure that charts show, with a note if some are omitted.
 
-    With a baseline, these are the systems with the highest means. Without one, they are the pairs
-    with the best system, which then comes first in each record.
+    With a baseline, select the systems with the highest means. Otherwise, select the pairs that
+    include the best system, which then comes first in each record.
     """
     if len(records) <= MAX_INTERVALS:
         return records, ""
@@ -201,7 +201,7 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
 
 
 def turned(row: Any) -> Any:
-    """Return the row of the same pair with the other system first."""
+    """Return the row with the two systems swapped."""
     return replace(
         row, system=row.baseline, baseline=row.system, mean=row.baseline_mean,
         baseline_mean=row.mean, wins=row.losses, losses=row.wins, difference=-row.difference,
@@ -210,7 +210,7 @@ def turned(row: Any) -> Any:
 
 
 def pair_name(record: Any) -> str:
-    """Name a pair of systems, each shortened."""
+    """Return the name of a pair of systems, each shortened."""
     return f"{shortened(record.system)} − {shortened(record.baseline)}"
 
 
@@ -219,7 +219,7 @@ def _pair_letters(record, letters):
 
 
 def _ticks(low, high):
-    """Three to six round numbers that span low to high, and the decimals they need."""
+    """Return three to six round numbers that span low to high, and the decimals they need."""
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         low, high = (-1, 1) if low == 0 else (min(0, low), max(0, high))
     span = high - low
@@ -233,7 +233,7 @@ def _ticks(low, high):
 # Pairs -------------------------------------------------------------------------------------------
 
 def heat_map(measure, names, differences, significant):
-    """Shade the mean difference of each pair of systems, the row's mean minus the column's mean.
+    """Shade the mean difference for each pair of systems, row mean minus column mean.
 
     `differences` and `significant` have shape (n_systems, n_systems), in the order of `names`;
     `significant` is nan for pairs that are not tested.

@@ -1,4 +1,4 @@
-"""Comparisons as HTML: a self-contained page and a fragment for notebooks."""
+"""HTML for comparisons: a self-contained page and a fragment for notebooks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,10 +51,10 @@ class QueryTable:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonPage:
-    """The content of the page of a comparison.
+    """Content of a comparison page.
 
-    Rows have the columns of the table, `heading`, `is_significant` and `winner` as attributes, and
-    the best system comes first. `hidden` lists columns without information in this comparison.
+    Each row has the table's columns, `heading`, `is_significant` and `winner` as attributes. The
+    best system comes first. `hidden` lists columns that are uninformative for this comparison.
     """
 
     title: str
@@ -70,7 +70,7 @@ class ComparisonPage:
     queries: QueryTable | None = None  # None without per-query values
 
     def html(self) -> str:
-        """Fill the template of the page; raise an ImportError without Jinja2."""
+        """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
         systems, letters = self.board.systems, self.board.letters
         groups: dict = {}  # rows by heading
         for row in self.rows:
@@ -101,9 +101,9 @@ class ComparisonPage:
         })
 
     def fragment(self) -> str:
-        """Fill the template of the fragment for notebooks; raise an ImportError without Jinja2.
+        """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed.
 
-        If there are more than 40 rows, only those with the smallest p are shown.
+        If there are more than 40 rows, only those with the smallest p-values are shown.
         """
         rows, note = self.rows, ""
         if len(rows) > MAX_ROWS:
@@ -147,7 +147,7 @@ class ComparisonPage:
         return PageTable(note, [("System", "system"), *headings], rows)
 
     def _findings(self):
-        """Sentences by heading: a short summary, the visible sentences, and the folded ones."""
+        """Return the summary, the visible sentences and the folded sentences for each heading."""
         groups: dict = {}
         for row, sentence in self.sentences():
             groups.setdefault(row.heading, []).append((row, self._parts(sentence)))
@@ -159,7 +159,7 @@ class ComparisonPage:
         return shown
 
     def _of_queries(self, drawn):
-        """Charts of the drawn rows' differences, and the data of the table of queries."""
+        """Return the charts of per-query differences, and the data for the table of queries."""
         queries = self.queries
         if queries is None:
             return {"data": None}
@@ -203,7 +203,7 @@ class ComparisonPage:
 
 
 def _finding(heading, pairs):
-    """Heading, summary, visible sentences, and folded sentences with their titles."""
+    """Return the heading, summary, visible sentences, and folded sentences with their titles."""
     significant = [parts for row, parts in pairs if row.is_significant]
     others = [parts for row, parts in pairs if not row.is_significant]
     shown, more = significant[:MAX_SENTENCES], significant[MAX_SENTENCES:]
@@ -241,7 +241,7 @@ def _take(row, key):
 
 
 def _shown_queries(values, base, n_measures):
-    """Positions of the queries in the table: all, or the most different and a sample of others."""
+    """Return the positions of all queries, or of the largest differences and a sample."""
     n_systems, n = values.shape
     limit = min(MAX_QUERIES, max(200, MAX_VALUES // (n_systems * n_measures)))
     if n <= limit:

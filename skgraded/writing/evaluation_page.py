@@ -1,7 +1,7 @@
-"""Reports as HTML: one self-contained page, and a small fragment for notebooks.
+"""HTML for reports: a self-contained page and a small fragment for notebooks.
 
-A page contains its styles, its script and its data, and requests nothing from the network.
-Summaries and charts are static HTML; the script draws the queries and sorts tables.
+A page contains its styles, script and data, and makes no network requests. Summaries and charts
+are static HTML; the script draws the table of queries and sorts tables.
 """
 
 import math
@@ -34,7 +34,7 @@ FOLDS = {  # column: heading and kind
 
 
 class PageTable(NamedTuple):
-    """A table of a page: headings with the kinds of their columns, and rows of cells."""
+    """A table on a page: headings with column kinds, and rows of cells."""
 
     caption: str
     columns: Sequence[tuple[Any, str]]
@@ -43,12 +43,12 @@ class PageTable(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationPage:
-    """The content of the page of an Evaluation or a Summary.
+    """Content of the page for an Evaluation or a Summary.
 
-    The frames have one row per measure (`summary`), per segment and measure, and per fold. The
-    arrays have one element per query. A Summary contains the values of only some of the `n_queries`
-    queries, and adds `profiles`, the quantiles of all values. Notebooks show the queries at the
-    positions `lowest`.
+    The frames have one row per measure (`summary`), per segment and measure (`segments`) or per
+    fold (`folds`). The arrays have one element per query. A Summary contains values for only some
+    of the `n_queries` queries; its `profiles` are quantiles of all values. Notebooks display the
+    queries at the positions `lowest`.
     """
 
     title: str
@@ -67,7 +67,7 @@ class EvaluationPage:
     profiles: dict[str, np.ndarray] | None = None
 
     def html(self) -> str:
-        """Fill the template of the page; raise an ImportError without Jinja2."""
+        """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
         tables = {"summary": self._summary()}
         if self.segments is not None:
             tables["segments"] = _means_table(self.segments, self.level, self.per_query)
@@ -85,7 +85,7 @@ class EvaluationPage:
         })
 
     def fragment(self) -> str:
-        """Fill the template of the fragment for notebooks; raise an ImportError without Jinja2."""
+        """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed."""
         rows = zip(text.labels(self.query_ids[self.lowest]), self.lowest, strict=True)
         details = {} if self.folds is None else {"Folds": _folds_table(self.folds)}
         details["Lowest queries"] = PageTable(
@@ -99,7 +99,7 @@ class EvaluationPage:
         })
 
     def _verdict(self):
-        """State the first means with their intervals, in the form of `text.name_parts`."""
+        """Describe the first means and their intervals, as returned by `text.name_parts`."""
         means = []
         for record in self.summary.to_dict("records")[:MOST_IN_VERDICT]:
             ends = record["ci_low"], record["ci_high"]
@@ -110,7 +110,7 @@ class EvaluationPage:
         return text.name_parts("; ".join(means), self.per_query)
 
     def _lead(self):
-        """State the numbers of queries, measures and folds."""
+        """Return the numbers of queries, measures and folds as text."""
         parts = [
             counted(self.n_queries, "query", "queries"),
             counted(len(self.per_query), "measure", "measures"),
@@ -123,14 +123,14 @@ class EvaluationPage:
         return _means_table(self.summary, self.level, self.profiles or self.per_query)
 
     def _kept(self):
-        """Describe the queries in a table that does not contain all queries."""
+        """Describe which queries a truncated table contains."""
         if self.profiles is not None:
             return "the lowest by each measure"
         half = f"{MAX_QUERIES // 2:,}"
         return f"the {half} lowest and the {half} highest by {next(iter(self.per_query))}"
 
     def _data(self):
-        """Return the data from which the script draws the table of queries."""
+        """Return the data for the script that draws the table of queries."""
         kept, columns = self._positions(), []
         if self.fold is not None:
             folds = self.fold[kept].tolist()
@@ -145,7 +145,7 @@ class EvaluationPage:
         return {"ids": text.labels(self.query_ids[kept]), "columns": columns}
 
     def _positions(self):
-        """Positions, in order, of the queries in the table."""
+        """Return the sorted positions of the queries in the table."""
         n, values = len(self.query_ids), next(iter(self.per_query.values()))
         if n <= MAX_QUERIES or self.profiles is not None:
             return np.arange(n)
@@ -185,7 +185,7 @@ def _folds_table(frame):
 # Templates ---------------------------------------------------------------------------------------
 
 def render(template: str, page: dict[str, Any]) -> str:
-    """Fill a template with the parts of a page."""
+    """Render a template with the content of a page."""
     with needs("An HTML page", "pandas", "jinja2"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
     from skgraded import __version__

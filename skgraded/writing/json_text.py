@@ -1,6 +1,6 @@
-"""Writes reports as JSON and reads them; a `Form` defines this for each kind of value.
+"""Write and read reports as JSON; a `Form` converts each kind of value.
 
-A form checks types and shapes only. The class that is constructed from the values checks the rest.
+A form checks only types and shapes. The class constructed from the values checks the rest.
 """
 
 import json
@@ -25,7 +25,7 @@ DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
 # Files -------------------------------------------------------------------------------------------
 
 def write(report: dict[str, Any], path: str | Path | None) -> str | None:
-    """Write a report as JSON to a file, or return the JSON text if there is no path."""
+    """Write a report as JSON to a file, or return the JSON text if `path` is None."""
     text = json.dumps({"format": FORMAT, **report}, allow_nan=False)
     if path is None:
         return text
@@ -34,7 +34,7 @@ def write(report: dict[str, Any], path: str | Path | None) -> str | None:
 
 
 def read(text_or_path: str | Path) -> dict[str, Any]:
-    """Read a report written by `write`, from a text that begins with { or from a path."""
+    """Read a report written by `write`, from a path or from text that starts with {."""
     is_text = isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{")
     source = "The text" if is_text else str(text_or_path)
     try:
@@ -70,10 +70,10 @@ def _whole(text):
 # Forms -------------------------------------------------------------------------------------------
 
 class Form(NamedTuple):
-    """Functions that write a kind of value as JSON and read it back.
+    """Functions that convert one kind of value to JSON and back.
 
-    `read` accepts the result of `write` and the name of its place in the report. A ValueError
-    names the place of a value that has another form.
+    `read` receives the result of `write` and its location in the report. A ValueError gives the
+    location of a value that has the wrong form.
     """
 
     write: Callable[[Any], Any]
@@ -81,7 +81,7 @@ class Form(NamedTuple):
 
 
 def maybe(form: Form) -> Form:
-    """Form of a value that may also be None."""
+    """Return the form of a value that may be None."""
     return Form(
         lambda value: None if value is None else form.write(value),
         lambda written, name: None if written is None else form.read(written, name),
@@ -89,7 +89,7 @@ def maybe(form: Form) -> Form:
 
 
 def list_of(form: Form) -> Form:
-    """Form of a list of values."""
+    """Return the form of a list of values."""
     def read_list(written, name):
         _refuse_other_type(written, (list,), "a list", name)
         return [form.read(value, f"{name}[{i}]") for i, value in enumerate(written)]
@@ -98,7 +98,7 @@ def list_of(form: Form) -> Form:
 
 
 def by_name(form: Form) -> Form:
-    """Form of a dict whose keys are text."""
+    """Return the form of a dict with string keys."""
     def read_dict(written, name):
         _refuse_other_type(written, (dict,), "an object", name)
         return {key: form.read(value, f"{name}[{key!r}]") for key, value in written.items()}
@@ -107,7 +107,7 @@ def by_name(form: Form) -> Form:
 
 
 def record(made: Callable[..., Any], **forms: Form) -> Form:
-    """Form of an object; its attributes `forms` are also the keyword arguments of `made`."""
+    """Return the form of an object that `made` constructs from the attributes in `forms`."""
     def read_record(written, name):
         parts = read_fields(forms, written, name)
         try:
@@ -119,12 +119,12 @@ def record(made: Callable[..., Any], **forms: Form) -> Form:
 
 
 def write_fields(forms: Mapping[str, Form], value: Any) -> dict[str, Any]:
-    """Write attributes of an object, each in its form."""
+    """Convert attributes of an object to JSON, each with its form."""
     return {name: form.write(getattr(value, name)) for name, form in forms.items()}
 
 
 def read_fields(forms: Mapping[str, Form], written: Any, place: str = "") -> dict[str, Any]:
-    """Read the result of `write_fields`; errors name its place."""
+    """Read the result of `write_fields`; error messages give its location."""
     _refuse_other_type(written, (dict,), "an object", place)
     for name in forms:
         if name not in written:
@@ -185,7 +185,7 @@ def _array_form(expected, dtype, write_array, *types):
 
 
 def numbers_to_json(values: np.ndarray) -> list[Any]:
-    """Convert floats to a list with None for nan, which JSON does not have."""
+    """Convert floats to a list; nan becomes None, because JSON does not support nan."""
     return [None if value != value else value for value in values.tolist()]
 
 
@@ -202,7 +202,7 @@ def ids_to_json(ids: np.ndarray, what: str = "query id") -> dict[str, Any]:
 
 
 def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
-    """Convert the result of `ids_to_json` to ids; raise a ValueError if the dtype is wrong."""
+    """Convert the result of `ids_to_json` back to ids; raise a ValueError for a wrong dtype."""
     parts = read_fields({"dtype": TEXT, "values": list_of(ONE_ID)}, written, name)
     text, values = parts["dtype"], parts["values"]
     if not DTYPE_OF_IDS.fullmatch(text):

@@ -1,6 +1,6 @@
-"""Plain sentences for comparisons: verdicts, pairs of systems, segments and margins.
+"""Sentences for comparison reports: verdicts, pairs of systems, segments and margins.
 
-"Better" always refers to a significant difference.
+"Better" always means significantly better.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 # Who leads ---------------------------------------------------------------------------------------
 
 class Standing(NamedTuple):
-    """The leaders by one measure, possibly within a segment, and whom they outperform."""
+    """Leaders for one measure, possibly within a segment, and the systems they outperform."""
 
     measure: str
     segment: str | None
@@ -29,7 +29,7 @@ class Standing(NamedTuple):
 
     @property
     def lead(self) -> str:
-        """Subject and verb: who leads."""
+        """Subject and verb that name the leading systems."""
         shown = self.leaders
         if len(shown) > MOST_NAMED:
             shown = [*shown[:2], f"{len(shown) - 2} more systems"]
@@ -39,7 +39,7 @@ class Standing(NamedTuple):
 def verdict(
     standings: Sequence[Standing], systems: Sequence[str], baseline: str | None, is_tested: bool
 ) -> str:
-    """Say who leads by the first measure, who is outperformed, and which measures disagree."""
+    """Describe which systems lead and are outperformed, and which measures disagree."""
     first = standings[0]
     if first.segment is not None:
         return _segment_verdict(standings, baseline, is_tested)
@@ -58,7 +58,7 @@ def verdict(
 
 
 def _claims(standing, baseline, each=None):
-    """Whom the leaders outperform significantly, and whom they do not."""
+    """Describe which systems the leaders significantly outperform, and which they do not."""
     beaten, unbeaten = (
         [f"the baseline {name}" if name == baseline else name for name in names]
         for names in (standing.beaten, standing.unbeaten)
@@ -82,7 +82,7 @@ def _claims(standing, baseline, each=None):
 
 
 def _disagreement(standings):
-    """Sentences on the measures by which other systems lead."""
+    """Describe the measures for which other systems lead."""
     first, *others = standings
     differing = [
         other for other in others if other.leaders and not set(other.leaders) & set(first.leaders)
@@ -101,7 +101,7 @@ def _disagreement(standings):
 
 
 def _segment_verdict(standings, baseline, is_tested):
-    """Say who leads by the first measure in which segments."""
+    """Describe which systems lead in each segment, starting with the first measure."""
     by_measure: dict = {}
     for standing in standings:
         by_measure.setdefault(standing.measure, []).append(standing)
@@ -129,7 +129,7 @@ def _segment_verdict(standings, baseline, is_tested):
 
 
 def _segment_claims(group, baseline):
-    """Whom the leaders of a group of segments outperform, in parentheses."""
+    """Describe, in parentheses, which systems the leaders of a group of segments outperform."""
     compared = dict.fromkeys(
         name for standing in group for name in standing.beaten + standing.unbeaten
     )
@@ -157,7 +157,7 @@ def _segments_of(standings, n_segments):
 
 
 def _listed(names):
-    """Names with commas and a final "and"."""
+    """Join names with commas and a final "and"."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -169,7 +169,7 @@ def _word(n):
 # A pair of systems -------------------------------------------------------------------------------
 
 class Unreachable(NamedTuple):
-    """The smallest possible p-value of a test, if even this is not significant."""
+    """The smallest possible p-value of a test that cannot reach significance."""
 
     p: float
     adjusted: float
@@ -177,7 +177,7 @@ class Unreachable(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What a test shows about a row besides its p-value."""
+    """Results of a test for one row, besides the p-value."""
 
     assumes: str | None = None  # assumption of the test with few queries
     unreachable: Unreachable | None = None
@@ -185,9 +185,9 @@ class Findings(NamedTuple):
 
 
 def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:
-    """Say what a row of a comparison shows; its system has the higher mean.
+    """Describe one row of a comparison; `row.system` has the higher mean.
 
-    `n_queries` includes queries that do not count. `corrected` names the correction.
+    `n_queries` includes queries excluded from the row. `corrected` names the correction.
     """
     n, measure = row.n_queries, row.heading
     if n == 0:
@@ -221,7 +221,7 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
 
 
 def _undefined(row):
-    """Say how many ties are due to undefined values."""
+    """Report how many ties are due to undefined values."""
     n = row.n_undefined
     if not n > 0:  # nan: unknown
         return ""
@@ -257,7 +257,7 @@ def _tested(row, corrected):
 
 
 def _unreachable(row, smallest):
-    """State whether no outcome of the test could have been significant."""
+    """Explain why no outcome of the test could have been significant, if this is the case."""
     if smallest is None:
         return ""
     n = row.n_queries - row.ties
@@ -273,7 +273,7 @@ def _unreachable(row, smallest):
 
 
 def _detectable(row, findings):
-    """State the smallest difference that could have been detected."""
+    """Report the smallest difference that could have been detected."""
     smallest = row.min_detectable
     if not findings.is_fine or smallest != smallest:
         return ""
@@ -289,7 +289,7 @@ def _detectable(row, findings):
 def gap_sentence(
     gap: Any, segment: str, other: str, is_significant: bool | None, level: float, corrected: str
 ) -> str:
-    """Say how the lead of a system differs between two segments, which have these labels.
+    """Describe how the lead of a system differs between two segments.
 
     The lead is larger in `segment` than in `other`.
     """
@@ -319,7 +319,7 @@ def gap_sentence(
 def margin_sentence(
     row: Any, question: str, is_shown: bool, level: float, corrected: str
 ) -> str:
-    """Say whether two systems differ by less than a margin, or one is worse by less.
+    """Describe the result of an equivalence or noninferiority test.
 
     `question` is "equivalence" or "noninferiority".
     """
@@ -357,7 +357,7 @@ def _queries(n):
 # Tests and corrections --------------------------------------------------------------------------
 
 def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
-    """Name the test and, if there are more than one, how p-values are corrected."""
+    """Return the name of the test and, for several tests, of the p-value correction."""
     if test is None:
         return "no test"
     words = TESTS[test].words
@@ -370,7 +370,7 @@ def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
 
 
 def corrected(correction: str | None, n_tests: int) -> str:
-    """State the correction of a p-value; "" for a single test."""
+    """Return a phrase for the p-value correction, or "" for a single test."""
     if n_tests <= 1:
         return ""
     if correction is None:

@@ -1,4 +1,4 @@
-"""Writes tables as text, Markdown, LaTeX and CSV without pandas; makes frames with pandas."""
+"""Format tables as text, Markdown, LaTeX and CSV without pandas; create pandas DataFrames."""
 
 import io
 import math
@@ -58,7 +58,7 @@ _LATEX = str.maketrans({
 
 
 class Marked(NamedTuple):
-    """A mean with its mark and interval in a table."""
+    """A table cell that contains a mean, its mark and its interval."""
 
     value: float
     best: bool
@@ -67,14 +67,14 @@ class Marked(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Column names and rows of cells."""
+    """A table as column names and rows of cells."""
 
     names: list[Any]
     rows: list[list[Any]]
 
     @classmethod
     def of(cls, table: Any) -> "Grid":
-        """Make a Grid of a frame, a dict of columns, or a list of dicts with equal keys."""
+        """Create a Grid from a frame, a dict of columns, or a list of dicts with equal keys."""
         if isinstance(table, list):
             return cls(list(table[0]), [list(row.values()) for row in table])
         if not isinstance(table, dict):
@@ -91,12 +91,12 @@ class Grid(NamedTuple):
         ]
 
     def column(self, i: int) -> list[Any]:
-        """The name of a column and its cells."""
+        """Return the name of a column, followed by its cells."""
         return [self.names[i], *(row[i] for row in self.rows)]
 
 
 def frame(data: Any, **settings: Any) -> Any:
-    """Make a frame of columns or rows; pandas is imported when it is needed."""
+    """Create a DataFrame from columns or rows; pandas is imported only when needed."""
     with needs("A table of results", "pandas"):
         import pandas as pd
 
@@ -104,7 +104,7 @@ def frame(data: Any, **settings: Any) -> Any:
 
 
 def markdown(table: Any, digits: int = 4) -> str:
-    """Write a table in Markdown, floats with `digits` decimals; `table` as for `Grid.of`."""
+    """Format a table as Markdown; floats have `digits` decimals. `Grid.of` describes `table`."""
     grid = Grid.of(table)
     text = _as_text(grid, digits, _safe_in_markdown, _marked_in_markdown)
     columns, rules = [], []
@@ -119,10 +119,10 @@ def markdown(table: Any, digits: int = 4) -> str:
 
 
 def latex(table: Any, digits: int = 4) -> str:
-    r"""Write a table in LaTeX that fits the width of a line; `table` as for `Grid.of`.
+    r"""Format a table as LaTeX that fits the line width; `Grid.of` describes `table`.
 
-    The table needs ``\usepackage{booktabs,array,graphicx}`` and is shrunk if it is too wide. With
-    more than 40 rows it is a longtable, which breaks over pages and needs
+    The table requires ``\usepackage{booktabs,array,graphicx}`` and is scaled down if it is too
+    wide. A table with more than 40 rows is a longtable, which can span several pages and requires
     ``\usepackage{longtable}``.
     """
     grid = Grid.of(table)
@@ -159,7 +159,7 @@ def _plain(cell):
 
 
 def _columns_of_line(widths, numeric):
-    """Columns of a longtable: numbers have their full width, and names share the rest of a line."""
+    """Return longtable columns: numbers have full width, and names share the remaining width."""
     columns = ["r"] * len(widths)
     names = sorted((width, i) for i, width in enumerate(widths) if not numeric[i])
     taken = sum(widths) - sum(width for width, _ in names)
@@ -185,7 +185,7 @@ def _in_lines(lines, side):
 
 
 def aligned(table: Any, digits: int = 4) -> str:
-    """Write a table with names aligned left and numbers at the decimal point; see `Grid.of`."""
+    """Format a table with left-aligned names and decimal-aligned numbers; see `Grid.of`."""
     grid = Grid.of(table)
     text = _as_text(grid, digits, str, _marked_in_text)
     columns = []
@@ -206,7 +206,7 @@ def _justified(cells, width, is_number):
 
 
 def csv_text(columns: dict[str, Any]) -> str:
-    """Write columns as CSV with all digits; nan becomes "nan"."""
+    """Convert columns to CSV text with all digits; nan becomes "nan"."""
     names, rows = Grid.of(columns)
     file = io.StringIO()
     csv_writer(file, lineterminator="\n").writerows([names, *rows])
@@ -214,7 +214,7 @@ def csv_text(columns: dict[str, Any]) -> str:
 
 
 def csv(frame: Any, path: str | Path | None = None) -> str | None:
-    """Write a frame without its index as CSV to a file, or return the text if there is no path."""
+    """Write a frame as CSV without its index, or return the text if `path` is None."""
     if path is None:
         return frame.to_csv(index=False, na_rep="nan")
     with written_whole(path) as temporary_file:
@@ -223,12 +223,12 @@ def csv(frame: Any, path: str | Path | None = None) -> str | None:
 
 
 def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Convert a dict of columns to a list of rows, each a dict by column name."""
+    """Convert a dict of columns to a list of dicts, one per row."""
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
 def _as_text(grid, digits, safe, marked):
-    """Convert all cells and names to text that is safe in a table."""
+    """Convert all cells and names to text that is safe in the output format."""
     def shown(cell):
         if isinstance(cell, Marked):
             return marked(cell_text(cell.value, digits), cell)
@@ -239,7 +239,7 @@ def _as_text(grid, digits, safe, marked):
 
 
 def cell_text(cell: Any, digits: int) -> str:
-    """Write a cell on one line: floats with `digits` decimals, other values unchanged."""
+    """Format a cell on one line: floats with `digits` decimals, other values unchanged."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(float(cell), digits)}"
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):

@@ -1,4 +1,4 @@
-"""Names and numbers as text, mainly for HTML pages."""
+"""Format names and numbers as text, mainly for HTML pages."""
 
 import math
 import re
@@ -17,19 +17,19 @@ class Bound(float):
 
 
 def labels(names: Iterable[Any]) -> list[str]:
-    """The texts of query ids, systems or measures."""
+    """Return query ids, systems or measures as text."""
     return [label(name) for name in names]
 
 
 def label(name: Any) -> str:
-    """The text of a query id, a system or a measure."""
+    """Return a query id, a system or a measure as text."""
     if isinstance(name, tuple):  # repr would contain NumPy's types
         name = tuple(map(plain, name))
     return printable(str(name))
 
 
 def shortened(name: object, width: int = NAME) -> str:
-    """A name of at most `width` characters; a longer name loses its middle."""
+    """Shorten a name to at most `width` characters by replacing its middle with "…"."""
     text = label(name)
     if len(text) <= width:
         return text
@@ -37,10 +37,10 @@ def shortened(name: object, width: int = NAME) -> str:
 
 
 def name_parts(sentence: str, names: Iterable[str]) -> list[tuple[str, str]]:
-    """Split a sentence into texts and names, as pairs of what is shown and the full name.
+    """Split a sentence into text and names, as pairs of the displayed text and the full name.
 
-    For text between names, the full name is empty. Only names that are shortened, or may run from
-    right to left, are split off.
+    For text between names, the full name is empty. Only names that are shortened or may contain
+    right-to-left text are split off.
     """
     special = [name for name in names if name and (len(name) > NAME or not name.isascii())]
     longest_first = sorted(special, key=len, reverse=True)
@@ -54,34 +54,34 @@ def name_parts(sentence: str, names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def utf8(text: str) -> str:
-    """The text with lone surrogates escaped, which UTF-8 cannot encode."""
+    """Escape lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def json_numbers(values: np.ndarray) -> list[float | None]:
-    """Python floats with six digits for JSON; None for nan."""
+    """Convert values to floats with six significant digits for JSON; nan becomes None."""
     return [None if math.isnan(x) else float(f"{x:.6g}") for x in values.tolist()]
 
 
 def percent_text(level: float) -> str:
-    """A level between 0 and 1 in percent."""
+    """Format a level between 0 and 1 as a percentage."""
     return f"{100 * level:g} %"
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Fixed decimals with a true minus sign, and no minus before a zero."""
+    """Format a number with fixed decimals and a Unicode minus sign; zero has no sign."""
     text = f"{value:z.{digits}f}"
     return text.replace("-", "−")
 
 
 def signed(value: float, digits: int = 4) -> str:
-    """A number with its sign, unless it is zero."""
+    """Format a number with its sign, unless it is zero."""
     text = number(value, digits)
     return text if text[0] == "−" or text == "nan" or float(text) == 0 else f"+{text}"
 
 
 def interval_text(ends: tuple[float, float]) -> str:
-    """The ends of an interval."""
+    """Format the limits of an interval."""
     low, high = ends
     if math.isnan(low):
         return "unknown"  # of a single query
@@ -89,14 +89,14 @@ def interval_text(ends: tuple[float, float]) -> str:
 
 
 def p_text(value: float) -> str:
-    """A p-value, or its upper bound."""
+    """Format a p-value or its upper bound."""
     if value < 0.00005:
         return "< 0.0001"
     return f"≤ {number(value)}" if isinstance(value, Bound) else number(value)
 
 
 def shown(value: Any, kind: str) -> str:
-    """The text of a cell, which depends on the kind of its column."""
+    """Format a cell according to the kind of its column."""
     show: dict[str, Callable[[Any], str]] = {
         "value": number, "signed": signed, "p": p_text,
         "count": lambda n: f"{n:,}".replace("-", "−"), "seconds": lambda s: number(s, 3),
@@ -105,7 +105,7 @@ def shown(value: Any, kind: str) -> str:
 
 
 def exact(cell: Any, kind: str) -> str:
-    """The sort key of a cell; cells with an empty key come last."""
+    """Return the sort key of a cell; cells with an empty key are sorted last."""
     value = {
         "interval": lambda: cell[0], "strip": lambda: cell["value"],
         "mean": lambda: cell["mean"].value,
