@@ -1,4 +1,4 @@
-"""Paragraphs that the docstrings of the boosting libraries share."""
+"""Docstring sections shared by the modules for the boosting libraries."""
 
 import inspect
 from collections.abc import Callable
@@ -69,7 +69,7 @@ F = TypeVar("F", bound=Callable)
 
 
 def documented(notes: str = "") -> Callable[[F], F]:
-    """Make a decorator that adds shared paragraphs: undescribed parameters, notes and errors."""
+    """Return a decorator that adds shared parameters, notes and exceptions to a docstring."""
     def decorate(function):
         if function.__doc__ is not None:  # python -OO
             names = inspect.signature(function).parameters
