@@ -51,7 +51,7 @@ class StoppingState:
 def hold_out(ranker, table, rows, queries, by_query):
     """Split Rows into training rows and validation rows.
 
-    `table` is X with all columns for the splitter. If `by_query`, training rows are sorted by query.
+    `table` is X with all columns for the splitter. `by_query` sorts the training rows by query.
     """
     query_of_row = queries.of_row
     if is_splitter(ranker.early_stopping):
