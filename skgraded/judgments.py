@@ -156,11 +156,11 @@ class Judgments:
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
     def without_unjudged(self, rule: str) -> tuple[Judgments, np.ndarray | None]:
-        """Return Judgments without NaN grades, and the positions of their rows in these Judgments.
+        """Return Judgments without NaN grades, and the positions of their rows in `self`.
 
-        With "irrelevant", unjudged documents get grade 0, and positions is None (all rows). With
-        "drop", their rows are removed. A query without any judged document then keeps one row that
-        was not retrieved, with grade 0 and position -1.
+        With "irrelevant", unjudged documents get grade 0, and the positions are None (all rows).
+        With "drop", their rows are removed. A query without any judged document then keeps one row
+        that was not retrieved, with grade 0 and position -1.
         """
         make = self._filled if rule == "irrelevant" else self._judged_only
         return self.remember(("without_unjudged", rule), make)

@@ -28,7 +28,7 @@ def nearest(word, known):
 
 
 def _n_edits(word, other):
-    """Return the number of insertions, deletions, substitutions and swaps of characters."""
+    """Return the number of insertions, deletions, substitutions and adjacent swaps."""
     row = before = list(range(len(other) + 1))
     for i, letter in enumerate(word):
         earlier, before, row = before, row, [i + 1]
@@ -63,7 +63,7 @@ def plain(value):
 
 
 def plain_list(values):
-    """Convert an array to a list of Python values, or NumPy dates, whose unit tolist would lose."""
+    """Convert an array to a list of Python values; NumPy dates are kept to preserve their unit."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 

@@ -45,11 +45,11 @@ measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
 sample_weight : str, optional
     Name of the column of weights. The weight of a query is the mean weight of its rows.
 partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-    How the rows are arranged. "shuffle": in any way; they are first brought together by query,
-    which is always correct but slowest. "clustered": the rows of a query are contiguous, but may
-    continue in the next part. "whole": no query is in two parts. The last two are verified.
+    How the rows are arranged. With "shuffle", in any order: the rows are first grouped by query,
+    which is always correct but slowest. With "clustered", the rows of a query are contiguous, but
+    may continue in the next part. With "whole", no query spans two parts. Both are verified.
 unjudged_documents : {"irrelevant", "drop"}, optional
-    What to do about grades that are null or NaN, as in `evaluate`.
+    How to treat grades that are null or NaN, as in `evaluate`.
 """
 RETURNS = """
 Returns
@@ -252,7 +252,7 @@ def _with_wide_grades(table):
 
 
 def gathered(parts, n_rows):
-    """Yield groups of (place, table) pairs with at least `n_rows` rows, except in the last."""
+    """Yield (places, tables) of at least `n_rows` rows in total, except in the last group."""
     group: list = []
     n = 0
     for place, table in parts:

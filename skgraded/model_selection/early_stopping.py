@@ -39,7 +39,7 @@ class StoppingState:
 
     @property
     def over_at(self):
-        """Round after which training stops, unless the best score improves before."""
+        """Round after which training stops if the best score does not improve."""
         return self.best_round + self._patience
 
     @property

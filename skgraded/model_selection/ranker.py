@@ -48,19 +48,19 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         (sizes of consecutive queries), ``qid`` or ``group_id`` (the query of each row, sorted by
         query); or any scikit-learn regressor, which is fitted on the rows in the order of X.
     qid : str, int or pandas Series, optional
-        Where `fit` and `score` find the query of each row. None: in their argument `qid`. str or
-        int: in the column of X with this name or position (from the end if negative), which is
-        removed before `estimator` receives X. Series: in the Series, looked up by the row index of
-        the frame X. Only the query column is removed: a column of times that a splitter reads
-        remains a feature.
+        The source of the query ids in `fit` and `score`. If None, their argument `qid`. If str or
+        int, the column of X with this name or position (from the end if negative), which is removed
+        before `estimator` receives X. If a Series, the query of each row is looked up in the Series
+        by the row index of the frame X. Only the query column is removed: a column of times that a
+        splitter reads remains a feature.
     early_stopping : bool or cross-validation splitter, default=False
         Whether to stop boosting when `measure` no longer improves on validation queries. It is
-        supported for the libraries that have a file in ``skgraded.boosting``, for example for
-        LGBMRanker, XGBRegressor and CatBoostRanker. `estimator` sets the maximum number of rounds;
-        its stopping and evaluation settings are ignored. The validation queries are
+        supported for libraries with a module in ``skgraded.boosting``, for example for LGBMRanker,
+        XGBRegressor and CatBoostRanker. `estimator` sets the maximum number of rounds; its own
+        stopping and evaluation settings are ignored. The validation queries are
 
-        - True: drawn at random from the training queries, or those passed to `fit` as `eval_X`;
-        - a splitter: those in the test rows of its last split of X, for example the latest queries
+        - if True, drawn at random from the training queries, or passed to `fit` as `eval_X`;
+        - if a splitter, those in the test rows of its last split of X, such as the latest queries
           with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter reads columns of X,
           receives the queries as groups and must keep each query whole. The ranker is trained on
           the training rows of this split; other rows are used only with `refit`.
@@ -213,7 +213,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         X : array-like, sparse matrix or frame of shape (n, n_columns)
             The documents.
         y : array-like of shape (n,)
-            Their grades ≥ 0.
+            The grades of the documents, ≥ 0.
         qid : array-like of shape (n,), optional
             The query of each row, in any row order, unless the constructor specifies `qid`.
         group : array-like of shape (n_queries,), optional
@@ -221,9 +221,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, passed to `estimator` unless None.
         eval_X, eval_y, eval_qid, eval_sample_weight : optional
-            With `early_stopping`, validation rows to use instead of held-out rows, in the forms of
-            `X`, `y`, `qid` (unless the constructor specifies it) and `sample_weight` (a query's
-            weight is the mean over its rows). X must contain none of their queries.
+            With `early_stopping`, validation rows to use instead of held-out rows, in the same form
+            as `X`, `y`, `qid` (unless the constructor specifies it) and `sample_weight` (a query's
+            weight is the mean over its rows). X must not contain any of these queries.
         **fit_params : dict
             Passed to the ``fit`` of `estimator` unchanged, except that initial scores
             (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows

@@ -46,12 +46,12 @@ def make_ranking_scorer(
         ``refit="NDCNG@10"`` or ``refit="ndcng10"``, spelled exactly as in `names` of the scorer:
         scikit-learn only compares strings.
     qid : str, int or pandas Series, optional
-        Where to find the query of each row. None: where the `QueryRanker`, alone or at the end of
-        a pipeline, finds it in X; or with metadata routing, ``search.fit(X, y, qid=qid)``. The
-        scorer then requests `qid` by default, even if it was made while routing was disabled. str
-        or int: in the column of X with this name or position (from the end if negative). Series:
-        looked up by the row index of the frame X. The Series should contain exactly the rows of all
-        queries, so that a query seen only in part is noticed.
+        The source of the query ids. If None, the source in X that the `QueryRanker`, alone or at
+        the end of a pipeline, uses; or metadata routing, ``search.fit(X, y, qid=qid)``, for which
+        the scorer requests `qid` by default, even if it was made while routing was disabled. If str
+        or int, the column of X with this name or position (from the end if negative). If a Series,
+        ids are looked up by the row index of the frame X. The Series should contain exactly the
+        rows of all queries, so that incomplete queries are detected.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the document scores; with a list, the first method that the
         estimator has. The default is ``predict`` for rankers and regressors; for classifiers, it is
