@@ -126,7 +126,7 @@ class Judgments:
 
     @property
     def query_of_row(self) -> np.ndarray:
-        """Position in `query_ids` of the query of each row, shape (n,)."""
+        """Position of each row's query in `query_ids`, shape (n,)."""
         return self._by_row(np.repeat(np.arange(self.n_queries), self.sizes))
 
     @property

@@ -1,6 +1,6 @@
 """Validation of columns; each function returns converted values or raises an error.
 
-In errors, `name` is the name of the argument, and `expected` the name of an argument with `n` rows.
+For error messages, `name` is the argument to check, and `expected` is an argument with `n` rows.
 """
 
 import math
@@ -66,7 +66,7 @@ def refuse_unordered(values, name):
 
 
 def refuse_data_set(values, name):
-    """Raise a TypeError for a data set of a boosting library, such as a LightGBM Dataset."""
+    """Raise a TypeError for the data set of a supported library, such as a LightGBM Dataset."""
     package = type(values).__module__.partition(".")[0]
     if find_spec(f"skgraded.{package}") is not None:
         raise TypeError(

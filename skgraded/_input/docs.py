@@ -20,7 +20,7 @@ def documented(shared: str) -> Callable[[F], F]:
 
 
 def with_parameters(doc, names, shared):
-    """Return the docstring, extended by shared descriptions of parameters that it lacks.
+    """Add shared descriptions of undocumented parameters to a docstring, and return it.
 
     Shared sections are inserted after the parameters.
     """

@@ -59,7 +59,7 @@ class Adapter:
         self.grades_are_gains = grades_are_gains  # whether NDCG objectives use grades as gains
 
     def check(self):
-        """Reject settings that prevent the estimator from learning, or from learning the grades."""
+        """Reject settings with which the estimator would learn nothing or the wrong target."""
 
     # Arguments of fit ----------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class Adapter:
 
     @cached_property
     def query_argument(self):
-        """The name in QUERY_ARGUMENTS that fit accepts for the queries; None for a regressor."""
+        """Name of the fit argument for the queries (see QUERY_ARGUMENTS); None for a regressor."""
         for name in QUERY_ARGUMENTS:
             if name in self.fit_parameters:
                 return name

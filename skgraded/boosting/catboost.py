@@ -246,7 +246,7 @@ class _EvalMetric(_Metric, BoostingMetric):
         return self.means(truth.judgments, scores)[0], 1.0
 
     def _rows_of(self, target):
-        """Return the set with the labels `target`; None for training rows CatBoost shuffled."""
+        """Return the data set with the labels `target`, or None for shuffled training rows."""
         # When CatBoost calls this method, the pools are arguments of its function `_train`.
         pools = library_locals("train_pool", Pool)
         if not pools:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def library_locals(name: str, kind: type) -> Mapping[str, Any]:
-    """Find the local variables of the innermost library function whose variable `name` is a `kind`.
+    """Return the local variables of the innermost library function in which `name` is a `kind`.
 
     Metrics and callbacks do not receive the Booster or the Dataset, but both are local variables of
     the library functions that call them (listed in docs/relied_on.md). `kind` is a class of the

@@ -43,7 +43,7 @@ class BoostingMetric:
     def results(
         self, booster: Any, n_rounds: int, data: Any, compute: Callable[[str], list[float]]
     ) -> Any:
-        """Return one (name, value, …) tuple per measure, not in a list for a single measure.
+        """Return a list of (name, value, …) tuples, or one tuple if there is a single measure.
 
         Rounds that are not measured repeat the last values for the data set. A direct call without
         a Booster always computes the values.

@@ -252,7 +252,7 @@ def _with_wide_grades(table):
 
 
 def gathered(parts, n_rows):
-    """Yield (places, tables) of at least `n_rows` rows in total, except in the last group."""
+    """Yield groups (places, tables) with at least `n_rows` rows; the last may be smaller."""
     group: list = []
     n = 0
     for place, table in parts:

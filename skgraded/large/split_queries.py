@@ -63,7 +63,7 @@ class Result:
 
 
 def refuse_other_types(id_types):
-    """Raise a TypeError if ids have several types, because equal ids could then differ."""
+    """Raise a TypeError if ids have several types, which could hide equal ids."""
     types = sorted(id_types - {None})
     if len(types) > 1:
         raise TypeError(
