@@ -1,4 +1,4 @@
-"""Permutation importance: how much a fitted ranker relies on each feature."""
+"""Permutation importance of features, which measures how much a ranker relies on each one."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def permutation_importance(
     random_state: Any = None,
     sample_weight: ArrayLike | None = None,
 ) -> Bunch | dict[str, Bunch]:
-    """Measure how much worse a ranker gets when the values of a feature are permuted.
+    """Measure how much the score of a ranker drops when the values of a feature are permuted.
 
-    The importance of a feature is the mean of the measure over the queries, minus its mean after
+    The importance of a feature is the mean of the measure over the queries, minus the mean after
     the column of the feature is permuted [1]_. The grades are sorted by query only once.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted ranker, regressor or classifier: `QueryRanker`, a search over it, LGBMRanker, ….
+        A fitted ranker, regressor or classifier, such as QueryRanker, a search or LGBMRanker.
     X : array-like, sparse matrix or frame of shape (n, n_columns)
-        The documents; X is not modified. Test rows show which features rank new queries, training
-        rows show which features the ranker has learned to use.
+        The documents; X is not modified. Test rows show which features help to rank new queries;
+        training rows show which features the ranker has learned to use.
     y : array-like of shape (n,)
         The grades of the documents, ≥ 0; 0 = irrelevant.
     qid : array-like of shape (n,), optional
@@ -53,12 +53,12 @@ def permutation_importance(
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, in place of `qid`.
     measure : Measure, str, or a list of them, default="ndcng@10"
-        The measure to compute. A list needs no more predictions than a single measure.
+        The measure to compute. A list requires no more predictions than a single measure.
     n_repeats : int, default=5
         How many times each column is permuted.
     within_queries : bool, default=False
         False permutes a column over all rows, as in scikit-learn. The importance then shows how
-        much the ranker relies on the feature in any way. However, documents get values from other
+        much the ranker relies on the feature overall. However, documents get values from other
         queries, such as a BM25 score that is high only in queries with rare terms, and the ranker
         may never have seen such combinations.
         True permutes a column among the documents of each query. The importance then shows how
@@ -105,7 +105,7 @@ def permutation_importance(
     --------
     skgraded.FeatureImportanceDisplay : Draws the importances.
     sklearn.inspection.permutation_importance : Accepts no metadata, so its scorer needs the
-        queries as a column of X, which it permutes too.
+        queries as a column of X, which is then permuted too.
 
     References
     ----------
@@ -165,7 +165,7 @@ def permutation_importance(
 
 
 def _orders(judgments, n_repeats, rng):
-    """One order of all rows per repeat, the same as in scikit-learn."""
+    """Return one permutation of all rows per repeat, identical to scikit-learn's."""
     rng = np.random.RandomState(rng.randint(np.iinfo(np.int32).max + 1))
     order = shuffled = np.arange(judgments.n_rows)
     orders = []
@@ -177,7 +177,7 @@ def _orders(judgments, n_repeats, rng):
 
 
 def _orders_within(judgments, n_repeats, rng):
-    """One order per repeat that moves rows only within their query, (n_repeats, n)."""
+    """Return one permutation within queries per repeat, shape (n_repeats, n)."""
     n, query_of_row = judgments.n_rows, judgments.query_of_row
     by_query = slice(None) if judgments.order is None else judgments.order
     orders = np.empty((n_repeats, n), dtype=np.intp)
@@ -187,7 +187,7 @@ def _orders_within(judgments, n_repeats, rng):
 
 
 def _permuted(table, position, order):
-    """A copy of the table with the values of one column in another order."""
+    """Return a copy of the table in which one column is permuted."""
     if is_polars_frame(table):
         return table.with_columns(table.to_series(position)[order])
     if sparse.issparse(table):

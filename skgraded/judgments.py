@@ -1,4 +1,4 @@
-"""Judgments: grades by query, checked and laid out once for many evaluations."""
+"""Judgments, which store validated grades per query for repeated evaluations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_REMEMBERED = 32  # maximum number of cached plans; a plan may contain one n
 
 
 class Judgments:
-    """Grades of documents by query, checked and laid out once for many evaluations.
+    """Grades of documents per query, validated once for many evaluations.
 
     Use it to evaluate many sets of scores on the same grades, such as boosting rounds, systems or
     resamples. Every measure accepts Judgments in place of ``y_true``.
@@ -40,12 +40,12 @@ class Judgments:
     Attributes
     ----------
     query_ids : ndarray of shape (n_queries,)
-        Query ids in order of first appearance, the order of all per-query values; 0, 1, … for
-        `group`.
+        Query ids in order of first appearance, which is the order of all per-query values. With
+        `group`, the ids are 0, 1, ….
     sizes : ndarray of shape (n_queries,)
-        Number of rows of each query.
+        Number of rows per query.
     weights : ndarray of shape (n_queries,) or None
-        Weights of the queries; None without `sample_weight`.
+        Weights of the queries, or None without `sample_weight`.
     n_rows, n_queries : int
         Numbers of rows and queries.
 
@@ -93,7 +93,7 @@ class Judgments:
         self._memory: dict[Any, Any] = {}
 
     def _lay_out(self, grades):
-        """Compute the codes of the documents and the levels of the queries; see `lay_out`."""
+        """Compute the grade code of each document and the grade levels of each query."""
         self.codes = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
             lambda first, last: lay_out(
@@ -126,17 +126,17 @@ class Judgments:
 
     @property
     def query_of_row(self) -> np.ndarray:
-        """The position of each row's query in `query_ids`, shape (n,)."""
+        """Position of each row's query in `query_ids`, shape (n,)."""
         return self._by_row(np.repeat(np.arange(self.n_queries), self.sizes))
 
     @property
     def grades(self) -> np.ndarray:
-        """The grades in row order, as they were passed, shape (n,)."""
+        """Grades in the original row order, shape (n,)."""
         levels = self.levels[np.repeat(self.level_starts[:-1], self.sizes) + self.codes]
         return self._by_row(np.where(self.codes < 0, np.nan, levels))
 
     def on_scale(self, number: float) -> float:
-        """Round a threshold or a top grade like the grades, so that equal numbers stay equal."""
+        """Round a threshold or a top grade like the grades, so that equal numbers remain equal."""
         limits = np.finfo(self.grade_type)
         if limits.bits == 64 or not float(limits.tiny) <= number <= float(limits.max):
             return number
@@ -152,15 +152,15 @@ class Judgments:
         return np.repeat(per_query, self.n_levels)
 
     def sum_levels(self, per_level: np.ndarray) -> np.ndarray:
-        """Sum a value per level over the levels of each query, shape (n_queries,)."""
+        """Sum per-level values over the levels of each query, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
     def without_unjudged(self, rule: str) -> tuple[Judgments, np.ndarray | None]:
-        """Judgments without NaN grades, and the positions of their rows among the rows here.
+        """Return Judgments without NaN grades, and the positions of their rows in `self`.
 
-        With "irrelevant", unjudged documents get grade 0; the positions are None, for all rows.
-        With "drop", their rows are left out. A query without any judged document then keeps one
-        row that was not retrieved, with grade 0 and position -1.
+        With "irrelevant", unjudged documents get grade 0, and the positions are None (all rows).
+        With "drop", their rows are removed. A query without any judged document then keeps one row
+        that was not retrieved, with grade 0 and position -1.
         """
         make = self._filled if rule == "irrelevant" else self._judged_only
         return self.remember(("without_unjudged", rule), make)
@@ -184,7 +184,7 @@ class Judgments:
         return kept, rows
 
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """Return the cached result for `key`, or the result of `compute` if there is none."""
+        """Return the cached result for `key`; if there is none, compute and cache it."""
         result = self._memory.pop(key, None)
         if result is None:
             result = compute()
@@ -209,7 +209,7 @@ def _queries(qid, group, n):
 
 
 def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:
-    """Return `y_true` itself if it is Judgments; otherwise make Judgments from the arguments."""
+    """Return `y_true` if it is a Judgments object; otherwise create one from the arguments."""
     if not isinstance(y_true, Judgments):
         return Judgments(y_true, **truth)
     for name, value in truth.items():

@@ -1,1 +1,1 @@
-"""Checks and conversions of user input: columns, queries and tables."""
+"""Validation and conversion of user input: columns, queries and tables."""

@@ -1,4 +1,4 @@
-"""Conversion of the parts of a large table to Arrow tables; this module requires pyarrow."""
+"""Conversion of the parts of a large table to Arrow tables (requires pyarrow)."""
 
 from decimal import Decimal
 
@@ -49,7 +49,7 @@ def _from_polars(series):
 
 
 def _from_pandas(series):
-    """Convert a column to Arrow; NaN in a column of NumPy numbers does not become null."""
+    """Convert a column to Arrow; NaN in columns with a NumPy dtype is not converted to null."""
     if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"):
         return pa.Array.from_pandas(series)
     values = series.to_numpy()
@@ -59,12 +59,12 @@ def _from_pandas(series):
 
 
 def missing(column):
-    """Whether each value of a column is null or NaN."""
+    """Return a boolean mask of the values of a column that are null or NaN."""
     return compute.is_null(column, nan_is_null=True).to_numpy()
 
 
 def numbers(column):
-    """Convert a column to NumPy, with NaN for missing numbers; decimals and text become objects."""
+    """Convert a column to NumPy; missing numbers become NaN, decimals and text become objects."""
     column = _plain(column)
     kind = column.type
     if pa.types.is_decimal(kind):
@@ -75,7 +75,7 @@ def numbers(column):
 
 
 def scores(column, name):
-    """Convert scores to floats, except 64-bit integers and decimals; NaN raises a ValueError."""
+    """Convert scores to float64, except 64-bit integers and decimals; reject NaN."""
     values = numbers(column)
     refuse_nan_scores(number_column(values, name), name)
     if values.dtype.kind == "O":
@@ -86,7 +86,7 @@ def scores(column, name):
 
 
 def ids(column, name="qid"):
-    """Convert ids to one of a few types; a missing id raises a ValueError."""
+    """Convert ids to one of a few standard types; raise a ValueError if an id is missing."""
     column = _plain(column)
     kind = column.type
     is_extension = isinstance(kind, pa.BaseExtensionType)
@@ -107,9 +107,9 @@ def ids(column, name="qid"):
 
 
 def _in_one_type(decimals):
-    """Cast decimals to a type that does not depend on their digits, unless they do not fit.
+    """Cast decimals to a fixed type, unless the values do not fit.
 
-    Arrow infers precision and scale from the values, so parts of a table may differ in both.
+    Arrow infers precision and scale from the values, so both may differ between parts of a table.
     """
     try:
         return decimals.cast(DECIMAL)
@@ -118,7 +118,7 @@ def _in_one_type(decimals):
 
 
 def _refuse_invalid_text(column, name):
-    """Raise a ValueError that names the first text that is not valid UTF-8."""
+    """Raise a ValueError that names the first value that is not valid UTF-8."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -131,7 +131,7 @@ def _refuse_invalid_text(column, name):
 
 
 def as_given(column):
-    """The result of `ids` in the form that Judgments reads fastest."""
+    """Convert the result of `ids` to the type that Judgments processes fastest."""
     kind = column.type
     if pa.types.is_large_string(kind):
         return column
@@ -151,12 +151,12 @@ def _without_zeros(decimal):
 
 
 def first_of_last(column):
-    """Return where the first run of equal ids ends and where the last run starts."""
+    """Return the end of the first run of equal ids, and the start of the last run."""
     return _run(column, 1), len(column) - _run(column, -1)
 
 
 def _run(column, step):
-    """Length of the run of equal ids at the start (step 1) or the end (step -1) of a column."""
+    """Return the length of the first (step 1) or last (step -1) run of equal ids in a column."""
     n, length = len(column), 1024
     while True:
         part = column.slice(0 if step > 0 else max(n - length, 0), length)
@@ -170,7 +170,7 @@ def _run(column, step):
 
 
 def marks(ids):
-    """Map each id to 64 bits, the same in every process; text ids are hashed and may collide."""
+    """Map each id to a 64-bit key that is the same in every process; keys of text may collide."""
     kind = ids.dtype.kind
     if kind in "mM":  # independent of the unit
         return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)
@@ -187,7 +187,7 @@ def marks(ids):
 
 
 def marks_of_rows(column):
-    """Return the `marks` of each row in a column that `ids` converted."""
+    """Return the `marks` of the rows in a column that was converted with `ids`."""
     values = as_given(column)
     if isinstance(values, np.ndarray):
         return marks(values)
@@ -198,7 +198,7 @@ def marks_of_rows(column):
 
 
 def to_bytes(batches):
-    """Serialize each record batch with its schema; return an array of bytes."""
+    """Serialize record batches with their schemas; return an array with one value per batch."""
     stream, ends = pa.BufferOutputStream(), [0]
     for batch in batches:
         with pa.ipc.new_stream(stream, batch.schema) as writer:
@@ -209,7 +209,7 @@ def to_bytes(batches):
 
 
 def of_bytes(pieces):
-    """Yield the tables that `to_bytes` serialized; they share the memory of the buffers."""
+    """Yield the tables serialized by `to_bytes`; they share the memory of aligned buffers."""
     for buffer in pieces:
         if buffer.address % 8:  # unaligned
             buffer = pa.py_buffer(buffer.to_pybytes())
@@ -218,12 +218,12 @@ def of_bytes(pieces):
 
 
 def buffers(column):
-    """Return a buffer for each row of a column of bytes."""
+    """Return one buffer per row of a binary column."""
     return [row.as_buffer() for row in column]
 
 
 def narrowed(column):
-    """Convert a column of numbers to uint8 if this changes no value."""
+    """Convert a numeric column to uint8 if the conversion is lossless."""
     values = column.to_numpy()
     with np.errstate(invalid="ignore"):
         small = values.astype(np.uint8)
@@ -231,7 +231,7 @@ def narrowed(column):
 
 
 def _plain(column):
-    """Decode dictionaries, and convert UUIDs, text and bytes to one type each."""
+    """Decode dictionaries; convert UUIDs, text and bytes to one standard type each."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid":
         return column.cast(kind.storage_type)

@@ -1,6 +1,6 @@
-"""Checks of user input: each check returns clean values or raises one clear error.
+"""Validation of columns; each function returns converted values or raises an error.
 
-`name` is the argument that the error names; `expected` is the argument that has `n` rows.
+For error messages, `name` is the argument to check, and `expected` is an argument with `n` rows.
 """
 
 import math
@@ -19,7 +19,7 @@ JOIN = (
 
 
 def is_missing(value):
-    """Whether a query id is None, NaN, NaT or pandas' NA, or a tuple that contains one."""
+    """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple that contains one of them."""
     if isinstance(value, tuple):
         return any(is_missing(v) for v in value)
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
@@ -28,7 +28,7 @@ def is_missing(value):
 
 
 def as_array(values, name):
-    """Convert an array-like to a 1-D ndarray; errors name the argument."""
+    """Convert an array-like to a 1-D ndarray; `name` is the argument name for errors."""
     if values is None:
         raise ValueError(
             f"{name} is missing. Expected array-like (array or non-string sequence), got None."
@@ -52,7 +52,7 @@ def as_array(values, name):
 
 
 def refuse_other_length(values, name, n, expected):
-    """Raise a ValueError unless there are `n` values; None allows any number."""
+    """Raise a ValueError unless there are `n` values; if `n` is None, accept any number."""
     if n is not None and len(values) != n:
         raise ValueError(f"{name} has {len(values)} rows, but {expected} has {n}.")
 
@@ -66,7 +66,7 @@ def refuse_unordered(values, name):
 
 
 def refuse_data_set(values, name):
-    """Raise a TypeError for the data set of a library that skgraded has a module for."""
+    """Raise a TypeError for the data set of a supported library, such as a LightGBM Dataset."""
     package = type(values).__module__.partition(".")[0]
     if find_spec(f"skgraded.{package}") is not None:
         raise TypeError(
@@ -76,7 +76,7 @@ def refuse_data_set(values, name):
 
 
 def unmasked(values):
-    """Convert a masked array to objects, None where masked; return other values unchanged."""
+    """Convert a masked array to objects with None where masked; return other values unchanged."""
     if not np.ma.isMaskedArray(values):
         return values
     objects = values.data.astype(object)
@@ -85,12 +85,12 @@ def unmasked(values):
 
 
 def column(values, name, n=None, expected="y_true"):
-    """Convert a column of numbers, which may contain NaN, to contiguous float64."""
+    """Convert a numeric column, which may contain NaN, to a contiguous float64 array."""
     return _as_given_and_float(values, name, n, expected)[1]
 
 
 def _as_given_and_float(values, name, n, expected):
-    """Return the values as an array, first unconverted and then as contiguous float64."""
+    """Return the values as an array with the original dtype, and as a contiguous float64 array."""
     array = as_array(values, name)
     refuse_other_length(array, name, n, expected)
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):
@@ -121,7 +121,7 @@ def _numbers(array, name):
 
 
 def grade_type(values):
-    """The floating-point type of grades: float16, float32 or, for all other types, float64."""
+    """Return the dtype of grades: float16, float32 or, for all other types, float64."""
     dtype = np.dtype(float)
     if hasattr(values, "__array__"):  # a list contains Python numbers
         dtype = np.asarray(unmasked(values)).dtype
@@ -129,7 +129,7 @@ def grade_type(values):
 
 
 def as_decimals(floats):
-    """Convert float16 or float32 values to the float64 nearest to their shortest decimals."""
+    """Convert float16 or float32 to float64 through the shortest decimal representation."""
     if (floats == np.rint(floats)).all() and floats.max() < 2**11:  # speed only
         return floats.astype(np.float64)
     distinct, inverse = np.unique(floats, return_inverse=True)
@@ -144,13 +144,13 @@ def check_grades(y, name, n=None, expected="X", allow_nan=False):
 
 
 def grades_as_given(y, name, allow_nan=False):
-    """Check grades; return float64, or the original array if it is float16 or float32."""
+    """Check grades; return them as float64, or unchanged if they are float16 or float32."""
     grades = check_grades(y, name, allow_nan=allow_nan)
     return grades if grade_type(y) == np.float64 else np.asarray(y)
 
 
 def grade_column(y, name, n=None, expected="X"):
-    """Convert unchecked grades to float64; float16 and float32 become their shortest decimals."""
+    """Convert grades to float64 without checking their range; see `as_decimals`."""
     grades = column(y, name, n, expected)
     dtype = grade_type(y)
     return grades if dtype == np.float64 else as_decimals(grades.astype(dtype))
@@ -185,7 +185,7 @@ def check_weights(sample_weight, n, expected):
 
 
 def is_finite_number(value):
-    """Whether the value is a finite real number and not a bool."""
+    """Return whether the value is a finite real number and not a bool."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     return is_number and -math.inf < value < math.inf
 
@@ -200,7 +200,7 @@ def whole_number(value, name, minimum):
 
 
 def one_of(name, known, or_callable=False):
-    """Make a validator that accepts the known words and, if `or_callable`, callables."""
+    """Return a validator that accepts the known strings and, if `or_callable`, callables."""
     def check(value):
         if or_callable and callable(value):
             return value
@@ -213,7 +213,7 @@ def one_of(name, known, or_callable=False):
 
 
 def number(name, low, high=math.inf, above=False, below=False, optional=False):
-    """Make a validator of finite numbers ≥ `low` (> if `above`) and ≤ `high` (< if `below`)."""
+    """Return a validator for numbers ≥ `low` (> if `above`) and ≤ `high` (< if `below`)."""
     def check(value):
         if value is None and optional:
             return None
@@ -234,14 +234,14 @@ def number(name, low, high=math.inf, above=False, below=False, optional=False):
 
 
 def check_scores(y_score, n, name="y_score", expected="y_true"):
-    """Check scores: numbers, -inf for documents not retrieved, no NaN; return float64."""
+    """Convert scores to float64 and reject NaN; -inf marks documents that were not retrieved."""
     scores = score_column(y_score, n, name, expected)
     refuse_nan_scores(scores, name)
     return scores
 
 
 def score_column(y_score, n, name="y_score", expected="y_true"):
-    """Convert scores to float64, or to ranks if float64 would round any, as it does above 2^53."""
+    """Convert scores to float64, or to ranks if the conversion is inexact, as above 2^53."""
     array, scores = _as_given_and_float(y_score, name, n, expected)
     kind = array.dtype.kind
     if kind in "bf" and array.dtype.type is not np.longdouble:
@@ -258,7 +258,7 @@ def score_column(y_score, n, name="y_score", expected="y_true"):
 
 
 def _exact(value):
-    """Convert a number to an int or a Fraction, which compare without rounding."""
+    """Convert a number to an int or a Fraction, which can be compared exactly."""
     if isinstance(value, (numbers.Integral, np.bool_)):
         return int(value)
     return Fraction(*value.as_integer_ratio())

@@ -1,4 +1,4 @@
-"""Docstrings that share descriptions of parameters and whole sections."""
+"""Decorators that insert shared parameter descriptions and sections into docstrings."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ F = TypeVar("F", bound=Callable)
 
 
 def documented(shared: str) -> Callable[[F], F]:
-    """Make a decorator that adds shared texts to docstrings; see `with_parameters`."""
+    """Return a decorator that adds shared sections to docstrings; see `with_parameters`."""
     def decorator(function):
         if function.__doc__ is not None:  # python -OO
             names = inspect.signature(function).parameters
@@ -20,9 +20,9 @@ def documented(shared: str) -> Callable[[F], F]:
 
 
 def with_parameters(doc, names, shared):
-    """Return the docstring with shared descriptions of the parameters that it does not describe.
+    """Add shared descriptions of undocumented parameters to a docstring, and return it.
 
-    Shared sections follow the parameters.
+    Shared sections are inserted after the parameters.
     """
     text, *sections = _sections(doc)
     paragraphs, *shared_sections = _sections(shared)
@@ -36,13 +36,13 @@ def with_parameters(doc, names, shared):
 
 
 def _sections(text):
-    """The text before the first section, and each section."""
+    """Split a docstring into the text before the first section, and the sections."""
     parts = re.split(r"\n(?=[A-Z][^\n]*\n-{4,}\n)", inspect.cleandoc(text))
     return [part.rstrip("\n") for part in parts]
 
 
 def _by_parameter(text):
-    """Map each parameter to its paragraph, which several parameters may share."""
+    """Return a dict from parameter names to descriptions; parameters may share a description."""
     return {
         name: paragraph
         for paragraph in re.split(r"\n(?=\S)", text.strip())

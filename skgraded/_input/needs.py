@@ -1,4 +1,4 @@
-"""Checks for optional packages, and the error about a missing package."""
+"""Checks for optional packages, and error messages about missing packages."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +10,9 @@ DISTRIBUTIONS = {"jinja2": "Jinja2"}  # distribution names that differ from modu
 
 @contextmanager
 def needs(caller: str, *packages: str, extra: str = "all") -> Iterator[None]:
-    """Raise an ImportError with the pip command if an import in the ``with`` block fails.
+    """Raise an ImportError with a pip command if an import in the ``with`` block fails.
 
-    The error names all `packages` that cannot be imported, or else the module that failed.
+    The error names all `packages` that cannot be imported, or else the module that failed to load.
     """
     try:
         yield
@@ -25,7 +25,7 @@ def needs(caller: str, *packages: str, extra: str = "all") -> Iterator[None]:
 
 
 def is_installed(*packages: str) -> bool:
-    """Whether all these top-level packages can be found; imports none of them."""
+    """Return whether all these top-level packages can be found, without importing them."""
     try:
         return all(find_spec(name) is not None for name in packages)
     except ImportError:  # from an import hook

@@ -8,7 +8,7 @@ from skgraded._input.needs import is_installed
 
 
 def progress_bar(*args, **settings):
-    """Make a tqdm bar, shown only on a terminal or in a notebook; requires tqdm."""
+    """Return a tqdm progress bar that is shown only on a terminal or in a notebook."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tqdm.auto warns if ipywidgets is not installed
         from tqdm.auto import tqdm
@@ -18,12 +18,12 @@ def progress_bar(*args, **settings):
 
 
 def unseen(n):
-    """Ignore progress that is not shown."""
+    """Do nothing; used if no progress bar is shown."""
 
 
 @contextmanager
 def counting_bar(is_shown, total, **settings):
-    """Yield a function that adds to the progress; it advances a bar if tqdm is installed."""
+    """Yield a function that advances a progress bar, or does nothing if no bar is shown."""
     if not is_shown or not is_installed("tqdm"):
         yield unseen
         return

@@ -11,9 +11,9 @@ WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32
 
 
 def query_codes(qid, n=None, expected="y_true", name="qid"):
-    """Return the code of each row and the ids, numbered in order of first appearance.
+    """Return the code of each row, and the distinct ids in order of first appearance.
 
-    Query or document ids may be any hashable values; they are returned as objects unless they are
+    Query or document ids may be any hashable values. They are returned as objects unless they are
     numbers or dates.
     """
     ids, categories = _checked_ids(qid, n, expected, name)
@@ -22,7 +22,7 @@ def query_codes(qid, n=None, expected="y_true", name="qid"):
 
 
 def queries_of(qid, n, expected="y_true"):
-    """Return ids in order of first appearance, and the order and starts from `rows_by_query`."""
+    """Return distinct ids in order of first appearance, and the results of `rows_by_query`."""
     ids, categories = _checked_ids(qid, n, expected, "qid")
     heads = _heads(ids)
     if heads is None:
@@ -43,7 +43,7 @@ def queries_of(qid, n, expected="y_true"):
 
 
 def _checked_ids(qid, n, expected, name):
-    """Return the ids and None, or codes and categories; raise if their number is wrong."""
+    """Return ids and None, or codes and categories, after checking the number of rows."""
     ids, categories = _coded(qid) or (_ids(qid, name), None)
     if n is not None and categories is None and _are_sizes(ids, n):
         raise ValueError(
@@ -60,7 +60,7 @@ def _checked_ids(qid, n, expected, name):
 
 
 def _named(queries, categories):
-    """Return the ids; if there are categories, the ids are positions in them."""
+    """Return the query ids; if there are categories, look up the ids in the categories."""
     if categories is None:
         return queries
     return object_array([categories[i] for i in queries.tolist()])
@@ -76,7 +76,7 @@ def sortable_ids(ids, codes):
 
 
 def group_sizes(group, n, expected="y_true"):
-    """Check sizes of consecutive queries, which must add up to n rows."""
+    """Check and return the sizes of consecutive queries, which must add up to n rows."""
     sizes = columns.column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
     if bad.any():
@@ -90,9 +90,9 @@ def group_sizes(group, n, expected="y_true"):
 
 
 def rows_by_query(codes, n_queries):
-    """Order the rows by query; return the order and where each query starts, (n_queries + 1,).
+    """Return a stable order of the rows by query, and the query boundaries, (n_queries + 1,).
 
-    The rows of a query keep their order. The order is None if the rows are already sorted.
+    The order is None if the rows are already sorted by query.
     """
     starts = np.zeros(n_queries + 1, dtype=np.intp)
     np.cumsum(np.bincount(codes, minlength=n_queries), out=starts[1:])
@@ -101,8 +101,8 @@ def rows_by_query(codes, n_queries):
 
 
 def mean_weights(weights, codes, sizes):
-    """Mean weight of each query's rows; at least one weight must be positive."""
-    # Dividing by a power of 2 is exact and prevents the sums from overflowing.
+    """Return the mean weight of the rows of each query; at least one weight must be positive."""
+    # Dividing by a power of 2 is exact and keeps sums from overflowing.
     exponent = np.frexp(weights.max())[1]
     weights = np.ldexp(weights, -exponent)
     by_query = np.empty(len(sizes))
@@ -114,7 +114,7 @@ def mean_weights(weights, codes, sizes):
 
 
 def _heads(ids):
-    """First row of each run of equal ids; None without an array or if most runs are short."""
+    """Return the first row of each run of equal ids; None for lists or if most runs are short."""
     if not isinstance(ids, np.ndarray):
         return None
     if ids.dtype.kind in "biu":
@@ -123,7 +123,7 @@ def _heads(ids):
 
 
 def _number(ids, name):
-    """Return row codes, ids, the number of rows per id, and whether the codes never decrease."""
+    """Return row codes, distinct ids, the number of rows per id, and whether codes are sorted."""
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _hash_codes(ids, name)
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
@@ -150,7 +150,7 @@ def refuse_missing(missing, value_of, name):
 
 
 def _coded(qid):
-    """Codes (-1: missing) and categories of a categorical or text column; otherwise None."""
+    """Return codes (-1 if missing) and categories of a categorical or text column, else None."""
     dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
     if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
         codes, categories = qid.factorize()
@@ -181,7 +181,7 @@ def _coded(qid):
 
 
 def _ids(qid, name):
-    """Return an array of numbers or dates, or else Python values, so that 1 differs from "1"."""
+    """Return an array of numbers or dates, or Python objects, so that 1 differs from "1"."""
     columns.refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         raise TypeError(f"{name} must be an array with the id of each row; got {qid!r}.")
@@ -202,7 +202,7 @@ def _ids(qid, name):
 
 
 def _are_sizes(ids, n):
-    """Whether the ids may be query sizes: fewer than n whole numbers ≥ 1 that add up to n."""
+    """Return whether the ids may be query sizes: fewer than n integers ≥ 1 that add up to n."""
     return (
         len(ids) < n
         and all(columns.is_finite_number(size) and size >= 1 and size == int(size) for size in ids)

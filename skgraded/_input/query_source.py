@@ -1,4 +1,4 @@
-"""Lookup of the query or time of each row: in a column of X, or in a Series by row label."""
+"""Lookup of the query or time of each row, in a column of X or in a Series by row label."""
 
 import numbers
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def check_source(source, name="qid"):
 
 
 def is_column(source):
-    """Whether the source is a column of X."""
+    """Return whether the source specifies a column of X."""
     return isinstance(source, (str, numbers.Integral))
 
 
@@ -110,7 +110,7 @@ def find_column(table, key, name="qid"):
 
 
 def checked_queries(queries, source):
-    """Return the query column; raise if a column chosen by position contains fractions."""
+    """Return the query column; reject a column selected by position if it contains fractions."""
     if isinstance(source, numbers.Integral):
         values = np.asarray(queries)
         fractional = values.dtype.kind == "f" and np.isfinite(values) & (values != np.rint(values))
@@ -126,7 +126,7 @@ def checked_queries(queries, source):
 
 @dataclass(frozen=True)
 class QueryColumn:
-    """The query column: found in the X of one call, and looked up in the X of later calls."""
+    """The query column of a table, which can be looked up in other tables."""
 
     position: int
     name: str | None  # None if X has no column names or if the name is not unique
@@ -134,7 +134,7 @@ class QueryColumn:
 
     @classmethod
     def of(cls, table, source):
-        """Find the column in a table; None if the source is not a column."""
+        """Return the query column of a table, or None if the source is not a column."""
         check_source(source)
         if not is_column(source):
             return None
@@ -144,14 +144,14 @@ class QueryColumn:
         return cls(position, name if names.count(name) == 1 else None, table.shape[1])
 
     def position_in(self, table):
-        """Position of the column in this table; None if the table lacks it."""
+        """Return the position of the column in a table, or None if the table lacks the column."""
         names = column_names(table)
         if self.name is not None and names is not None:
             return names.index(self.name) if self.name in names else None
         return self.position if table.shape[1] == self.n_columns else None
 
     def take_out(self, table):
-        """Return the table without the column, or unchanged if it lacks the column."""
+        """Return the table without the query column; a table without the column is unchanged."""
         position = self.position_in(table)
         if position is None:
             return table

@@ -1,4 +1,4 @@
-"""Checks of the argument `by`, which specifies the segment of each query."""
+"""Validation of the argument `by`, which specifies the segment of each query."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ MOST = 100  # segments; every pair is compared
 
 
 def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
-    """Return (segment, positions of its queries) pairs in order of first appearance."""
+    """Return pairs (segment, positions of its queries) in order of first appearance."""
     ids = plain_list(query_ids)
     positions: dict = {}
     for i, (query, segment) in enumerate(zip(ids, _segment_of_each(ids, by), strict=True)):
@@ -23,7 +23,7 @@ def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
 
 
 def few_segments_of(query_ids, by):
-    """Return the pairs of `segments_of`; raise if there are too many segments to compare."""
+    """Return the result of `segments_of`; raise a ValueError if there are too many segments."""
     segments = segments_of(query_ids, by)
     if not segments:
         raise ValueError("by has no segments because there are no queries.")

@@ -1,4 +1,4 @@
-"""Tables by row and column: 2-D arrays, CSR matrices, pandas and polars frames."""
+"""Common operations on tables: 2-D arrays, CSR matrices, pandas and polars frames."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ HASHED_COLUMNS = 16
 
 
 def as_table(X):
-    """Return `X` as a table; only lists and sparse matrices that are not CSR are copied."""
+    """Convert `X` to a table; only lists and sparse matrices that are not CSR are copied."""
     if is_sparse(X):
         return X.tocsr()  # selecting rows from a CSC matrix leaves their indices unsorted
     if not (is_pandas_frame(X) or is_polars_frame(X)):
@@ -32,7 +32,7 @@ def as_table(X):
 
 
 def column_names(table):
-    """Return the column names of a frame if all are text, otherwise None."""
+    """Return the column names of a frame if all are strings, otherwise None."""
     names = list(table.columns) if hasattr(table, "columns") else []
     return names if names and all(isinstance(name, str) for name in names) else None
 
@@ -49,7 +49,7 @@ def take_column(table, position):
 
 
 def drop_column(table, position):
-    """Remove a column from a table; the other columns keep their types."""
+    """Return a table without one column; the other columns keep their types."""
     if is_polars_frame(table):
         return table.drop(table.columns[position])
     if isinstance(table, np.ndarray):
@@ -113,7 +113,7 @@ def stack_rows(table, other):
 
 
 def hash_rows(table):
-    """Hash each row, (n,) of uint64; dense tables use at most HASHED_COLUMNS columns."""
+    """Return a uint64 hash per row; only HASHED_COLUMNS columns of dense tables are used."""
     n_columns = table.shape[1]
     some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
     if is_pandas_frame(table):
@@ -149,17 +149,17 @@ def mix_bits(bits):
 
 
 def is_pandas_frame(X):
-    """Whether X is a pandas frame; does not import pandas."""
+    """Return whether X is a pandas DataFrame, without importing pandas."""
     return hasattr(X, "iloc") and getattr(X, "ndim", None) == 2
 
 
 def is_sparse(X):
-    """Whether X is a sparse matrix or array; does not import scipy.sparse."""
+    """Return whether X is a sparse matrix or array, without importing scipy.sparse."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and sparse.issparse(X)
 
 
 def is_polars_frame(X):
-    """Whether X is a polars frame; does not import polars."""
+    """Return whether X is a polars DataFrame, without importing polars."""
     polars = sys.modules.get("polars")
     return polars is not None and isinstance(X, polars.DataFrame)

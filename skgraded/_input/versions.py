@@ -17,7 +17,7 @@ OPTIONAL = (
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that compute values and intervals, by name."""
+    """Return the versions of Python and of the libraries that affect results, by name."""
     return {"python": platform.python_version()} | _versions_of(LIBRARIES)
 
 

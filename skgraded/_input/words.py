@@ -1,4 +1,4 @@
-"""Helpers for messages: nearest known names, plurals and readable values."""
+"""Helpers for messages: suggestions for misspelt names, plurals and readable values."""
 
 import difflib
 import re
@@ -9,9 +9,9 @@ LONGEST = 100  # maximum number of characters to compare; the time grows quadrat
 
 
 def nearest(word, known):
-    """The known word nearest to `word`, regardless of letter case; None if none is near.
+    """Return the known word most similar to `word`, ignoring case; None if none is similar.
 
-    A word is near if at most one character in four differs, or if `word` abbreviates it.
+    Words are similar if at most one character in four differs, or if `word` abbreviates the other.
     """
     word = str(word).lower()[:LONGEST]
     near = {}
@@ -28,7 +28,7 @@ def nearest(word, known):
 
 
 def _n_edits(word, other):
-    """Number of character insertions, deletions, substitutions and adjacent swaps."""
+    """Return the number of insertions, deletions, substitutions and adjacent swaps."""
     row = before = list(range(len(other) + 1))
     for i, letter in enumerate(word):
         earlier, before, row = before, row, [i + 1]
@@ -47,28 +47,28 @@ def did_you_mean(word, known):
 
 
 def plural(n, singular, several):
-    """Return the form of a word that suits `n` items."""
+    """Return the singular or plural form of a word for `n` items."""
     return singular if n == 1 else several
 
 
 def counted(n, singular, several):
-    """Return a number and the items that it counts, such as "3 queries"."""
+    """Return a number and the matching noun, such as "3 queries"."""
     return f"{n:,} {plural(n, singular, several)}"
 
 
 def plain(value):
-    """Convert a NumPy number to a Python number for messages; dates remain unchanged."""
+    """Convert a NumPy number to a Python number for messages; dates are returned unchanged."""
     is_number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
     return value.item() if is_number else value
 
 
 def plain_list(values):
-    """Convert an array to a list of Python values, but of NumPy dates, whose unit tolist loses."""
+    """Convert an array to a list of Python values; NumPy dates are kept to preserve their unit."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 
 def object_array(values):
-    """Make an array of objects from a list; tuples remain single elements."""
+    """Convert a list to a 1-D array of objects, in which tuples are single elements."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
@@ -81,5 +81,5 @@ _UNPRINTABLE = re.compile(
 
 
 def printable(text):
-    """Escape the characters that a terminal would interpret or could not print."""
+    """Escape characters that a terminal would interpret or cannot print."""
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all."""
+"""Atomic writing of files, which are written completely or not at all."""
 
 import os
 import secrets
@@ -9,10 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; the file there replaces `path` at the end.
+    """Yield the path of a temporary file in the same folder, which replaces `path` at the end.
 
-    Until then, and after any error, `path` is unchanged, so that a full disk loses no data. Pipes
-    and devices are written to directly. An OSError names `path`.
+    Until then, and after any error, `path` is unchanged, so no data is lost if the disk is full.
+    Pipes and devices are written directly. Any OSError names `path`.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         try:

@@ -1,1 +1,1 @@
-"""Rows, metrics, objectives and early stopping for boosting libraries, one file per library."""
+"""Metrics, objectives and early stopping for boosting libraries, with one module per library."""

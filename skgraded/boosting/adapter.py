@@ -1,4 +1,4 @@
-"""Adapters tell QueryRanker how to fit an estimator; each library's file contains its adapters."""
+"""Adapters that tell QueryRanker how to fit an estimator; each library has its own module."""
 
 import inspect
 import pkgutil
@@ -21,7 +21,7 @@ COMMON = {"adapter", "docs", "frames", "metric", "objective", "rows"}
 
 
 def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
-    """Make the adapter of an estimator: that of its library, or else the general `Adapter`."""
+    """Return the adapter for an estimator, or the generic `Adapter` for an unknown library."""
     for cls in type(estimator).__mro__:
         package = cls.__module__.partition(".")[0]
         if package in libraries():
@@ -33,20 +33,20 @@ def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
 
 @cache
 def libraries() -> list[str]:
-    """Sorted names of the packages that have a file of adapters."""
+    """Return the sorted names of the packages for which adapters exist."""
     here = sys.modules[__package__].__path__
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
 
 
 def _takes_any(parameters):
-    """Whether the parameters include ``**kwargs``."""
+    """Return whether the parameters include ``**kwargs``."""
     return any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 class Adapter:
-    """How to fit any regressor or ranker; subclasses override what differs in a library.
+    """Fit any regressor or ranker; subclasses override the methods that depend on the library.
 
-    The estimator itself never changes: only copies are fitted.
+    The estimator itself is never modified; only copies of it are fitted.
     """
 
     # Arguments of fit with initial scores; arguments with row positions or group weights.
@@ -59,7 +59,7 @@ class Adapter:
         self.grades_are_gains = grades_are_gains  # whether NDCG objectives use grades as gains
 
     def check(self):
-        """Refuse settings with which the estimator would learn nothing, or the wrong thing."""
+        """Reject settings with which the estimator would learn nothing or the wrong target."""
 
     # Arguments of fit ----------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class Adapter:
 
     @cached_property
     def query_argument(self):
-        """The argument of fit for the queries, one of QUERY_ARGUMENTS; None for a regressor."""
+        """Name of the fit argument for the queries (see QUERY_ARGUMENTS); None for a regressor."""
         for name in QUERY_ARGUMENTS:
             if name in self.fit_parameters:
                 return name
@@ -92,11 +92,11 @@ class Adapter:
         return False
 
     def first_scores_in(self, fit_params):
-        """Names of the arguments of fit that contain initial scores."""
+        """Return the names of the passed fit arguments that contain initial scores."""
         return [name for name in self.first_scores if fit_params.get(name) is not None]
 
     def check_by_row(self, sample_weight, fit_params, n, expected):
-        """Check the arguments of fit that have one value per row; return them by name."""
+        """Check the fit arguments that have one value per row; return a dict of them by name."""
         by_row = {
             name: column(fit_params[name], name, n, expected)
             for name in self.first_scores_in(fit_params)
@@ -111,7 +111,7 @@ class Adapter:
         return by_row
 
     def refuse_positions(self, fit_params):
-        """Refuse arguments that refer to rows by position, because rows are about to move."""
+        """Reject arguments that refer to rows by position, because rows will be reordered."""
         for name in self.by_position:
             if fit_params.get(name) is not None:
                 raise ValueError(
@@ -120,11 +120,11 @@ class Adapter:
                 )
 
     def with_memory(self, fit_params, memory):
-        """Return the arguments of fit, with a cache for prepared data if the library allows it."""
+        """Return the fit arguments, with a cache for prepared data if the library supports one."""
         return fit_params
 
     def fit_arguments(self, rows):
-        """The arguments of fit besides X and y, in the form that the estimator expects."""
+        """Return the fit arguments other than X and y, in the form that the estimator expects."""
         arguments = dict(rows.by_row)
         if self.query_argument is not None:
             by_size = self.query_argument == "group"
@@ -138,25 +138,25 @@ class Adapter:
         return X
 
     def copy(self):
-        """An unfitted copy of the estimator."""
+        """Return an unfitted copy of the estimator."""
         return clone(self.estimator, safe=False)
 
     def input_tags(self):
-        """scikit-learn's tags for the X that the estimator accepts."""
+        """Return scikit-learn's tags that describe which X the estimator accepts."""
         if hasattr(self.estimator, "__sklearn_tags__"):
             return get_tags(self.estimator).input_tags
         return InputTags(sparse=True, allow_nan=True)  # the estimator predates scikit-learn's tags
 
     @property
     def fractional_grades_advice(self):
-        """What users can do if their grades are fractional but the objective needs whole grades."""
+        """Advice for fractional grades with an objective that accepts only whole grades."""
         return (
             "wrap a regressor: QueryRanker(LGBMRegressor()) or "
             "QueryRanker(HistGradientBoostingRegressor())"
         )
 
     def labelled(self, grades):
-        """Make an unfitted copy of the estimator, and the labels that represent the grades."""
+        """Return an unfitted copy of the estimator, and the labels that represent the grades."""
         return self.copy(), grades
 
     def fit(self, rows, fit_params):
@@ -165,7 +165,7 @@ class Adapter:
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     def check_stopping(self, fit_params):
-        """Refuse estimators that cannot be stopped early, and conflicting settings."""
+        """Reject estimators that do not support early stopping."""
         *most, last = libraries()
         raise TypeError(
             f"early_stopping=True supports boosters from the packages {', '.join(most)} and {last} "
@@ -175,11 +175,11 @@ class Adapter:
 
 
 class BoosterAdapter(Adapter):
-    """How to fit the boosters of one library; the library's file lists subclasses as `ADAPTERS`.
+    """Fit the boosters of one library; the library's module lists its subclasses in `ADAPTERS`.
 
     ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator on the
-    training rows. At each round it passes the scores of the validation rows to `progress`, which
-    decides when to stop. The copy predicts with the best number of rounds.
+    training rows. After each round, it passes the scores of the validation rows to `progress`,
+    which decides when to stop. The fitted copy predicts with the best number of rounds.
     """
 
     package: str  # import name of the library
@@ -212,7 +212,7 @@ class BoosterAdapter(Adapter):
 
     @cached_property
     def fit_parameters(self):
-        """The parameters of fit, including those that a subclass hides behind ``**kwargs``."""
+        """The parameters of fit, including inherited ones hidden behind ``**kwargs``."""
         parameters = super().fit_parameters
         if _takes_any(parameters):
             cls: Any = next(
@@ -230,7 +230,7 @@ class BoosterAdapter(Adapter):
         return X.to_numpy() if too_old else X
 
     def check_stopping(self, fit_params):
-        """Refuse boosters that cannot be stopped early, and conflicting settings."""
+        """Reject boosters that cannot be stopped early, and conflicting settings."""
         parameters = self.estimator.get_params()
         kinds = {parameters.get(name) for name in self.kind_parameters}
         for kind in kinds & self.changing:

@@ -1,7 +1,7 @@
-"""CatBoost: rankers and regressors in QueryRanker, and measures as its eval_metric.
+"""CatBoost support: rankers and regressors in QueryRanker, and measures as eval_metric.
 
-CatBoost's rankers require the rows of each query to be contiguous. They take the query of each row,
-and the weight of the query for each row.
+CatBoost's rankers require the rows of each query to be contiguous. For each row, they accept the
+query id and the weight of the query.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROUND_PARAMETERS = {"iterations", "n_estimators", "num_boost_round", "num_trees"
 # CatBoost in QueryRanker -------------------------------------------------------------------------
 
 class _Library(BoosterAdapter):
-    """CatBoostRanker, CatBoostRegressor, CatBoost and their subclasses."""
+    """Adapter for CatBoostRanker, CatBoostRegressor, CatBoost and their subclasses."""
 
     package = "catboost"
     model = "CatBoost"
@@ -79,7 +79,7 @@ class _Library(BoosterAdapter):
         return self._with()
 
     def _with(self, left_out=(), **changes):
-        """Make an unfitted copy of the estimator, with parameters left out or changed."""
+        """Return an unfitted copy of the estimator, with some parameters removed or changed."""
         settings = self.estimator.get_params().items()
         parameters = {name: value for name, value in settings if name not in left_out} | changes
         # clone() fails because get_params copies lists and objects (catboost#3078).
@@ -89,7 +89,7 @@ class _Library(BoosterAdapter):
         return cls(parameters) if is_base else cls(**parameters)
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator; its eval_metric is also the callback that stops it."""
+        """Fit a copy of the estimator; one object serves as eval_metric and stopping callback."""
         arguments = self.fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
         metric = _ScoreObserver(progress, 4 * float(weights.max()))
@@ -109,7 +109,7 @@ class _Library(BoosterAdapter):
         return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
 
     def _validation_pool(self, validation, mark, of_fit):
-        """The validation set as a Pool in which every row has the weight `mark`."""
+        """Return the validation set as a Pool in which every row has the weight `mark`."""
         parameters = self.estimator.get_params() | of_fit
         marks = np.full(len(validation.grades), mark)
         if self.query_argument:
@@ -124,7 +124,7 @@ class _Library(BoosterAdapter):
 
 
 class _Metric:
-    """The methods that CatBoost calls besides `evaluate`, which returns a mean and the weight 1."""
+    """Base class of metrics; `evaluate` in subclasses returns a mean and the weight 1."""
 
     no_jit = True  # otherwise, CatBoost compiles it with numba or warns that numba is not installed
 
@@ -133,16 +133,16 @@ class _Metric:
         return True
 
     def get_final_error(self, error, weight):
-        """Mean of the values that `evaluate` returned."""
+        """Return the mean of the values that `evaluate` returned."""
         return error / weight
 
 
 class _ScoreObserver(_Metric):
-    """Passes the scores of the validation rows to `progress`.
+    """Metric and callback that pass the scores of the validation rows to `progress`.
 
-    CatBoost does not tell a metric which rows it evaluates. The validation rows therefore have the
-    weight `mark`, far above the weight of any training row. CatBoost uses this weight only in
-    values that nobody reads.
+    CatBoost does not tell a metric which data set is being evaluated. The validation rows therefore
+    have the weight `mark`, far above the weight of any training row. CatBoost uses this weight only
+    to compute values that are then ignored.
     """
 
     def __init__(self, progress, mark):
@@ -153,14 +153,14 @@ class _ScoreObserver(_Metric):
         return self
 
     def evaluate(self, approxes, target, weight):
-        """Return the first measure and the weight 1; for training rows, the value is 0."""
+        """Return the value of the first measure (0 for training rows) and the weight 1."""
         if self.progress is None or weight is None or weight[0] < self.mark / 2:
             return 0.0, 1.0
         self.progress.see(approxes[0])
         return self.progress.last, 1.0
 
     def after_iteration(self, info):
-        """Return whether to continue the training, as CatBoost expects from a callback."""
+        """Return whether training should continue, as CatBoost expects from a callback."""
         return not self.progress.is_over
 
 
@@ -174,8 +174,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     """Make a metric that CatBoost reports at each round and can use for early stopping.
 
     Pass it to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``. CatBoost passes
-    a metric only targets and scores, not the queries or the name of the data set. The metric
-    therefore needs the queries of both data sets in advance, and works with these two sets only.
+    only targets and scores to a metric, not the queries or the name of the data set. The metric
+    therefore needs the queries of both data sets in advance, and works only with these two sets.
 
     Parameters
     ----------
@@ -196,8 +196,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
 
         **The value is 0 for training rows that CatBoost shuffles.** CatBoost shuffles them if there
         are categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``, and does
-        not tell a metric the order. Early stopping and the best model depend on the evaluation set
-        only, whose rows are never shuffled. (CatBoost fails on nan, which would be clearer.)
+        not pass the order to metrics. Early stopping and the best model depend only on the
+        evaluation set, whose rows are never shuffled. (CatBoost would fail on nan instead of 0.)
 
     Examples
     --------
@@ -246,7 +246,7 @@ class _EvalMetric(_Metric, BoostingMetric):
         return self.means(truth.judgments, scores)[0], 1.0
 
     def _rows_of(self, target):
-        """The set whose labels are `target`, or None for training rows that CatBoost shuffled."""
+        """Return the data set with the labels `target`, or None for shuffled training rows."""
         # When CatBoost calls this method, the pools are arguments of its function `_train`.
         pools = library_locals("train_pool", Pool)
         if not pools:
@@ -279,7 +279,7 @@ class _EvalMetric(_Metric, BoostingMetric):
 
 
 class _Rows:
-    """The consecutive queries of one data set, and the labels of its Pools."""
+    """The queries of one data set with contiguous rows, and the labels of its Pools."""
 
     def __init__(self, group_id, name):
         codes, _ = query_codes(group_id, name=name)
@@ -295,7 +295,7 @@ class _Rows:
         self._labels: dict[int, np.ndarray] = {}  # by id of the pool
 
     def labels_of(self, pool):
-        """Labels of a Pool in its row order, after checking that its queries match."""
+        """Return the labels of a Pool in row order, after checking that its queries match."""
         labels = self._labels.get(id(pool))
         if labels is None:
             hashes = pool.get_group_id_hash()  # None if the pool has no queries

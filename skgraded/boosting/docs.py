@@ -1,4 +1,4 @@
-"""Paragraphs that the docstrings of the boosting libraries share."""
+"""Docstring sections shared by the modules for the boosting libraries."""
 
 import inspect
 from collections.abc import Callable
@@ -12,7 +12,7 @@ measure : Measure or str
 measures : Measure, str, or list of these
     The measures to compute. The predictions are sorted once for all measures of a list.
 every : int, default=1
-    Compute at rounds 1, every + 1, 2 · every + 1, …, and repeat the last values in the rounds
+    Compute values at rounds 1, every + 1, 2 · every + 1, …, and repeat them in the rounds in
     between. The count restarts with each training.
 truncation : int, default=30
     A pair counts only if one of its documents is among the first `truncation` ranks, as with
@@ -42,11 +42,11 @@ A call raises a ValueError if a value would be misleading: if predictions are Na
 the data set has no queries, or if a measure is undefined for every query with positive weight,
 whatever its `undefined`.
 
-The grades of a data set are laid out at its first evaluation, and released with the data set. They
-are laid out again if its labels, queries or weights change, even in place.
+The grades of a data set are preprocessed at its first evaluation, and released with the data set.
+They are preprocessed again if its labels, queries or weights change, even in place.
 
 The libraries store labels as 32-bit floats, in which 0.7 becomes a number below 0.7. Each label is
-therefore read as the shortest decimal that rounds to it, so grades with up to six digits are
+therefore converted to the shortest decimal that rounds to it, so grades with up to six digits are
 recovered exactly. The `threshold` and `max_grade` of a measure are rounded in the same way, so a
 grade that reached a threshold still reaches it."""
 ON_OBJECTIVES = """
@@ -64,12 +64,12 @@ random order that is the same in each training.
 Both derivatives are finite 32-bit floats. If `sigmoid` or a weight is so large that a derivative
 exceeds 1.7e38 in magnitude, half of the largest such float, it is set to this limit.
 
-A call raises a ValueError for a set without queries and for predictions that are not finite."""
+A call raises a ValueError for data sets without queries and for predictions that are not finite."""
 F = TypeVar("F", bound=Callable)
 
 
 def documented(notes: str = "") -> Callable[[F], F]:
-    """Make a decorator that adds shared paragraphs: undescribed parameters, notes and errors."""
+    """Return a decorator that adds shared parameters, notes and exceptions to a docstring."""
     def decorate(function):
         if function.__doc__ is not None:  # python -OO
             names = inspect.signature(function).parameters

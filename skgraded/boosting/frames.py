@@ -1,4 +1,4 @@
-"""The only code that reads the stack frames of a boosting library while the library calls us."""
+"""Access to the stack frames of a boosting library from inside its callbacks and metrics."""
 
 import sys
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import Any
 
 
 def library_locals(name: str, kind: type) -> Mapping[str, Any]:
-    """Find the local variables of the innermost library function whose variable `name` is a `kind`.
+    """Return the local variables of the innermost library function in which `name` is a `kind`.
 
-    Metrics and callbacks receive neither the training nor the data set, but the library functions
-    that call them have both in local variables, which docs/relied_on.md lists. `kind` is a class
-    of the library, such as its Booster. If no library is calling, the result is empty.
+    Metrics and callbacks do not receive the Booster or the Dataset, but both are local variables of
+    the library functions that call them (listed in docs/relied_on.md). `kind` is a class of the
+    library, such as its Booster. Return an empty dict if no such function is on the call stack.
     """
     library = kind.__module__.partition(".")[0]
     frame: FrameType | None = sys._getframe(1)

@@ -1,6 +1,6 @@
-"""LightGBM: rankers and regressors in QueryRanker, and measures as metrics and objectives.
+"""LightGBM support: rankers and regressors in QueryRanker; measures as metrics and objectives.
 
-LightGBM's rankers take the sizes of the queries and one weight per row.
+LightGBM's rankers accept the sizes of consecutive queries and one weight per row.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ UNSAVED_ATTRIBUTES = ("pandas_categorical", "_has_non_default_feature_names")
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
 class _Library(BoosterAdapter):
-    """LGBMRanker, LGBMRegressor and their subclasses."""
+    """Adapter for LGBMRanker, LGBMRegressor and their subclasses."""
 
     package = "lightgbm"
     model = "LGBMModel"
@@ -78,7 +78,7 @@ class _Library(BoosterAdapter):
 
     @cached_property
     def _objective(self):
-        """The objective of a ranker, set under any of its aliases."""
+        """The objective of the ranker, which may be set through any alias."""
         objectives = filter(None, map(self._parameters.get, OBJECTIVE_NAMES))
         return next(objectives, "lambdarank")
 
@@ -103,9 +103,9 @@ class _Library(BoosterAdapter):
         return gains + super().fractional_grades_advice
 
     def labelled(self, grades):
-        """Make an unfitted copy of the estimator, and labels: codes if the grades are gains."""
-        # LightGBM accepts any number of levels with any gains.
-        # Its default metric ndcg rejects fractional labels and accepts gains only once.
+        """Return an unfitted copy and its labels; grades that are gains are encoded as codes."""
+        # LightGBM accepts any number of levels with any gains. Its default metric ndcg does not:
+        # it refuses fractional labels, and accepts gains only once.
         model = self.copy()
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
@@ -117,8 +117,8 @@ class _Library(BoosterAdapter):
         return model, grades
 
     def with_memory(self, fit_params, memory):
-        """Return the arguments of fit, with a callback that caches the bins of each data set."""
-        # An initial model requires raw data, which cached bins do not contain.
+        """Return the fit arguments, with a callback that caches the bins of each data set."""
+        # An initial model needs raw data, which cached bins do not contain.
         has_init_model = fit_params.get(self.init_model_argument) is not None
         if has_init_model or "callbacks" not in self.fit_parameters:
             return fit_params
@@ -130,7 +130,7 @@ class _Library(BoosterAdapter):
         return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator; LightGBM stops it on the first measure."""
+        """Fit a copy of the estimator, with LightGBM's early stopping on the first measure."""
         from lightgbm import early_stopping
 
         def measure(y_true, y_pred):
@@ -151,7 +151,7 @@ class _Library(BoosterAdapter):
         return model
 
     def _validation_arguments(self, validation):
-        """Arguments of fit for the validation set."""
+        """Return the fit arguments that describe the validation set."""
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
         # Copy y: if X and y are the training objects, LightGBM validates on the training set.
         grades = validation.grades.copy()
@@ -172,11 +172,11 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 # Cached bins -------------------------------------------------------------------------------------
 
 class _BinCache:
-    """The `before_iteration` of a callback: its truth test loads cached bins and returns false.
+    """The `before_iteration` of a callback, whose truth test loads cached bins.
 
-    LightGBM's estimators create their Dataset themselves and accept none. But before a training
-    bins the Dataset, it tests whether `before_iteration` of each callback is true. Here, the test
-    makes the Dataset read its bins from a file, whose content joblib's Memory caches.
+    LightGBM's estimators create their own Dataset and do not accept an existing one. Before
+    LightGBM bins the Dataset, it tests whether `before_iteration` of each callback is true. This
+    test makes the Dataset read its bins from a file whose content is cached by joblib's Memory.
     """
 
     def __init__(self, memory):
@@ -216,8 +216,8 @@ class _BinCache:
 
 
 def _bin(data, feature_name, categorical_feature, params, version):
-    """Bin data; return the binary file, the parameters, and attributes that the file lacks."""
-    # Memory hashes the contents of all arguments, so in-place changes are detected.
+    """Bin data; return the binary file, the parameters, and attributes not stored in the file."""
+    # The Memory looks results up by the content of all arguments, so it notices changes in place.
     from lightgbm import Dataset
 
     dataset = Dataset(
@@ -251,10 +251,10 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 
     callable
         LightGBM calls it as ``metric(preds, dataset)`` or ``metric(y_true, y_pred, weight,
         group)``. It returns ``(name, value, True)``, where True means that higher is better, or a
-        list of these for a list of measures. It raises a ValueError in a training on several
-        machines (Dask, ``machines=``), where it would report the queries of one machine only, as
-        LightGBM's own metrics do. It also raises a ValueError for NaN predictions; without it,
-        LightGBM would end the training silently.
+        list of such tuples for a list of measures. It raises a ValueError in distributed training
+        (Dask, ``machines=``), where it would report only the queries of one machine, as LightGBM's
+        own metrics do. It also raises a ValueError for NaN predictions; otherwise, LightGBM would
+        stop training silently.
 
     Examples
     --------
@@ -286,7 +286,7 @@ class _EvalMetric(BoostingMetric):
     direction = (True,)
 
     def __call__(self, y_true, y_pred, weight=None, group=None):
-        """Values for (preds, dataset) or (y_true, y_pred, weight, group)."""
+        """Return the values for (preds, dataset) or (y_true, y_pred, weight, group)."""
         booster = _calling_booster(repr(self))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         n_rounds = 0 if booster is None else booster.current_iteration()
@@ -295,7 +295,7 @@ class _EvalMetric(BoostingMetric):
 
 
 def _calling_booster(what):
-    """The Booster that is evaluating, or None in a direct call; several machines are refused."""
+    """Return the calling Booster, or None in a direct call; reject distributed training."""
     from lightgbm import Booster
 
     # LightGBM passes no Booster to metrics, and its scikit-learn interface passes no parameters.
@@ -310,7 +310,7 @@ def _calling_booster(what):
 
 
 class Rounds(NamedTuple):
-    """The result of `evaluate_rounds`.
+    """Result of `evaluate_rounds`.
 
     Attributes
     ----------
@@ -335,10 +335,10 @@ def evaluate_rounds(
     booster: Any, data: Any, measures: Measure | str | Iterable[Measure | str] = "ndcng@10",
     every: int = 10,
 ) -> Rounds:
-    """Measure a finished model at many of its rounds, and find the best round.
+    """Evaluate a trained model after different numbers of rounds, and find the best round.
 
-    Use it after distributed training, such as with DaskLGBMRanker, in which LightGBM reports the
-    metric of an arbitrary machine and cannot stop early. Each tree predicts only once.
+    Use it after distributed training, for example with DaskLGBMRanker, where LightGBM reports the
+    metric of an arbitrary machine and cannot stop early. Each tree is evaluated only once.
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ def evaluate_rounds(
 
 
 def _truth_and_preds(y_true, y_pred, weight, group):
-    """Truth and predictions from (preds, dataset) or from (y_true, y_pred, weight, group)."""
+    """Return Truth and predictions, given (preds, dataset) or (y_true, y_pred, weight, group)."""
     from lightgbm import Dataset
 
     if not isinstance(y_pred, Dataset):
@@ -411,7 +411,7 @@ def _truth_and_preds(y_true, y_pred, weight, group):
 
 
 def _refuse_split_queries(dataset):
-    """Raise an error if a Dataset contains only part of a query, as default lgb.cv folds do."""
+    """Raise a ValueError if a Dataset contains only part of a query, as in lgb.cv's folds."""
     is_part = dataset.used_indices is not None and dataset.reference is not None
     sizes = dataset.reference.get_group() if is_part else None
     if sizes is None:
@@ -452,21 +452,21 @@ def objective(
     levels, and a query may have any number of rows.
 
     It differs from ``lambdarank`` in four ways. The ideal DCG is the measure's, not limited to the
-    first `truncation` ranks. Sums are in 64 bits, and the sigmoid is computed, not looked up in a
-    table. Tied documents are ranked in random order. Weights apply to queries, not to rows. Where
-    ``lambdarank`` can be used, this objective makes no better models; see the guide.
+    first `truncation` ranks. Sums use 64-bit floats, and the sigmoid is computed instead of looked
+    up in a table. Tied documents are ranked in random order. Weights apply to queries, not to rows.
+    Where ``lambdarank`` can be used, this objective does not improve the models; see the guide.
 
-    LightGBM saves the model without the objective, which prediction does not need. It cannot refit
-    such a model, or grow a random forest with this objective.
+    LightGBM saves the model without the objective, which is not needed for prediction. It cannot
+    refit such a model, and does not support this objective for random forests.
 
     Returns
     -------
     callable
         LightGBM calls it as ``objective(preds, dataset)`` or ``objective(y_true, y_pred, weight,
         group)``. It returns gradients and hessians. It raises a ValueError with
-        ``bagging_by_query``, which passes no rows to a callable objective. It also raises a
-        ValueError with the default folds of ``lgb.cv``, which split queries across folds; pass
-        ``folds=GroupKFold(…)`` from scikit-learn.
+        ``bagging_by_query``, for which LightGBM passes no rows to a callable objective. It also
+        raises a ValueError with the default folds of ``lgb.cv``, which split queries; pass
+        ``folds=GroupKFold(…)`` from scikit-learn instead.
 
     Examples
     --------
@@ -485,14 +485,14 @@ def objective(
 
 class _Objective(Objective):
     def __call__(self, y_true, y_pred, weight=None, group=None):
-        """Gradients and hessians for (preds, dataset) or (y_true, y_pred, weight, group)."""
+        """Return gradients and hessians for (preds, dataset) or (y_true, y_pred, weight, group)."""
         _refuse_bagging(getattr(y_pred, "params", {}))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         return self.gradients(truth.judgments, preds)
 
 
 def _refuse_bagging(params):
-    """Raise an error if LightGBM would pass no rows to a callable objective."""
+    """Raise a ValueError if LightGBM would pass no rows to a callable objective."""
     if str(params.get("bagging_by_query", False)).lower() in ("true", "1", "+"):
         raise ValueError(
             "With bagging_by_query=True, LightGBM passes no rows to a callable objective, so the "

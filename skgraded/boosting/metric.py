@@ -1,4 +1,4 @@
-"""What the metrics of all boosting libraries share: rounds, cached judgments and errors."""
+"""Common code of the metrics for all boosting libraries: rounds, cached judgments and errors."""
 
 import weakref
 from collections.abc import Callable, Iterable
@@ -15,9 +15,9 @@ from skgraded.measures import Measure, as_measures, mean_scores, score_queries
 
 
 class BoostingMetric:
-    """Measures that a boosting library computes at each round.
+    """Base class of metrics that a boosting library reports at each round.
 
-    Each library's subclass adds its calling convention.
+    The subclass for each library adds the library's calling convention.
     """
 
     factory: str  # name of the public function that creates the metric
@@ -43,10 +43,10 @@ class BoostingMetric:
     def results(
         self, booster: Any, n_rounds: int, data: Any, compute: Callable[[str], list[float]]
     ) -> Any:
-        """Name and value of each measure; not in a list if the metric was made for one measure.
+        """Return a list of (name, value, …) tuples, or one tuple if there is a single measure.
 
-        Between the measured rounds, the last values of the data set are repeated. A direct call
-        without a Booster always computes the values.
+        Rounds that are not measured repeat the last values for the data set. A direct call without
+        a Booster always computes the values.
         """
         if booster is None:
             values = compute("")
@@ -63,7 +63,7 @@ class BoostingMetric:
         return results[0] if self._is_single else results
 
     def means(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> list[float]:
-        """Mean of each measure over the queries; messages contain `when`, e.g. " at round 3"."""
+        """Return the mean of each measure; error messages contain `when`, e.g. " at round 3"."""
         means = self._scored(mean_scores, judgments, preds, when)
         for measure in self.measures:
             if not has_value(measure, judgments):
@@ -71,7 +71,7 @@ class BoostingMetric:
         return means
 
     def sums(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> np.ndarray:
-        """Σ w v, Σ w, and Σ w over the defined queries, for each measure; (3, n_measures)."""
+        """Return Σ w v, Σ w, and Σ w over defined queries, as an array (3, n_measures)."""
         all_values = self._scored(score_queries, judgments, preds, when)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
         sums = np.zeros((3, len(all_values)))
@@ -83,7 +83,7 @@ class BoostingMetric:
         return sums
 
     def _scored(self, score, judgments, preds, when):
-        """Check the predictions and score them with the function `score`."""
+        """Check the predictions and evaluate them with the function `score`."""
         check_shape(preds, judgments)
         try:
             return score(self.measures, judgments, preds)
@@ -92,7 +92,7 @@ class BoostingMetric:
             raise
 
     def means_of_sums(self, sums: np.ndarray) -> list[float]:
-        """Means over the queries of all workers, from the total of their `sums`."""
+        """Return the means over the queries of all workers, given the total of their `sums`."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
             if defined == 0:
                 _refuse_undefined(measure, defined)
@@ -100,7 +100,7 @@ class BoostingMetric:
 
 
 def has_value(measure: Measure, judgments: Judgments) -> bool:
-    """Whether a measure is defined for at least one query with positive weight."""
+    """Return whether a measure is defined for at least one query with positive weight."""
     defined = ~measure.undefined_queries(judgments)
     return bool((defined if judgments.weights is None else judgments.weights[defined]).any())
 
@@ -109,7 +109,7 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 
 @dataclass(eq=False)
 class Truth:
-    """Judgments, with copies of the labels, groups and weights from which they were laid out."""
+    """Judgments, with copies of the labels, groups and weights that they were built from."""
 
     judgments: Judgments
     columns: list[np.ndarray]
@@ -120,7 +120,7 @@ _truths: dict[int, Truth] = {}  # keyed by id(data set); several metrics may sha
 
 
 def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
-    """Return the cached Truth of a data set or an array of labels, or make it."""
+    """Return the Truth of a data set or label array, from the cache if nothing has changed."""
     columns = (labels, group, weight)
     truth = _truths.get(id(owner))
     if truth is None or not all(map(np.array_equal, truth.columns, columns)):  # None equals None
@@ -132,7 +132,7 @@ def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
 
 
 def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
-    """Store a value under the id of its owner, which may be unhashable, while the owner exists."""
+    """Cache a value under the id of its owner until the owner is garbage-collected."""
     try:
         if id(owner) not in values:
             weakref.finalize(owner, values.pop, id(owner), None)
@@ -144,7 +144,7 @@ def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 def refuse_part(what: str, instead: str) -> NoReturn:
-    """Raise an error in a training on several workers, where a worker sees only its own rows."""
+    """Raise an error for distributed training, in which each worker sees only its own rows."""
     raise ValueError(
         f"This training runs on several workers, so {what} would report the mean over the queries "
         f"of one worker as the mean over all queries. Leave it out, and {instead}."
@@ -152,7 +152,7 @@ def refuse_part(what: str, instead: str) -> NoReturn:
 
 
 def check_shape(preds: ArrayLike, judgments: Judgments) -> None:
-    """Refuse predictions that are not one score per document."""
+    """Raise an error unless there is one score per document."""
     shape = np.shape(preds)
     if len(shape) != 1:
         raise ValueError(
@@ -165,7 +165,7 @@ def check_shape(preds: ArrayLike, judgments: Judgments) -> None:
 
 
 def refuse_nan(preds: ArrayLike, when: str) -> None:
-    """Raise an error that names the first NaN prediction, if there is one."""
+    """Raise a ValueError that names the first NaN prediction, if any."""
     missing = np.isnan(np.asarray(preds, dtype=float))
     if missing.any():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What the objectives of all boosting libraries share: gradients computed from a measure."""
+"""Common code of the objectives for all boosting libraries: gradients from a measure."""
 
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
@@ -18,7 +18,7 @@ from skgraded.measures import measure as as_measure
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """An objective computed from a measure; each library's subclass adds its calling convention."""
+    """Base class of objectives computed from a measure; subclasses add calling conventions."""
 
     measure: Any
     _: KW_ONLY
@@ -47,9 +47,9 @@ class Objective:
         return f"objective({self.measure.name!r}{''.join(shown)})"
 
     def gradients(self, judgments: Judgments, preds: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """First and second derivatives for each row, multiplied by the weight of its query.
+        """Return the first and second derivatives per row, multiplied by the query weights.
 
-        Both are finite 32-bit floats, limited to half of the largest such float.
+        Both are finite 32-bit floats, clipped at half of the largest 32-bit float.
         """
         check_shape(preds, judgments)
         scores = np.ascontiguousarray(preds, dtype=float)
@@ -76,8 +76,8 @@ class Objective:
 
 
 def is_trainable(measure: Measure) -> bool:
-    """Whether swapping two documents changes a sum whose swaps the kernel computes."""
-    plan = measure.plan(Judgments([0.0]))  # `plan.kind` does not depend on the grades
+    """Return whether the kernel can compute how swapping two documents changes the measure."""
+    plan = measure.plan(Judgments([0.0]))  # the kind of the sum does not depend on the grades
     if plan is None:
         return False
     # Without a discount, all ranks have the same weight.
@@ -85,13 +85,13 @@ def is_trainable(measure: Measure) -> bool:
 
 
 def trainable_measures() -> list[str]:
-    """Names of the registered measures that can be used as an objective."""
+    """Return the names of the registered measures that can be used as an objective."""
     return [name for name, cls in MEASURES.items() if is_trainable(cls())]
 
 
 def _shuffled(judgments):
-    """Row positions and codes, sorted by query and shuffled within each query."""
-    # Without shuffling, ties would be ranked in row order, which often follows the grades.
+    """Return row positions and codes, sorted by query and shuffled within each query."""
+    # Without shuffling, ties would be ranked in row order, which is often the order of the grades.
     random_keys = np.random.default_rng(0).random(judgments.n_rows)
     query = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
     shuffle = np.lexsort((random_keys, query))

@@ -1,4 +1,4 @@
-"""Rows and their queries, in the form in which estimators are fitted."""
+"""Containers for rows and their queries, as passed to estimators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEIGHT = "sample_weight"
 
 
 class Queries(NamedTuple):
-    """The queries of rows in any order."""
+    """The query ids of a table, and the order that sorts its rows by query."""
 
     ids: np.ndarray
     order: np.ndarray | None  # row positions sorted by query; None if already sorted
@@ -37,7 +37,7 @@ class Queries(NamedTuple):
 
 @dataclass
 class Rows:
-    """Rows in the form in which an estimator is fitted."""
+    """The rows of a data set, in the form in which they are passed to an estimator."""
 
     X: Any
     grades: np.ndarray
@@ -46,7 +46,7 @@ class Rows:
     grade_type: np.dtype[Any] = np.dtype(float)  # the data type of the grades in y
 
     def take(self, rows: np.ndarray | None, sizes: np.ndarray | None) -> Rows:
-        """Make Rows from the rows at these positions; None selects all rows in their order."""
+        """Return the rows at these positions; None selects all rows in their current order."""
         if rows is None:
             return replace(self, sizes=sizes)
         by_row = {name: values[rows] for name, values in self.by_row.items()}
@@ -54,7 +54,7 @@ class Rows:
         return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
 
     def joined(self, other: Rows) -> Rows:
-        """Append the rows of `other`; missing weights on either side are filled with 1."""
+        """Concatenate with the rows of `other`; weights missing in one of the two become 1."""
         by_row = {
             name: np.concatenate([
                 rows.by_row.get(name, np.ones(len(rows.grades))) for rows in (self, other)
@@ -75,10 +75,10 @@ class Rows:
 
     @property
     def query_weights(self) -> np.ndarray:
-        """The weight of each query, the mean weight of its rows, (n_queries,)."""
+        """The mean weight of the rows of each query, shape (n_queries,)."""
         return mean_weights(self.by_row[WEIGHT], self.query_of_row, self.sizes)
 
     def judgments(self) -> Judgments:
-        """The grades and weights as Judgments."""
+        """Return the grades, queries and weights as Judgments."""
         grades = self.grades.astype(self.grade_type, copy=False)
         return Judgments(grades, group=self.sizes, sample_weight=self.by_row.get(WEIGHT))

@@ -1,6 +1,6 @@
-"""scikit-learn: HistGradientBoostingRegressor and pipelines in QueryRanker.
+"""scikit-learn support: HistGradientBoostingRegressor and pipelines in QueryRanker.
 
-The booster has no callbacks, but with ``warm_start`` its fit continues from the existing rounds.
+The booster has no callbacks, but with ``warm_start``, fit continues after the existing rounds.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
 
 
 class _Library(BoosterAdapter):
-    """HistGradientBoostingRegressor and its subclasses."""
+    """Adapter for HistGradientBoostingRegressor and its subclasses."""
 
     package = "sklearn"
     model = "HistGradientBoostingRegressor"
@@ -27,7 +27,7 @@ class _Library(BoosterAdapter):
         return model
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator in steps, none of which can train too many rounds."""
+        """Fit a copy of the estimator in steps, so that no step exceeds the stopping round."""
         model = self.copy()
         names = ("max_iter", "warm_start", "early_stopping")
         settings = {name: getattr(model, name) for name in names}
@@ -47,7 +47,7 @@ class _Library(BoosterAdapter):
 
 
 class _PipelineAdapter:
-    """A pipeline: its transformers receive the rows; the adapter of its last step does the rest."""
+    """Adapter for a pipeline; it delegates to the adapter of the pipeline's last step."""
 
     model = "Pipeline"
 
@@ -60,7 +60,7 @@ class _PipelineAdapter:
         return getattr(self._last, name)
 
     def fit(self, rows, fit_params):
-        """Fit a copy: the transformers on the rows, and the last step on the transformed rows."""
+        """Fit the transformers of a copy on the rows, and the last step on their output."""
         return self._fitted(rows, lambda transformed, _: self._last.fit(transformed, fit_params))
 
     def fit_stopped(self, training, validation, progress, fit_params):

@@ -1,6 +1,6 @@
-"""XGBoost: rankers and regressors in QueryRanker, and measures as metrics and objectives.
+"""XGBoost support: rankers and regressors in QueryRanker; measures as metrics and objectives.
 
-XGBoost's rankers take rows sorted by query, the query of each row, and one weight per query.
+XGBoost's rankers accept rows sorted by query, the query id of each row, and one weight per query.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NOT_FOR_SKLEARN = (
 # XGBoost in QueryRanker --------------------------------------------------------------------------
 
 class _Library(BoosterAdapter):
-    """XGBRanker, XGBRegressor and their subclasses."""
+    """Adapter for XGBRanker, XGBRegressor and their subclasses."""
 
     package = "xgboost"
     model = "XGBModel"
@@ -82,8 +82,8 @@ class _Library(BoosterAdapter):
         return arguments
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator; a callback measures each round and stops the training."""
-        # Use a callback, because XGBoost weights a ranker's callable metric by query size.
+        """Fit a copy of the estimator; a callback evaluates each round and decides when to stop."""
+        # Not a metric: XGBoost would weight a ranker's callable metric by the sizes of the queries.
         if xgb.collective.get_world_size() > 1:
             refuse_part(
                 "QueryRanker(early_stopping=True)", "pass skgraded.xgboost.custom_metric and "
@@ -117,7 +117,7 @@ class _Stop(xgb.callback.TrainingCallback):
         self._data = data
 
     def after_iteration(self, model, epoch, evals_log):
-        """Measure the scores after a round; XGBoost adds only the new trees to cached scores."""
+        """Evaluate the scores after a round; only the new trees are added to cached scores."""
         self._progress.see(model.predict(self._data))
         return self._progress.is_over
 
@@ -139,16 +139,16 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
     -------
     callable
         XGBoost calls it as ``metric(preds, dmatrix)``. It returns ``(name, value)``, where higher
-        is better, or a list of these for a list of measures. In a training on several workers
+        is better, or a list of such pairs for a list of measures. In distributed training
         (``xgboost.dask.train``, a `CommunicatorContext`), the value is the mean over the queries
-        of all workers. A query whose rows lie on two workers counts as two queries, because each
-        worker measures the rows that it has: in Dask, keep all rows of a query in one partition. A
-        DMatrix has one weight per query; ``xgb.cv`` drops the weights from its
+        of all workers. A query whose rows are split between two workers counts as two queries,
+        because each worker evaluates its own rows: in Dask, keep all rows of a query in one
+        partition. A DMatrix has one weight per query; ``xgb.cv`` drops the weights from its
         folds. XGBoost's history contains the values with six decimals.
 
-        As ``XGBRanker(eval_metric=)``, it raises a TypeError. XGBoost passes such a metric one
-        query at a time, averages the values with the *sizes* of the queries as weights, and counts
-        1 for a query with one document. XGBoost treats a measure in the same way, so pass neither:
+        As ``XGBRanker(eval_metric=)``, it raises a TypeError. XGBoost calls such a metric once per
+        query, averages the values with the *sizes* of the queries as weights, and uses the value 1
+        for a query with one document. XGBoost treats a measure in the same way, so pass neither:
         ``QueryRanker(XGBRanker(), early_stopping=True)`` stops on the mean over queries.
 
     Examples
@@ -184,7 +184,7 @@ class _CustomMetric(BoostingMetric):
         raise AttributeError(NOT_FOR_SKLEARN.format(metric=self))
 
     def __call__(self, preds, dmatrix):
-        """Values for (preds, dmatrix)."""
+        """Return the values for (preds, dmatrix)."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
         booster = library_locals("self", xgb.Booster).get("self")
@@ -197,9 +197,9 @@ class _CustomMetric(BoostingMetric):
         return self.results(booster, n_rounds, truth, means)
 
     def _means_of_workers(self, dmatrix, preds, when):
-        """Means over the queries of all workers; every worker must call this method."""
-        # XGBoost itself averages the workers' means without weights (xgboost#8475).
-        # A worker without rows adds 0; a worker with an error reports it, so that no worker waits.
+        """Return the means over the queries of all workers; every worker must call this method."""
+        # XGBoost itself would take the unweighted mean of the workers' means (xgboost#8475).
+        # A worker without rows adds 0. A worker with an error reports it, or the others would wait.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:
@@ -236,7 +236,7 @@ def _truth(dmatrix):
 class EarlyStopping(xgb.callback.EarlyStopping):
     """XGBoost's early stopping, which treats higher values of skgraded's measures as better.
 
-    Pass it in ``callbacks=`` to ``xgb.train``, ``xgb.cv`` or an estimator from XGBoost.
+    Pass it in the ``callbacks`` of ``xgb.train``, ``xgb.cv`` or an XGBoost estimator.
 
     Parameters
     ----------
@@ -258,11 +258,11 @@ class EarlyStopping(xgb.callback.EarlyStopping):
     Raises
     ------
     ValueError
-        At the first round, if it is unknown whether higher values of the metric are better.
+        After the first round, if it is unknown whether higher values of the metric are better.
 
     Notes
     -----
-    Unlike XGBoost's callback, it can be reused: each training resets it.
+    Unlike XGBoost's callback, it can be reused, because its state is reset before each training.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def objective(
         XGBoost calls it as ``objective(preds, dmatrix)``. It returns gradients and hessians. The
         hessians are twice the second derivatives, as in XGBoost's own ``rank:ndcg`` and
         ``rank:map``. XGBoost's objectives divide the weights of queries by their mean; here, the
-        weights are not scaled. An estimator from XGBoost gets a TypeError.
+        weights are not scaled. It raises a TypeError if an XGBoost estimator calls it.
 
     Examples
     --------
@@ -342,7 +342,7 @@ def objective(
 
 class _Objective(Objective):
     def __call__(self, preds, dmatrix):
-        """Gradients and hessians for (preds, dmatrix)."""
+        """Return the gradients and hessians for (preds, dmatrix)."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(
                 f"{self!r} is for xgb.train and xgb.cv, which pass it a DMatrix with queries: "

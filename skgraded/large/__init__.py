@@ -1,4 +1,4 @@
-"""Evaluation of tables of any size, with one file per engine."""
+"""Evaluation of large tables, with one module per engine."""
 
 from skgraded.large.batches import evaluate_batches
 

@@ -59,14 +59,14 @@ def evaluate_batches(
         On bad input; the message names the batch, and the row within it. With "clustered" and
         "whole", also if a query is split; the message names the query.
     OSError
-        If the disk is too small for the temporary file. The file is removed.
+        If the temporary file does not fit on the disk. The file is removed.
 
     Notes
     -----
-    With "clustered" and "whole", memory grows only by 8 bytes per query. With "shuffle", tables of
-    more than 2 million rows are written to a temporary file (in ``TMPDIR``) and measured piece by
-    piece. Each piece contains whole queries. The file is about as large as the columns in memory.
-    With "whole", each batch or file must contain whole queries.
+    With "clustered" and "whole", memory use grows by only 8 bytes per query. With "shuffle", tables
+    with more than 2 million rows are written to a temporary file (in ``TMPDIR``), in pieces of
+    whole queries that are evaluated one by one. The file is about as large as the columns in
+    memory. With "whole", each batch or file must contain whole queries.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def evaluate_batches(
 # Reading batches --------------------------------------------------------------------------------
 
 def _source(batches, job):
-    """Return pairs of place and batch, and the total number of rows (None if unknown)."""
+    """Return pairs (name for errors, batch), and the total number of rows (None if unknown)."""
     if isinstance(batches, (str, os.PathLike)):
         paths = parquet_files(batches)
         return _batches_of_files(paths, job), sum(map(_n_rows, paths))
@@ -110,7 +110,7 @@ def _source(batches, job):
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
-    """List the files that match a path, folder or pattern, in natural order of their names."""
+    """Return the files that match a path, folder or pattern, in natural order of their names."""
     path = os.fspath(path)
     matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
     files = {
@@ -126,7 +126,7 @@ def parquet_files(path: str | os.PathLike[str]) -> list[str]:
 def _in_folder(folder):
     """Yield the Parquet files in a folder and its subfolders, except hidden files.
 
-    Links are followed.
+    Symbolic links are followed.
     """
     seen: dict = {}
     for inside, folders, names in os.walk(folder, followlinks=True):
@@ -161,7 +161,7 @@ def _opened(path):
 
 
 def _batches_of_files(paths, job):
-    """Yield batches of rows from each file; with "whole", one table per file."""
+    """Yield record batches from each file, or one table per file with "whole"."""
     from skgraded._input.arrow import refuse_unknown
 
     for path in paths:
@@ -177,7 +177,7 @@ def _batches_of_files(paths, job):
 
 
 def _cleaned(batches, job, show):
-    """Yield each nonempty batch as a clean table, with the name of the batch for errors."""
+    """Yield each nonempty batch as a validated table, with the name of the batch for errors."""
     first: Any = None
     for place, batch in batches:
         table = parts.clean(batch, job, place)
@@ -197,7 +197,7 @@ def _cleaned(batches, job, show):
 # Contiguous queries ------------------------------------------------------------------------------
 
 def _in_order(batches, job, show):
-    """Measure tables of whole queries; store 8 bytes per query in memory and query ids on disk."""
+    """Evaluate tables of whole queries, with 8 bytes per query in memory and query ids on disk."""
     is_clustered = job.partitioning == "clustered"
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
     total = Result.of(parts.measure_together(None, job), job)
@@ -217,7 +217,7 @@ def _in_order(batches, job, show):
 
 
 def _clustered(batches, job, show):
-    """Yield tables of whole queries: the last query of each table is moved to the next."""
+    """Yield tables of whole queries, moving the last query of each table to the next table."""
     from skgraded._input.arrow import first_of_last
 
     rest, place = None, ""
@@ -234,7 +234,7 @@ def _clustered(batches, job, show):
 # Rows in any order -------------------------------------------------------------------------------
 
 def _shuffled(batches, n_rows, job, show):
-    """Measure rows in any order: in memory if they are few, otherwise from pieces on disk."""
+    """Evaluate rows in any order, either in memory or, for many rows, from pieces on disk."""
     with closing(_Pieces(n_rows)) as pieces:
         for _, tables in parts.gathered(_cleaned(batches, job, show), MAX_ROWS_IN_MEMORY):
             table = parts.joined(tables)
@@ -248,7 +248,7 @@ def _shuffled(batches, n_rows, job, show):
 
 
 class _Pieces:
-    """A temporary file of rows, in pieces that contain whole queries."""
+    """Temporary file that stores rows in pieces of whole queries."""
 
     def __init__(self, n_rows):
         n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
@@ -256,13 +256,13 @@ class _Pieces:
         self.file: Any = None  # created by the first write
 
     def close(self):
-        """Remove the file."""
+        """Close and remove the file."""
         if self.file is not None:
             with suppress(OSError):  # closing retries a failed write
                 self.file.close()
 
     def write(self, table):
-        """Append the rows of a clean table to the pieces."""
+        """Append the rows of a validated table to the pieces."""
         numbers, rows = packed(table, len(self._places))
         with _disk_errors("partitioning='shuffle' wrote rows"):
             if self.file is None:
@@ -286,7 +286,7 @@ class _Pieces:
 
 @contextmanager
 def _disk_errors(action):
-    """Add to disk errors what was being written and how to avoid the error."""
+    """Extend the messages of disk errors with what was being written and how to avoid the error."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Evaluation of Dask frames: workers measure the partitions, and the results are merged."""
+"""Evaluation of Dask DataFrames: workers evaluate the partitions, and the results are merged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def evaluate(
     partitioning: str = "shuffle",
     unjudged_documents: str | None = None,
 ) -> Summary | Summaries:
-    """Evaluate a Dask frame on the workers that hold its partitions.
+    """Evaluate a Dask DataFrame on the workers that store its partitions.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def evaluate_per_query(
     partitioning: str = "shuffle",
     unjudged_documents: str | None = None,
 ) -> dd.DataFrame:
-    """Compute per-query values of a Dask frame lazily.
+    """Compute the per-query values of a Dask DataFrame lazily.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _dtype_of_ids(ddf, qid):
 
 
 def _values(measured, dtype):
-    """The per-query values of a part as a frame whose ids have this pandas dtype."""
+    """Return the per-query values of a part as a frame, with query ids of the given dtype."""
     query_ids = measured.query_ids
     if isinstance(dtype, pd.StringDtype) and len(query_ids) and not isinstance(query_ids[0], str):
         raise TypeError(
@@ -146,7 +146,7 @@ def _values(measured, dtype):
 
 
 def _values_at_edges(results, job, dtype):
-    """Check that no query is split; return the per-query values of the edges as a frame."""
+    """Check that no query is split; return the values of first and last queries as a frame."""
     result = Result.merge(results, job)
     # The mark of an integer is the integer itself; text cannot be recovered from its mark.
     ids_of = (lambda i: result.marks[i][1].view(np.int64)) if dtype.kind in "iu" else None
@@ -154,7 +154,7 @@ def _values_at_edges(results, job, dtype):
 
 
 def _measured(ddf, job):
-    """Return tasks that measure the partitions, or the shuffled rows with "shuffle"."""
+    """Return tasks that evaluate the partitions or, with "shuffle", the shuffled rows."""
     if not isinstance(ddf, dd.DataFrame):
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
     refuse_unknown(job.columns, list(ddf.columns))
@@ -174,9 +174,9 @@ def _measured(ddf, job):
 
 @contextmanager
 def _name_unreadable_files(ddf, job):
-    """Name the Parquet file that made a task fail, because Dask's error does not.
+    """Raise an error that names the unreadable Parquet file, because Dask's error does not.
 
-    After an error, the files are read again to find it.
+    After an error, the files are read again to find the unreadable file.
     """
     try:
         yield
@@ -189,7 +189,7 @@ def _name_unreadable_files(ddf, job):
 
 
 def _files_of(ddf):
-    """Yield the Parquet files that a frame reads, as Arrow fragments, with their common schema."""
+    """Yield (Arrow fragment, common schema) for each Parquet file that a frame reads."""
     for read in ddf.expr.find_operations(ReadParquet):
         info = read._dataset_info
         files = info["ds"].get_fragments() if "ds" in info else (
@@ -199,7 +199,7 @@ def _files_of(ddf):
 
 
 def _fault_of(file, schema, columns):
-    """Return why a file cannot be read, or None if it can."""
+    """Return an error message if a file cannot be read, otherwise None."""
     try:
         names = file.physical_schema.names
         for name in set(columns).intersection(schema.names):
@@ -214,7 +214,7 @@ def _fault_of(file, schema, columns):
 
 
 def _packed(part, job, place, n):
-    """Clean a partition and cut it into pieces in one task, so that no clean table is kept."""
+    """Validate a partition and split it into pieces in one task, to save memory."""
     return _frame_of(*packed(parts.clean(part, job, place), n))
 
 

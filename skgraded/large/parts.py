@@ -1,7 +1,7 @@
-"""Parts of a large table: check their columns and measure their queries.
+"""Validation and evaluation of the parts of a large table.
 
 All engines share this code. A part is a batch, or one partition of a frame. Error messages name the
-part and count rows within it.
+part and the position of the row within the part.
 """
 
 import pickle
@@ -45,11 +45,11 @@ measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
 sample_weight : str, optional
     Name of the column of weights. The weight of a query is the mean weight of its rows.
 partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-    How the rows are arranged. "shuffle": in any way; they are first brought together by query,
-    which is always correct but slowest. "clustered": the rows of a query are contiguous, but may
-    continue in the next part. "whole": no query is in two parts. The last two are verified.
+    How the rows are arranged. With "shuffle", in any order: the rows are first grouped by query,
+    which is always correct but slowest. With "clustered", the rows of a query are contiguous, but
+    may continue in the next part. With "whole", no query spans two parts. Both are verified.
 unjudged_documents : {"irrelevant", "drop"}, optional
-    What to do about grades that are null or NaN, as in `evaluate`.
+    How to treat grades that are null or NaN, as in `evaluate`.
 """
 RETURNS = """
 Returns
@@ -69,7 +69,7 @@ ValueError, TypeError
 
 @dataclass(frozen=True)
 class Job:
-    """The columns and measures of an evaluation; each worker receives a copy."""
+    """Settings of an evaluation, such as columns and measures; each worker receives a copy."""
 
     y_true: str
     y_score: tuple[str, ...]
@@ -82,18 +82,18 @@ class Job:
 
     @property
     def columns(self):
-        """Names of all columns, without duplicates."""
+        """The names of all columns, without duplicates."""
         names = [self.y_true, *self.y_score, self.qid, self.sample_weight]
         return list(dict.fromkeys(name for name in names if name is not None))
 
     def summed(self, evaluations):
-        """The Summary of one system, or the Summaries of several."""
+        """Return the Summary of one system, or the Summaries of several systems."""
         if self.is_single:
             return Summary.of(evaluations[self.y_score[0]])
         return Summaries.of(evaluations)
 
     def merged(self, parts):
-        """Merge the results of `summed` for all parts."""
+        """Return the merged results of `summed` for all parts."""
         return Summary.merge(parts) if self.is_single else Summaries.merge(parts)
 
 
@@ -101,7 +101,7 @@ def check_job(
     y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents=None,
     shipped=True,
 ):
-    """Check the caller's arguments; `shipped`: whether the Job is sent to other processes."""
+    """Return a Job of checked arguments; if `shipped`, check that it can be pickled."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
     names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
@@ -126,13 +126,13 @@ def check_job(
 
 
 def refuse_several(job):
-    """Refuse a list of systems in functions that return per-query values."""
+    """Raise a TypeError for a list of systems, in functions that return per-query values."""
     if not job.is_single:
         raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
 
 
 def refuse_order_of_rows(job):
-    """Refuse measures that depend on row order, because engines do not preserve it."""
+    """Reject measures that depend on the row order, because engines do not preserve it."""
     for measure in job.measures:
         if getattr(measure, "ties", None) == "ordinal":
             raise ValueError(
@@ -144,7 +144,7 @@ def refuse_order_of_rows(job):
 
 @contextmanager
 def errors_in(place):
-    """Add the name of the part to errors."""
+    """Add the name of the part to error messages."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -155,7 +155,7 @@ def errors_in(place):
 # A clean table ---------------------------------------------------------------------------------
 
 def clean(part, job, place):
-    """Check a part; return its columns as an Arrow table with fixed names, or None without rows."""
+    """Return the checked columns of a part as an Arrow table; None if the part has no rows."""
     from skgraded._input import arrow
 
     with errors_in(place):
@@ -170,7 +170,7 @@ def clean(part, job, place):
 
 
 def _checked(table, job):
-    """Check the columns of a table and return them as an Arrow table with fixed names."""
+    """Return the checked columns of a table as an Arrow table with standard column names."""
     from skgraded._input import arrow
 
     grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
@@ -191,7 +191,7 @@ def _checked(table, job):
 def _refuse_missing(table, job):
     """Raise a ValueError that names the column and the query of the first missing value.
 
-    The row alone does not help: the rows of a partition have no fixed order.
+    The row number alone is not informative, because rows of a partition have no fixed order.
     """
     from skgraded._input.arrow import missing
 
@@ -213,7 +213,7 @@ def _refuse_missing(table, job):
 
 
 def _refuse_grades(grades, job):
-    """Raise the error of the first measure that refuses NaN grades or the highest grade."""
+    """Raise the error of the first measure that does not support NaN or the highest grade."""
     if job.unjudged_documents is not None:
         grades = np.nan_to_num(grades, nan=0.0)
     highest = Judgments(grades[[grades.argmax()]])  # NaN if any grade is NaN
@@ -226,7 +226,7 @@ def _refuse_grades(grades, job):
 
 
 def joined(tables):
-    """Concatenate clean tables, whose types may differ; None if all tables are None."""
+    """Concatenate validated tables, whose types may differ; return None if all are None."""
     from skgraded._input import arrow
 
     tables = [table for table in tables if table is not None]
@@ -243,7 +243,7 @@ def joined(tables):
 
 
 def _with_wide_grades(table):
-    """Convert the grades of a clean table to 64-bit floats if they are narrower floats."""
+    """Convert the grades of a validated table to float64 if they are float16 or float32."""
     grades = table[GRADE].to_numpy()
     if grades.dtype.kind != "f" or grades.dtype == np.float64:
         return table
@@ -252,7 +252,7 @@ def _with_wide_grades(table):
 
 
 def gathered(parts, n_rows):
-    """Group pairs of place and table, with at least `n_rows` rows in every group but the last."""
+    """Yield groups (places, tables) with at least `n_rows` rows; the last may be smaller."""
     group: list = []
     n = 0
     for place, table in parts:
@@ -280,7 +280,7 @@ def no_queries(job):
 
 
 def split_error(query, *places):
-    """Create the error for a query whose rows are not contiguous; `query` is None if unknown."""
+    """Return the error for a query whose rows are not contiguous; `query` is None if unknown."""
     places = tuple(dict.fromkeys(places))
     shown = str(query) if isinstance(query, np.generic) else repr(query)
     which = "a query" if query is None else f"query {shown}"
@@ -293,8 +293,8 @@ def split_error(query, *places):
 def without_edges(table, place, in_order):
     """Separate the first and last queries of a table (the edges); return other rows and edges.
 
-    With `in_order`, the rows of a query are contiguous. The edges are a copy: a slice would keep
-    the whole table in memory, and would be sent together with it.
+    With `in_order`, the rows of a query are contiguous. The edges are a copy, because a slice would
+    keep the whole table in memory and serialize it.
     """
     from skgraded._input import arrow
 
@@ -321,24 +321,24 @@ class Measured(NamedTuple):
 
     @property
     def query_ids(self):
-        """Ids of the queries, which all systems share."""
+        """The query ids, which are the same for all systems."""
         return next(iter(self.evaluations.values())).query_ids
 
     @property
     def marks(self):
-        """A 64-bit mark of each query id, used to detect split queries."""
+        """The 64-bit key of each query id, used to detect split queries."""
         from skgraded._input import arrow
 
         return arrow.marks(self.query_ids)
 
     def take(self, queries):
-        """Select queries by position, without edges."""
+        """Return the results of the queries at the given positions, without edges."""
         taken = {name: values.take(queries) for name, values in self.evaluations.items()}
         return Measured(taken, self.place, None, self.id_type)
 
 
 def measure_part(part, job, place, in_order=True):
-    """Measure the queries of a part; with "clustered", all but the first and the last query."""
+    """Evaluate the queries of a part; with "clustered", all but the first and the last query."""
     table, edges = clean(part, job, place), None
     is_clustered = job.partitioning == "clustered"
     if is_clustered and table is not None:
@@ -347,7 +347,7 @@ def measure_part(part, job, place, in_order=True):
 
 
 def measure_together(table, job, place=None, is_clustered=False, edges=None):
-    """Measure a clean table or None.
+    """Evaluate a validated table, or None if there are no rows.
 
     Without `place`, the table contains whole queries. If `is_clustered`, the rows of each query
     must be contiguous.
@@ -383,12 +383,12 @@ def measure_together(table, job, place=None, is_clustered=False, edges=None):
 
 
 def id_type_of(table):
-    """The type of the query ids of a clean table; None without a table."""
+    """Return the type of the query ids in a validated table, or None if `table` is None."""
     return None if table is None else str(table.schema.field(QUERY).type)
 
 
 def refuse_empty(sums, job):
-    """Return the sums; raise a ValueError if there is no query, or none with positive weight."""
+    """Return the sums; raise a ValueError if no query has a positive weight."""
     summary = sums if job.is_single else next(iter(sums.systems.values()))
     if not summary.n_queries:
         raise ValueError("y_true is empty: there is nothing to measure.")

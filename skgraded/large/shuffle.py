@@ -1,4 +1,4 @@
-"""Shuffling of rows by query: tables are cut into pieces, each of which contains whole queries."""
+"""Shuffling of rows by query, which splits tables into pieces of whole queries."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from skgraded.large.split_queries import refuse_other_types
 
 
 def packed(table, n):
-    """Cut a clean table into n pieces; return the indices of the nonempty pieces and their bytes.
+    """Split a table into n pieces by query; return the indices and bytes of nonempty pieces.
 
-    Engines handle every row separately, so a piece is sent as one row instead of thousands.
+    Engines process each row separately, so a piece is sent as one row instead of thousands.
     """
     from skgraded._input import arrow
 
@@ -28,7 +28,7 @@ def packed(table, n):
 
 
 def unpacked(pieces):
-    """Concatenate pieces (buffers of bytes) into one clean table; None without pieces."""
+    """Concatenate pieces (buffers of bytes) into one table; return None if there are none."""
     from skgraded._input import arrow
 
     tables = list(arrow.of_bytes(pieces))

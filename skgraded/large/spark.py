@@ -1,4 +1,4 @@
-"""Evaluation of Spark frames on the executors, and an Evaluator for pyspark.ml."""
+"""Evaluation of Spark DataFrames on the executors, and an Evaluator for pyspark.ml."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def evaluate(
     n_partitions: int | None = None,
     unjudged_documents: str | None = None,
 ) -> Summary | Summaries:
-    """Evaluate a Spark frame on the executors.
+    """Evaluate a Spark DataFrame on the executors.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def evaluate_per_query(
     n_partitions: int | None = None,
     unjudged_documents: str | None = None,
 ) -> DataFrame:
-    """Compute per-query values of a Spark frame lazily.
+    """Compute the per-query values of a Spark DataFrame lazily.
 
     Parameters
     ----------
@@ -131,16 +131,16 @@ def evaluate_per_query(
 
 
 def _arrow_type(spark, spark_type):
-    """Return the Arrow type for a Spark type in this session; the empty frame starts no job."""
+    """Return the Arrow type for a Spark type in this session, without starting a job."""
     return spark.range(0).select(F.lit(None).cast(spark_type).alias("id")).toArrow().schema.types[0]
 
 
 def _with_whole_queries(df, job, n_partitions, keeps_number):
     """Repartition the results of `tasks.cut` or `tasks.inside`, so that no query is split.
 
-    With "shuffle", the results are rows. Otherwise they are per-query values, and the rows of
-    queries that may continue in other partitions. Both come from one run of the plan, because a
-    second run may partition the rows differently.
+    With "shuffle", the results are rows. Otherwise, they are per-query values, together with the
+    rows of queries that may continue in other partitions. Both come from one execution of the plan,
+    because a second execution may partition the rows differently.
     """
     _check_frame(df)
     if df.isStreaming:
@@ -166,7 +166,7 @@ def _with_whole_queries(df, job, n_partitions, keeps_number):
 def _batches_by_rows(spark):
     """Limit Arrow batches only by their number of rows, in the jobs of this thread.
 
-    Otherwise, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
+    By default, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
     as long as the rest of the transfer to Python.
     """
     context = getattr(spark, "sparkContext", None)
@@ -189,9 +189,9 @@ def _batches_by_rows(spark):
 
 
 def _labels(spark, n):
-    """Find numbers that Spark's hash assigns to partitions 0, 1, …, n - 1 in a shuffle.
+    """Return n numbers whose Spark hashes select the partitions 0, 1, …, n - 1 in a shuffle.
 
-    If Spark changed its hash, some pieces would share a partition; results would not change.
+    If Spark changed its hash, some pieces would share a partition, without effect on the results.
     """
     numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
     hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
@@ -219,7 +219,7 @@ def _mapped(frame, function, schema):
 # Python on the workers ---------------------------------------------------------------------------
 
 def _check_local_workers(spark):
-    """Raise an ImportError if a local worker's Python lacks skgraded, before Spark starts it."""
+    """Raise an ImportError if the Python of local workers cannot run skgraded."""
     context = getattr(spark, "sparkContext", None)
     if context is None or not re.fullmatch(r"local(\[.*\])?", context.master):
         return
@@ -249,7 +249,7 @@ def _check_python(python):
 
 @contextmanager
 def _worker_errors_in_one_line():
-    """Replace Spark's traceback with one line if workers cannot run skgraded."""
+    """Replace Spark's traceback with a short error message if workers cannot run skgraded."""
     try:
         yield
     except PythonException as error:
@@ -270,7 +270,7 @@ def _worker_error(cause):
 # pyspark.ml --------------------------------------------------------------------------------------
 
 def _checked_text(value):
-    """Check that a measure can be read from text and return this text."""
+    """Return the text of a measure, after checking that the measure can be parsed from it."""
     as_measure(value)
     as_measure(str(value))  # raises an error if the measure contains a function
     return str(value)
@@ -279,10 +279,10 @@ def _checked_text(value):
 class RankingEvaluator(
     Evaluator, HasLabelCol, HasPredictionCol, DefaultParamsReadable, DefaultParamsWritable
 ):
-    """An evaluator for CrossValidator and TrainValidationSplit of ``pyspark.ml``.
+    """Evaluator for CrossValidator and TrainValidationSplit from ``pyspark.ml``.
 
-    Both split rows, so that queries are split across folds. To keep queries whole, pass the column
-    that `with_folds` adds as CrossValidator's `foldCol`.
+    By default, both split queries across folds, because they split rows. To keep queries whole, add
+    a column with `with_folds` and pass it as `foldCol` to CrossValidator.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def with_folds(
     """Add a fold column that keeps queries whole, for CrossValidator's `foldCol`.
 
     Without this column, CrossValidator splits rows. Models are then scored on queries that they
-    were fitted on, and the most overfitted model may be chosen.
+    were fitted on, and the most overfitted model may be selected.
 
     Parameters
     ----------
@@ -382,8 +382,8 @@ def with_folds(
     Returns
     -------
     pyspark.sql.DataFrame
-        The frame with the new column. A hash of the query id determines the fold, so that all folds
-        contain about the same number of queries.
+        The frame with the new column. The fold is determined by a hash of the query id, so all
+        folds contain about the same number of queries.
     """
     _check_frame(df)
     refuse_unknown([queryCol], df.columns)

@@ -1,7 +1,7 @@
 """Functions that Spark's Python workers run on the Arrow batches of a partition.
 
-This module is separate from `spark.py` so that workers do not import pyspark.ml, which takes 0.4
-seconds of processor time, nearly as long as their other imports together.
+This module is separate from `spark.py` so that workers do not import pyspark.ml. Importing it takes
+0.4 seconds of CPU time, nearly as long as all other imports together.
 """
 
 import gc
@@ -38,9 +38,9 @@ def run(function, batches):
 
 @cache
 def _freeze_modules():
-    """Exclude the objects that a worker has loaded so far from garbage collection.
+    """Exclude all objects that currently exist in a worker from garbage collection.
 
-    PySpark collects garbage after each task, which can take longer than measuring a partition.
+    PySpark collects garbage after each task, which can take longer than evaluating a partition.
     """
     gc.collect()
     gc.freeze()
@@ -51,7 +51,7 @@ def _part():
 
 
 def cut(batches, job, labels):
-    """Cut the rows of a partition into pieces numbered by `labels`, or yield the first error."""
+    """Split the rows of a partition into pieces numbered by `labels`, or yield the first error."""
     part, first, is_good = _part(), 0, True
     n_rows = min(ROWS, ROWS_PER_PIECE * len(labels))
     for _, group in parts.gathered(enumerate(batches), n_rows):
@@ -71,7 +71,7 @@ def cut(batches, job, labels):
 
 
 def inside(batches, job, labels):
-    """Measure a partition; yield per-query values, and rows of queries that may be incomplete."""
+    """Evaluate a partition; yield per-query values, and rows of queries that may be incomplete."""
     part, batches = _part(), list(batches)
     if not batches:
         return
@@ -101,7 +101,7 @@ def _pieces(numbers, **columns):
 
 
 def _evaluations(batches, job):
-    """Check that no query is split; return the Evaluations of the pieces of a partition."""
+    """Check that no query is split; return the Evaluations of each piece of a partition."""
     try:
         return _measured(batches, job)
     except ValueError as error:
@@ -128,7 +128,7 @@ def _measured(batches, job):
 
 
 def sums(batches, job):
-    """Yield a row that contains the pickled Summary of a partition, or its error."""
+    """Yield a row with the pickled Summary of a partition, or with its pickled error."""
     try:
         result: object = job.merged(map(job.summed, _evaluations(batches, job)))
     except (ValueError, TypeError) as error:  # if the error were raised, Spark would retry the task

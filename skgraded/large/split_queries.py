@@ -1,4 +1,4 @@
-"""Merging the results of the parts of a table, and the check that no query is split."""
+"""Merging of results from the parts of a table, and detection of split queries."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from skgraded.reports.system_summaries import Summaries
 
 @dataclass
 class Result:
-    """The merged result of parts: sums over their queries, and data to detect split queries."""
+    """Merged result of several parts: sums over queries, and data to detect split queries."""
 
     sums: Summary | Summaries | None  # None for per-query values
     marks: list[tuple[str, np.ndarray]]  # name of each part, and a 64-bit mark per query
@@ -22,28 +22,28 @@ class Result:
 
     @classmethod
     def of(cls, measured, job, with_sums=True):
-        """Create the result of one part."""
+        """Return the result of one part."""
         sums = job.summed(measured.evaluations) if with_sums else None
         marks = [] if measured.place is None else [(measured.place, measured.marks)]
         return cls(sums, marks, [measured.edges], frozenset([measured.id_type]))
 
     @classmethod
     def merge(cls, results, job):
-        """Merge the results of parts, in order."""
+        """Return the merged results of several parts, in the given order."""
         merged = cls(None, [], [], frozenset())
         for result in results:
             merged.add(result, job)
         return merged
 
     def add(self, other, job):
-        """Merge the result of later parts into this result."""
+        """Merge the result of subsequent parts into this result, in place."""
         self.sums = other.sums if self.sums is None else job.merged([self.sums, other.sums])
         self.marks += other.marks
         self.edges += other.edges
         self.id_types |= other.id_types
 
     def measure_edges(self, job, ids_of):
-        """Check that no query is split; measure the first and last queries of all parts.
+        """Check that no query is split; evaluate the first and last queries of all parts.
 
         `ids_of` returns the query ids of the part with a given index; see `refuse_split`.
         """
@@ -63,7 +63,7 @@ class Result:
 
 
 def refuse_other_types(id_types):
-    """Raise a TypeError if ids have several types, because equal ids may then look different."""
+    """Raise a TypeError if ids have several types, which could hide equal ids."""
     types = sorted(id_types - {None})
     if len(types) > 1:
         raise TypeError(
@@ -75,8 +75,8 @@ def refuse_other_types(id_types):
 def refuse_split(parts, ids_of):
     """Raise a ValueError if two parts contain the same query; name the query and the parts.
 
-    `parts` contains the name of each part and the marks of its queries. `ids_of` returns the query
-    ids of the part with a given index, and may read that part again; None if ids are unavailable.
+    `parts` contains the name and the query keys of each part. `ids_of` returns the query ids of the
+    part with a given index, and may read that part again; it is None if ids are unavailable.
     """
     marks = np.concatenate([np.empty(0, dtype=np.uint64), *(marks for _, marks in parts)])
     marks.sort()
@@ -87,7 +87,7 @@ def refuse_split(parts, ids_of):
 
 
 def _refuse_shared_id(mark, sharing, parts, ids_of):
-    """Raise a ValueError if parts share an id; different ids with the same mark are allowed."""
+    """Raise a ValueError if parts share an id; different ids may have the same 64-bit key."""
     from skgraded._input import arrow
 
     part_of: dict = {}

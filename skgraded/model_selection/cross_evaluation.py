@@ -1,4 +1,4 @@
-"""Cross-validation of rankers: per-query values of out-of-fold scores."""
+"""Cross-validation of rankers, with per-query values of out-of-fold predictions."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def cross_evaluate(
     error_score: float | str = "raise",
     progress: bool = False,
 ) -> CrossEvaluation:
-    """Cross-validate a ranker and measure its out-of-fold scores per query.
+    """Cross-validate a ranker and evaluate its out-of-fold predictions per query.
 
-    A clone of the ranker, fitted on the other folds, scores the queries of each fold.
+    The queries of each fold are scored by a clone of the ranker fitted on the other folds.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def cross_evaluate(
         An int is the number of folds of ``GroupKFold``. A splitter receives the queries as groups
         and must keep the rows of a query together. Queries that are never tested are left out. A
         query that is tested more than once, as in repeated cross-validation, gets the mean of its
-        values; `spread` returns how far these values differ.
+        values; `spread` describes how much these values vary.
     sample_weight : array-like of shape (n,), optional
         A query's weight in means and intervals is the mean over its rows. The ranker's ``fit``
         receives the weights only after ``set_fit_request(sample_weight=True)``.
@@ -76,9 +76,9 @@ def cross_evaluate(
     return_estimator : bool, default=False
         Whether to keep the fitted clones as `estimators`.
     error_score : "raise" or float, default="raise"
-        "raise": an error in ``fit`` or ``predict`` is raised. A float: the queries of a failed fold
-        get this value (nan: left out of means), a FitFailedWarning is issued, and `errors` contains
-        the reason. If all folds fail, an error is raised.
+        If "raise", errors in ``fit`` or ``predict`` are raised. If a float, the queries of a failed
+        fold get this value (nan is left out of means), a FitFailedWarning is issued, and `errors`
+        contains the reason. If all folds fail, an error is raised.
     progress : bool, default=False
         Whether to show a progress bar on a terminal or in a notebook; requires tqdm.
 
@@ -160,7 +160,7 @@ def _check_error_score(error_score):
 
 @dataclass
 class _FoldRun:
-    """Results of a fold; None or nan where an error prevented them."""
+    """Results of one fold; after an error, missing results are None or nan."""
 
     fold: int
     test: np.ndarray
@@ -173,7 +173,7 @@ class _FoldRun:
 
 
 def _run_fold(data, fold, train, test, error_score, train_measures, return_estimator):
-    """Fit on the training rows and score the test rows; record the times and any error."""
+    """Fit on the training rows and score the test rows; record fit time, score time and error."""
     run = _FoldRun(fold, test, {measure.name: np.nan for measure in train_measures})
     try:
         start = time.perf_counter()
@@ -206,7 +206,7 @@ def _checked(predicted, test):
 # All folds ---------------------------------------------------------------------------------------
 
 def _pooled(measures, data, runs, error_score):
-    """Values and folds of the tested queries, as keyword arguments of CrossEvaluation."""
+    """Return the values and folds of the tested queries, as arguments for CrossEvaluation."""
     rounds = _rounds(runs, data.judgments.query_of_row)
     parts = [_round_values(measures, data, round_runs, error_score) for round_runs in rounds]
     failed = [run.fold for run in runs if run.error is not None]
@@ -225,7 +225,7 @@ def _pooled(measures, data, runs, error_score):
 
 
 def _rounds(runs, query_of_row):
-    """Group the runs into rounds of cross-validation; no round tests a query twice."""
+    """Group the folds into repeats of cross-validation; no repeat tests a query twice."""
     rounds: list[list[_FoldRun]] = []
     tested: set = set()
     for run in runs:
@@ -239,7 +239,7 @@ def _rounds(runs, query_of_row):
 
 
 def _round_values(measures, data, runs, error_score):
-    """Values of the queries that these runs tested, and their positions among all queries."""
+    """Return the values of the queries tested in these runs, and their positions in query_ids."""
     query_of_row = data.judgments.query_of_row
     fold_of_row = np.full(len(query_of_row), -1)
     scores = np.zeros(len(query_of_row))

@@ -1,4 +1,4 @@
-"""Early stopping of a ranker: its settings, held-out queries and stopping rule."""
+"""Early stopping of a ranker: settings, held-out queries and the stopping rule."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,7 +12,7 @@ from skgraded.model_selection.split_queries import splits_of_queries
 
 
 class StoppingState:
-    """Values of the measures on the validation queries after each round.
+    """Validation scores per measure and round, and the rule that decides when to stop.
 
     Training stops after `patience` rounds without a new best value of the first measure.
     """
@@ -28,7 +28,7 @@ class StoppingState:
         self._patience = patience
 
     def see(self, scores):
-        """Evaluate the scores of the validation rows after another round."""
+        """Evaluate the validation scores of a new round and update the best round."""
         means = mean_scores(self._measures, self._judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)
@@ -39,19 +39,19 @@ class StoppingState:
 
     @property
     def over_at(self):
-        """The round after which training stops unless an earlier round improves the score."""
+        """Round after which training stops if the best score does not improve."""
         return self.best_round + self._patience
 
     @property
     def is_over(self):
-        """Whether the last `patience` rounds brought no new best value."""
+        """Whether the last `patience` rounds have not improved the best score."""
         return self.n_rounds >= self.over_at
 
 
 def hold_out(ranker, table, rows, queries, by_query):
     """Split Rows into training rows and validation rows.
 
-    `table` is X with the columns that a splitter may read; `by_query` sorts the training rows.
+    `table` is X with all columns for the splitter. `by_query` sorts the training rows by query.
     """
     query_of_row = queries.of_row
     if is_splitter(ranker.early_stopping):
@@ -71,7 +71,7 @@ def hold_out(ranker, table, rows, queries, by_query):
 
 
 def _drawn_queries(ranker, n_queries):
-    """Draw the queries to hold out, (n_queries,) of bool."""
+    """Return a random boolean mask of the queries to hold out, shape (n_queries,)."""
     fraction = ranker.validation_fraction
     if n_queries < 2:
         raise ValueError(
@@ -89,7 +89,7 @@ def _drawn_queries(ranker, n_queries):
 
 
 def _split_rows(splitter, table, rows, queries, query_of_row):
-    """Masks of the training and the test rows of the last split, (n,) of bool each."""
+    """Return boolean masks of the training and test rows of the last split, shape (n,) each."""
     splits = splits_of_queries(
         splitter, table, rows.grades, queries.ids, query_of_row, "early_stopping"
     )
@@ -102,7 +102,7 @@ def _split_rows(splitter, table, rows, queries, query_of_row):
 
 
 def is_splitter(early_stopping):
-    """Whether the value is a splitter from scikit-learn or skgraded."""
+    """Return whether the value has the methods of a scikit-learn splitter."""
     is_instance = not isinstance(early_stopping, type)
     return is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits"))
 
@@ -110,7 +110,7 @@ def is_splitter(early_stopping):
 # Errors ------------------------------------------------------------------------------------------
 
 def check_settings(ranker, adapter, group, fit_params, **validation):
-    """Raise an error about invalid stopping settings or unusable validation rows."""
+    """Raise an error if the stopping settings are invalid or conflict with the validation rows."""
     early_stopping = ranker.early_stopping
     if not (isinstance(early_stopping, (bool, np.bool_)) or is_splitter(early_stopping)):
         raise TypeError(
@@ -167,7 +167,7 @@ def refuse_shared_queries(ids, eval_ids):
 
 
 def check_parts(training, validation, measures):
-    """Return the Judgments of the validation rows; raise if training or stopping is impossible."""
+    """Check training and validation rows; return the Judgments of the validation rows."""
     for rows, kind in ((training, "training"), (validation, "validation")):
         if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():
             raise ValueError(f"sample_weight is 0 in all {kind} rows.")

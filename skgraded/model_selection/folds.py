@@ -1,4 +1,4 @@
-"""Folds of whole queries, and fits and scores on the rows of a fold."""
+"""Folds of whole queries, and the fitting and scoring of rankers on these folds."""
 
 import numbers
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from skgraded.model_selection.split_queries import splits_of_queries
 
 
 def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None, cv=None):
-    """Return X as a table and its Judgments, which all measures have accepted.
+    """Return X as a table, and Judgments that have been checked against all measures.
 
     Without `qid` and `group`, the queries are read from X with the `qid` of the estimator or, if it
-    has none, of the splitter `cv`. `caller` is the function that the error names.
+    has none, of the splitter `cv`. `caller` is the name of the function for error messages.
     """
     if qid is None and group is None:
         sources = [getattr(holder, "qid", None) for holder in (estimator, cv)]
@@ -42,7 +42,7 @@ def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None, cv=
 
 @dataclass(frozen=True)
 class RankerOnRows:
-    """A ranker and judged rows; each fold fits a copy on some rows and scores others."""
+    """A ranker and judged rows; copies of the ranker are fitted on and score subsets of rows."""
 
     ranker: Any
     X: Any
@@ -52,7 +52,7 @@ class RankerOnRows:
     response_method: str | list[str] | None
 
     def __post_init__(self) -> None:
-        """Raise a TypeError if fit needs queries but cannot receive them as `qid`."""
+        """Raise a TypeError if ``fit`` requires queries but cannot receive them as `qid`."""
         adapter = adapter_of(self.ranker)
         finds_queries = getattr(adapter.estimator, "qid", None) is not None
         if finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
@@ -65,7 +65,7 @@ class RankerOnRows:
                 )
 
     def fit(self, rows):
-        """Fit a copy of the ranker on some rows, with the queries and weights that it requests."""
+        """Fit a copy of the ranker on the given rows, with the metadata that it requests."""
         with config_context(enable_metadata_routing=True):
             ranker = adapter_of(self.ranker).copy()
             metadata = self._metadata(rows)
@@ -76,11 +76,11 @@ class RankerOnRows:
             )
 
     def scores(self, fitted, rows):
-        """Score some rows with a fitted copy."""
+        """Score the given rows with a fitted copy of the ranker."""
         return document_scores(fitted, _safe_indexing(self.X, rows), self.response_method)
 
     def judgments_of(self, rows):
-        """The grades, queries and weights of some rows."""
+        """Return the grades, queries and weights of the given rows as Judgments."""
         return Judgments(_safe_indexing(self.y, rows), **self._metadata(rows))
 
     def _metadata(self, rows):
@@ -90,7 +90,7 @@ class RankerOnRows:
         return metadata
 
     def folds(self, cv):
-        """Training and test rows of each fold; raises if a query is split across folds."""
+        """Return the training and test rows of each fold, after checking that queries are whole."""
         from sklearn.model_selection import GroupKFold, check_cv  # would double our import time
 
         if cv is None or isinstance(cv, numbers.Integral):
@@ -100,7 +100,7 @@ class RankerOnRows:
 
 
 def _requested(estimator, names):
-    """The metadata that the ``fit`` of an estimator requests."""
+    """Return the metadata that the ``fit`` method of an estimator requests."""
     if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost estimators
         return set()
     return estimator.get_metadata_routing().consumes("fit", names)

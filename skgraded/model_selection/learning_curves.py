@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LearningCurve:
-    """Values of measures for each number of training queries, made by `learning_curve`.
+    """Training and test scores for each number of training queries; see `learning_curve`.
 
     Attributes
     ----------
@@ -86,11 +86,11 @@ def learning_curve(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> LearningCurve:
-    """Measure a ranker that is trained on increasing numbers of queries.
+    """Evaluate a ranker trained on increasing numbers of queries.
 
     In each fold, clones are fitted on increasing numbers of whole training queries and score the
     test queries. Larger training sets contain the smaller ones. scikit-learn's function of the same
-    name counts rows instead, which splits queries.
+    name counts rows instead, so it splits queries.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def learning_curve(
 
 
 def _numbers(train_sizes, most):
-    """Convert sizes, or fractions of `most`, to ascending numbers of queries."""
+    """Convert sizes, or fractions of `most`, to numbers of queries in ascending order."""
     sizes = np.asarray(train_sizes)
     if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iuf":
         raise ValueError(f"train_sizes must be a list of numbers; got {train_sizes!r}.")

@@ -1,4 +1,4 @@
-"""QueryRanker: makes rankers and regressors work in scikit-learn's model selection."""
+"""QueryRanker, which makes rankers and regressors work with scikit-learn's model selection."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         (sizes of consecutive queries), ``qid`` or ``group_id`` (the query of each row, sorted by
         query); or any scikit-learn regressor, which is fitted on the rows in the order of X.
     qid : str, int or pandas Series, optional
-        Where `fit` and `score` find the query of each row. None: in their argument `qid`. str or
-        int: in the column of X with this name or position (from the end if negative), which is
-        removed before `estimator` receives X. Series: in the Series, looked up by the row index of
-        the frame X. Only the query column is removed: a column of times that a splitter reads
-        remains a feature.
+        The source of the query ids in `fit` and `score`. If None, their argument `qid`. If str or
+        int, the column of X with this name or position (from the end if negative), which is removed
+        before `estimator` receives X. If a Series, the query of each row is looked up in the Series
+        by the row index of the frame X. Only the query column is removed: a column of times that a
+        splitter reads remains a feature.
     early_stopping : bool or cross-validation splitter, default=False
         Whether to stop boosting when `measure` no longer improves on validation queries. It is
-        supported for the libraries that have a file in ``skgraded.boosting``, for example for
-        LGBMRanker, XGBRegressor and CatBoostRanker. `estimator` sets the maximum number of rounds;
-        its stopping and evaluation settings are ignored. The validation queries are
+        supported for libraries with a module in ``skgraded.boosting``, for example for LGBMRanker,
+        XGBRegressor and CatBoostRanker. `estimator` sets the maximum number of rounds; its own
+        stopping and evaluation settings are ignored. The validation queries are
 
-        - True: drawn at random from the training queries, or those passed to `fit` as `eval_X`;
-        - a splitter: those in the test rows of its last split of X, for example the latest queries
+        - if True, drawn at random from the training queries, or passed to `fit` as `eval_X`;
+        - if a splitter, those in the test rows of its last split of X, such as the latest queries
           with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter reads columns of X,
           receives the queries as groups and must keep each query whole. The ranker is trained on
           the training rows of this split; other rows are used only with `refit`.
     validation_fraction : float, default=0.1
-        The fraction of the queries to hold out if `early_stopping` is True, in (0, 1). At least one
+        The fraction in (0, 1) of queries to hold out if `early_stopping` is True. At least one
         query is held out, and at least one remains for training.
     measure : Measure, str, or a list of them, default="ndcng@10"
         The measure that `score` computes and that early stopping maximises on the validation
@@ -116,16 +116,16 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     -----
     The ranker remembers its training queries. Scoring other documents of these queries, or of the
     validation queries of early stopping, issues a `TornQueryWarning`. Scoring exactly the training
-    rows, which are recognised by query ids and grades, issues no warning.
+    rows, which are recognised by their query ids and grades, does not issue a warning.
 
-    Row weights are converted for each library. XGBRanker and CatBoostRanker weight whole queries
-    and, like the measures, use the mean over the rows of each query. LGBMRanker and regressors
-    receive a weight per row.
+    Row weights are converted for each library. For XGBRanker and CatBoostRanker, as for the
+    measures, the weight of a query is the mean weight of its rows. LGBMRanker and regressors
+    receive one weight per row.
 
     Early stopping computes the measures of `skgraded` on the original grades and averages them over
     queries, with the same rules for ties, undefined queries and weights. The libraries compute no
-    metrics meanwhile, except those that CatBoost requires. Boosters that modify earlier rounds,
-    ``dart`` and ``gblinear``, cannot be stopped early.
+    metrics of their own, except those that CatBoost requires. Early stopping does not support
+    boosters that modify earlier rounds: ``dart`` and ``gblinear``.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         X : array-like, sparse matrix or frame of shape (n, n_columns)
             The documents.
         y : array-like of shape (n,)
-            Their grades ≥ 0.
+            The grades of the documents, ≥ 0.
         qid : array-like of shape (n,), optional
             The query of each row, in any row order, unless the constructor specifies `qid`.
         group : array-like of shape (n_queries,), optional
@@ -221,9 +221,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, passed to `estimator` unless None.
         eval_X, eval_y, eval_qid, eval_sample_weight : optional
-            With `early_stopping`, validation rows to use instead of held-out rows, in the forms of
-            `X`, `y`, `qid` (unless the constructor specifies it) and `sample_weight` (a query's
-            weight is the mean over its rows). X must contain none of their queries.
+            With `early_stopping`, validation rows to use instead of held-out rows, in the same form
+            as `X`, `y`, `qid` (unless the constructor specifies it) and `sample_weight` (a query's
+            weight is the mean over its rows). X must not contain any of these queries.
         **fit_params : dict
             Passed to the ``fit`` of `estimator` unchanged, except that initial scores
             (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows
@@ -240,10 +240,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         ValueError, TypeError
             If qid is missing or passed twice; if a grade is negative or not finite, or fractional
             for a ranker that accepts only whole grades (see `grades`); if lengths differ; if
-            weights are negative or all 0, or `estimator` accepts none; if settings of `estimator`
-            prevent all learning. With `early_stopping`: if `estimator` does not support it; if a
-            query is in both X and `eval_X`; if a measure is undefined for all validation queries;
-            if `fit_params` would also stop the training.
+            weights are negative, all 0 or not supported by `estimator`; if settings of `estimator`
+            prevent it from learning. With `early_stopping`: if `estimator` does not support it; if
+            a query is in both X and `eval_X`; if a measure is undefined for all validation queries;
+            if `fit_params` contains other stopping settings.
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
@@ -312,7 +312,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float | dict[str, float]:
-        """Mean of `measure` over the queries.
+        """Return the mean of `measure` over the queries.
 
         Parameters
         ----------
@@ -358,7 +358,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         return rows, queries
 
     def _part(self, adapter, table, rows, queries, validation, fit_params):
-        """Training rows and validation rows, if any, in the order that the estimator requires."""
+        """Return training rows and any validation rows, in the order required by the estimator."""
         holds_out = self.early_stopping and validation is None
         by_query = adapter.query_argument is not None
         if holds_out or (by_query and queries.order is not None):
@@ -385,13 +385,13 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Importances of the features in `estimator_`, shape (`n_features_in_`,)."""
+        """Feature importances of `estimator_`, shape (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.feature_importances_
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of the features in `estimator_`, shape (`n_features_in_`,)."""
+        """Coefficients of `estimator_`, shape (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.coef_
 
@@ -448,7 +448,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     # What scikit-learn calls ----------------------------------------------------------------------
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the metadata that the ranker requests: `qid`, unless the constructor has it.
+        """Return the metadata that the ranker requests: `qid`, unless set in the constructor.
 
         Returns
         -------
@@ -479,7 +479,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
 
 def _in_order(adapter, rows, queries):
-    """Return all rows, sorted by query if the estimator is a ranker."""
+    """Return all rows; for a ranker, the rows are sorted by query."""
     by_query = adapter.query_argument is not None
     return rows.take(queries.order, queries.sizes) if by_query else rows
 

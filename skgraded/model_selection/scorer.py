@@ -35,7 +35,7 @@ def make_ranking_scorer(
     qid: Any = None,
     response_method: str | list[str] | None = None,
 ) -> RankingScorer:
-    """Make a scorer of ranking measures for scikit-learn's model selection.
+    """Make a scorer from ranking measures, for scikit-learn's model selection.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ def make_ranking_scorer(
         ``refit="NDCNG@10"`` or ``refit="ndcng10"``, spelled exactly as in `names` of the scorer:
         scikit-learn only compares strings.
     qid : str, int or pandas Series, optional
-        Where to find the query of each row. None: where the `QueryRanker`, alone or at the end of
-        a pipeline, finds it in X; or with metadata routing, ``search.fit(X, y, qid=qid)``. The
-        scorer then requests `qid` by default, even if it was made while routing was disabled. str
-        or int: in the column of X with this name or position (from the end if negative). Series:
-        looked up by the row index of the frame X. The Series should contain exactly the rows of all
-        queries, so that a query seen only in part is noticed.
+        The source of the query ids. If None, the source in X that the `QueryRanker`, alone or at
+        the end of a pipeline, uses; or metadata routing, ``search.fit(X, y, qid=qid)``, for which
+        the scorer requests `qid` by default, even if it was made while routing was disabled. If str
+        or int, the column of X with this name or position (from the end if negative). If a Series,
+        ids are looked up by the row index of the frame X. The Series should contain exactly the
+        rows of all queries, so that incomplete queries are detected.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the document scores; with a list, the first method that the
         estimator has. The default is ``predict`` for rankers and regressors; for classifiers, it is
@@ -78,9 +78,9 @@ def make_ranking_scorer(
     Notes
     -----
     scikit-learn checks `refit` only after a search has fitted all candidates, because it reads the
-    names from the first dict of scores. ``refit=scorer.names[0]`` cannot be misspelt. With a dict
-    of scorers, ``scoring={"ndcng10": make_ranking_scorer(…), …}``, scikit-learn checks `refit`
-    before the first fit, but predicts once per scorer.
+    names from the first dict of scores. Use ``refit=scorer.names[0]`` to avoid misspellings. With a
+    dict of scorers, ``scoring={"ndcng10": make_ranking_scorer(…), …}``, scikit-learn checks `refit`
+    before the first fit, but calls ``predict`` once per scorer.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def make_ranking_scorer(
 
 
 class RankingScorer:
-    """A scorer of ranking measures; made by `make_ranking_scorer`, which describes it."""
+    """Scorer of ranking measures, created and documented by `make_ranking_scorer`."""
 
     def __init__(self, measure, qid, response_method):
         check_source(qid)
@@ -135,7 +135,7 @@ class RankingScorer:
         sample_weight: ArrayLike | None = None,
         qid: Any = None,
     ) -> float | dict[str, float]:
-        """Score a fitted estimator; return a float, or a dict by name for several measures."""
+        """Return the score of a fitted estimator, or a dict of scores for several measures."""
         if self._qid is not None and qid is not None:
             raise ValueError(
                 f"qid is given twice: when {self!r} was made, and in this call."
@@ -157,8 +157,8 @@ class RankingScorer:
     def set_score_request(self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED) -> Self:
         """Set the metadata that the scorer requests, and return the scorer.
 
-        True: requested; False: ignored; None: an error if passed; str: requested by this name. The
-        defaults are True for `qid` and None for `sample_weight`.
+        With True, the metadata is requested; with False, ignored; with None, passing it raises an
+        error; a str is an alias. The defaults are True for `qid` and None for `sample_weight`.
         """
         if self._qid is not None and qid is not UNCHANGED:
             raise ValueError(f"{self!r} finds qid in X and cannot request it.")
@@ -190,7 +190,7 @@ class RankingScorer:
 
 
 def _at_ranker(estimator, X):
-    """The ranker inside searches and pipelines, and X as transformed by the preceding steps."""
+    """Return the ranker inside searches and pipelines, and X transformed by preceding steps."""
     while True:
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
@@ -204,7 +204,7 @@ def _at_ranker(estimator, X):
 
 
 def _named(measure):
-    """Map names of scores to measures, from a measure, a list or a mapping."""
+    """Return a dict from score names to measures, given a measure, a list or a mapping."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
     for name in measure:
@@ -214,7 +214,7 @@ def _named(measure):
 
 
 def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
-    """Mean of a measure over the queries; a dict of means by name for a list or a mapping."""
+    """Return the mean of a measure over the queries, or a dict of means for several measures."""
     measures = _named(measure)
     means = mean_scores(list(measures.values()), judgments, y_score)
     is_single = isinstance(measure, (str, Measure))
@@ -224,7 +224,7 @@ def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
 # Scores of documents -----------------------------------------------------------------------------
 
 def check_response_method(response_method):
-    """Check a response method or a list of methods; None stays None."""
+    """Return the response method or list of methods, after checking that all are known."""
     if response_method is None:
         return None
     methods = [response_method] if isinstance(response_method, str) else list(response_method)
@@ -237,7 +237,7 @@ def check_response_method(response_method):
 
 
 def document_scores(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
-    """Return one score per document, shape (n,)."""
+    """Return the estimator's score for each document, shape (n,)."""
     methods = _default_methods(estimator) if response_method is None else response_method
     if isinstance(methods, str):
         methods = [methods]
@@ -265,7 +265,7 @@ def _expected_grades(grades, probabilities):
     """Compute Σ c·P(c) for each row, rounded so that equal expected grades tie.
 
     The last bits of the sum depend on how the probability is distributed over the classes, and the
-    last bits of the probabilities may depend on the position of the row.
+    last bits of the probabilities may depend on the row position.
     """
     # Avoid a matrix product, whose last bits depend on the processor and its threads.
     terms = [grade * probabilities[:, i].astype(float) for i, grade in enumerate(grades)]

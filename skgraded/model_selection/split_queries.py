@@ -1,4 +1,4 @@
-"""Warnings about queries that a fit or a score sees only in part."""
+"""Detection of queries whose rows are split between training and scoring."""
 
 import warnings
 from functools import partial
@@ -12,19 +12,19 @@ from skgraded._input.words import plain, plain_list
 
 
 class TornQueryWarning(UserWarning):
-    """A fit or a score sees only some rows of a query.
+    """Warning issued if a ranker is fitted on, or scores, only some rows of a query.
 
     It is issued in two cases. First, a ranker is scored on documents of a query after it was fitted
     on other documents of this query. KFold, ``cv=5`` and train_test_split split queries in this
-    way, and the score is better than it will be for new queries. Second, X lacks rows of a query
-    that a Series of queries, looked up by the row index of X, contains. This happens when rows are
-    drawn instead of queries, as in HalvingGridSearchCV with ``resource="n_samples"`` and in
+    way, and the score is better than it will be for new queries. Second, the queries are looked up
+    in a Series by the row index of X, and X lacks some rows of a query. This happens when rows are
+    sampled instead of queries, as in HalvingGridSearchCV with ``resource="n_samples"`` and in
     scikit-learn's learning_curve. Split by query, for example with GroupKFold, and choose another
     resource.
 
-    Queries in a column of X, or passed with X, are split with the rows. A fit on some rows of such
-    a query looks like a fit on a small query: only scores can reveal it. With ``n_jobs``, the
-    workers print the warning, and ``warnings.catch_warnings`` in the caller does not catch it.
+    Queries in a column of X, or passed with X, are split with the rows. Fitting on some rows of
+    such a query cannot be detected until the ranker is scored on the other rows. With ``n_jobs``,
+    the workers print the warning; ``warnings.catch_warnings`` in the caller does not catch it.
     """
 
 
@@ -55,9 +55,9 @@ PARTIAL = (
 
 
 class FittedQueries:
-    """Summary of the rows that a ranker was fitted on: four numbers per query.
+    """Summary of the rows that a ranker was fitted on, with four values per query.
 
-    `stopped_on` contains the ids of validation queries that were not among these rows.
+    `stopped_on` contains the ids of validation queries that the ranker was not fitted on.
     """
 
     def __init__(self, queries, grades, table, stopped_on=None):
@@ -68,10 +68,10 @@ class FittedQueries:
         self.row_marks = _marks(grades, order, starts, table)
 
     def torn_in(self, judgments, features=None):
-        """Ids of the queries that the fit has seen, unless all rows are those of the fit.
+        """Return the ids of queries seen in fit, or no ids if exactly the fitted rows are scored.
 
-        Rows are compared by query and grade. If these are equal, the table that the function
-        `features` returns is compared too.
+        Rows are compared by query and grade. If these are equal, the table returned by the function
+        `features` is also compared.
         """
         known = {query: i for i, query in enumerate(plain_list(self.ids))}
         queries = plain_list(judgments.query_ids)
@@ -124,7 +124,7 @@ def features_of(ranker, table):
 
 
 def _marks(grades, order, starts, table=None):
-    """Sum the hashes of each query's rows; the sum does not depend on the row order."""
+    """Return the sum of the row hashes of each query, which does not depend on the row order."""
     marks = mix_bits((grades + 0.0).view(np.uint64))  # a copy in which -0.0 becomes 0.0
     if table is not None:
         marks = mix_bits(marks ^ hash_rows(table))
@@ -134,11 +134,11 @@ def _marks(grades, order, starts, table=None):
 
 
 def warn_of_split_queries(estimator, X, judgments, source=None):
-    """Issue a TornQueryWarning if a score sees queries in part, or queries that the fit has seen.
+    """Issue a TornQueryWarning if scored queries are incomplete or were seen in fit.
 
-    The fitted queries are known only for a QueryRanker, alone, as the last step of a pipeline or
+    The fitted queries are known only for a QueryRanker: alone, as the last step of a pipeline or
     inside a search. X is the table to score, with or without the query column; `source` specifies
-    where in X the queries were found.
+    where the queries in X were found.
     """
     fitted, shared = _known_queries(estimator, X, judgments)
     if shared:
@@ -155,7 +155,7 @@ def warn_of_split_queries(estimator, X, judgments, source=None):
 
 
 def _known_queries(estimator, X, judgments):
-    """Return the queries that a ranker was fitted on, and the ids of those that it scores again."""
+    """Return the queries that a ranker was fitted on, and the ids of those being scored again."""
     while estimator is not None and not hasattr(estimator, "fitted_queries_"):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
@@ -172,7 +172,7 @@ def _known_queries(estimator, X, judgments):
 
 
 def _is_numbering(ids):
-    """Whether ids are 0, 1, 2, … or 1, 2, 3, … in any order."""
+    """Return whether ids are 0, 1, 2, … or 1, 2, 3, … in any order."""
     if ids.dtype.kind not in "iu":
         return False
     return ids.min() in (0, 1) and ids.max() - ids.min() == len(ids) - 1
@@ -181,8 +181,8 @@ def _is_numbering(ids):
 def warn_of_partial_queries(X, source, verb):
     """Issue a TornQueryWarning if X lacks rows of a query that is looked up in a Series.
 
-    Only a Series as `source` shows all rows of a query. `verb` is "fit" or "score"; the warning
-    names the line three callers up.
+    Only a Series as `source` contains all rows of a query. `verb` is "fit" or "score". The warning
+    refers to the line three callers up.
     """
     if source is None or is_column(source):
         return

@@ -13,14 +13,14 @@ from skgraded._input.words import plain
 
 
 class _QuerySplitter(BaseCrossValidator):
-    """Applies a scikit-learn splitter to the distinct queries or times in X."""
+    """Base class that applies a scikit-learn splitter to the distinct queries or times in X."""
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits."""
         return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple]:
-        """Yield the positions of the training and the test rows of each split, ascending.
+        """Yield the sorted positions of the training rows and of the test rows for each split.
 
         Parameters
         ----------
@@ -57,8 +57,8 @@ class QueryKFold(_QuerySplitter):
         The query of each row: the column of X with this name, or at this position; or a Series
         that is looked up by the row index of X.
     shuffle : bool, default=False
-        False: the folds of ``GroupKFold``, which have about equally many rows. True: random folds
-        of equally many queries.
+        If False, use the folds of ``GroupKFold``, which contain about the same number of rows. If
+        True, use random folds that contain about the same number of queries.
     random_state : int, RandomState instance or None, default=None
         Seed for `shuffle`.
 
@@ -95,8 +95,8 @@ class QueryKFold(_QuerySplitter):
 class QueryTimeSeriesSplit(_QuerySplitter):
     """Time series cross-validation over queries: test queries are later than training queries.
 
-    scikit-learn's ``TimeSeriesSplit`` splits the distinct times. Queries with the same time stay
-    together.
+    The distinct times are split with scikit-learn's ``TimeSeriesSplit``, so queries with the same
+    time stay together.
 
     Parameters
     ----------
