@@ -84,8 +84,8 @@ class NERR(Graded):
 class RBP(Graded):
     r"""Rank-biased precision for grades (Moffat & Zobel 2008, section 3.2).
 
-    A user continues from each document to the next with probability φ, the `persistence`. RBP = (1
-    - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, where r_p is the grade at rank p and r_max the top of the
+    A user continues from each document to the next with the probability φ, the `persistence`. RBP =
+    (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, where r_p is the grade at rank p and r_max the top of the
     grade scale. Values range from 0 to below 1, even for an ideal list. RBP is undefined for a
     query with no grade > 0.
 
