@@ -1,4 +1,4 @@
-"""The command line: evaluates and compares runs.
+"""Command line interface to evaluate and compare runs.
 
     python -m skgraded evaluate QRELS RUN [RUN ...] -m ndcng@10 -m mu_map
     python -m skgraded compare QRELS RUN RUN [RUN ...] --baseline RUN
@@ -50,10 +50,10 @@ TIES = ("average", "ordinal", "best", "worst", "trec")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with the arguments `argv`, by default those of the process.
+    """Run the command with the arguments `argv`, by default the arguments of the process.
 
-    Returns the exit code: 0, 2 after bad input with one line on standard error, or 130 after an
-    interrupt.
+    Returns the exit code: 0 for success, 2 for invalid input (with one line on standard error), or
+    130 after an interrupt.
     """
     notes: list[str] = []
     try:
@@ -134,7 +134,7 @@ def _print_evaluations(systems, args):
 
 
 def _width(args):
-    """Return the width of the terminal or COLUMNS; 0 for a file or a pipe."""
+    """Return the width of the terminal or the value of COLUMNS; 0 for a file or a pipe."""
     if args.output is not None:
         return 0
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -146,7 +146,7 @@ def _none(word):
 
 
 def _refuse_overwriting(args):
-    """Raise an error, before files are read, if the output is also an input, under any name."""
+    """Raise an error before files are read if the output file is also an input file."""
     if args.output is None or not os.path.isfile(args.output):
         return
     for path in _systems.read_files(args.files):
@@ -172,7 +172,7 @@ def _refuse_differing_queries(evaluations):
 
 
 def _write(text, args):
-    """Write to the file --output, or to standard output."""
+    """Write to the file given by --output, or to standard output."""
     text = text.rstrip("\n") + "\n"
     on_terminal = args.output is None and sys.stdout is not None and sys.stdout.isatty()
     if getattr(args, "format", "table") in ("csv", "html") and not on_terminal:
@@ -199,7 +199,7 @@ def _print(text):
 
 
 def _drop_output():
-    """Discard unwritten output, which would otherwise raise another error at exit."""
+    """Discard unwritten output, which would otherwise raise a second error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -244,7 +244,7 @@ def _parser():
 
 
 def _at_least(least):
-    """Return an argparse type for integers; argparse puts the option's name before errors."""
+    """Return an argparse type for integers; argparse prefixes errors with the option name."""
     def whole(text):
         number = parsed(int, text)
         if number is None or number < least:
@@ -280,7 +280,7 @@ def _add_common(command):
 
 
 def _add_output(command):
-    """Add the options of all commands that measure files."""
+    """Add the options shared by all commands that evaluate files."""
     add = command.add_argument
     add("files", nargs="+", metavar="FILE", help="see below")
     add("-c", "--complete", action="store_true",

@@ -37,7 +37,7 @@ ITEMS = {"all": None, "judged": "judged", "predicted": "predicted"}
 def evaluate_preference_files(
     args: Namespace, note: Callable[[str], None]
 ) -> dict[str, Evaluation]:
-    """Evaluate runs against preferences; return an Evaluation per name of a run.
+    """Evaluate runs against preferences; return a dict of Evaluations keyed by run name.
 
     `args` are the options of the command; `note` receives messages to the user.
     """
@@ -54,7 +54,7 @@ def evaluate_preference_files(
 
 
 def _read_truth(source, progress):
-    """Read the pairs, their query codes, the query ids, and the documents of each query."""
+    """Return the pairs, their query codes, the query ids, and the documents of each query."""
     queries, preferred, other = read_preference_columns(source, progress)
     codes, query_ids = query_codes(queries)
     pairs = list(zip(preferred.tolist(), other.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Formats Evaluations and Comparisons as the output of the command."""
+"""Format Evaluations and Comparisons for the output of the command line."""
 
 import json
 import math
@@ -23,8 +23,8 @@ FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 def of_evaluations(evaluations, form, per_query, title=None, width=0):
     """Format a dict of Evaluations in one of the `FORMATS`.
 
-    Per-query values are included if `per_query`; "csv" then contains nothing else, and "html"
-    always contains them. In the format "table", sentences are wrapped if `width` > 0.
+    If `per_query` is True, per-query values are included; "csv" then contains only them, and "html"
+    always includes them. In the format "table", sentences are wrapped if `width` > 0.
     """
     if form == "json":
         return _json(evaluations, per_query)
@@ -42,7 +42,7 @@ def of_evaluations(evaluations, form, per_query, title=None, width=0):
 
 
 def _ranked(evaluations):
-    """Sort systems by their means of the first measure, the highest first."""
+    """Sort systems by their mean of the first measure, in descending order."""
     def key(item):
         mean = next(iter(item[1].mean().values()))
         return (math.isnan(mean), -mean)
@@ -50,7 +50,7 @@ def _ranked(evaluations):
 
 
 def of_comparison(evaluations, comparison, form, per_query, title=None, width=0):
-    """Format a comparison of systems; parameters as for `of_evaluations`."""
+    """Format a Comparison; the parameters are the same as for `of_evaluations`."""
     if form == "json":
         return _json(evaluations, per_query, comparison)
     if form == "html":
@@ -69,7 +69,7 @@ def of_comparison(evaluations, comparison, form, per_query, title=None, width=0)
 
 
 def _below(comparison, rows, evaluations):
-    """The method, undefined queries, and the findings per measure."""
+    """Return notes on the method, the undefined queries, and the findings per measure."""
     lines = [
         f"{counted(comparison.n_queries, 'query', 'queries')}; "
         f"{percent_text(comparison.level)} intervals; "
@@ -89,7 +89,7 @@ def _below(comparison, rows, evaluations):
 
 
 def _lists(rows, comparison):
-    """List the systems that each system outperforms, the best system first."""
+    """List the systems outperformed by each system, with the best system first."""
     if comparison.test is None:
         return [f"- {counted(len(rows), 'pair', 'pairs')}, not tested."]
     order = comparison.leaderboard().systems
@@ -109,7 +109,7 @@ def _lists(rows, comparison):
 
 
 def _prose(text, form, width):
-    """Comment out lines for LaTeX, or wrap them for a table, with hanging indents for items."""
+    """Comment out lines for LaTeX; wrap lines for a table, with hanging indents for items."""
     lines = text.split("\n")
     if form == "latex" and text:
         lines = [f"% {line}".rstrip() for line in lines]
@@ -125,12 +125,12 @@ def _prose(text, form, width):
 
 
 def _joined(parts):
-    """Join the parts that are not empty, with blank lines between them."""
+    """Join the non-empty parts, separated by blank lines."""
     return "\n\n".join(filter(None, parts))
 
 
 def of_measures():
-    """List the measures with their names, parameters and first lines of documentation."""
+    """Format a table of all measures with names, parameters and one-line descriptions."""
     rows = [
         {
             "measure": name, "other names": ", ".join(
@@ -148,7 +148,7 @@ def of_measures():
 # Frames ------------------------------------------------------------------------------------------
 
 def _summary(evaluations, counts=False):
-    """Columns with one row per system; `counts` adds the number of undefined queries."""
+    """Return columns with one row per system; `counts` adds the number of undefined queries."""
     rows = []
     for name, evaluation in evaluations.items():
         row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
@@ -159,7 +159,7 @@ def _summary(evaluations, counts=False):
 
 
 def _values(evaluations):
-    """Columns with one row per system and query."""
+    """Return columns with one row per system and query."""
     columns: dict = {"run": [], "query": []}
     for name, evaluation in evaluations.items():
         ids = plain_list(evaluation.query_ids)
@@ -171,7 +171,7 @@ def _values(evaluations):
 
 
 def _side_by_side(comparison):
-    """A frame with one row per measure and query, and one column per system."""
+    """Return a frame with one row per measure and query and one column per system."""
     import pandas as pd
 
     return pd.concat([
@@ -184,19 +184,19 @@ def _side_by_side(comparison):
 
 
 def _n_queries(report):
-    """Number of queries of an Evaluation or a Summary."""
+    """Return the number of queries of an Evaluation or a Summary."""
     return report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
 
 
 def _ids(report):
-    """Query ids as objects, which pandas does not convert to a common type."""
+    """Return the query ids with dtype object, so that pandas does not change their types."""
     import pandas as pd
 
     return pd.Series(plain_list(report.query_ids), dtype=object)
 
 
 def _differences(comparison, rows):
-    """The rows of a comparison, with the columns that fit a terminal."""
+    """Return the rows of a comparison with the columns that fit into a terminal."""
     columns = ["system", "measure", "mean", "difference", "ci_low", "ci_high"]
     if comparison.baseline is None:
         columns.insert(1, "baseline")
@@ -207,7 +207,7 @@ def _differences(comparison, rows):
 
 
 def _undefined(evaluations):
-    """State the numbers of undefined queries in one line; "" if there are none."""
+    """Return a line with the numbers of undefined queries, or "" if there are none."""
     by_system = [
         f"{name}: " + ", ".join(f"{key} {n}" for key, n in evaluation.n_undefined.items() if n)
         for name, evaluation in evaluations.items() if any(evaluation.n_undefined.values())
@@ -244,7 +244,7 @@ def _json(evaluations, per_query, comparison=None):
 
 
 def _numbers(values):
-    """Values for JSON; numbers that are not finite become null."""
+    """Convert values for JSON; non-finite numbers become null."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else plain(value)
         for name, value in values.items()

@@ -1,4 +1,4 @@
-"""Evaluates files: qrels and runs, LETOR files and scores, or tables with named columns."""
+"""Evaluation of files: qrels and runs, LETOR files and scores, or tables."""
 
 import dataclasses
 import glob
@@ -31,7 +31,7 @@ TABLES = (".parquet", *(
 
 
 def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Evaluation]:
-    """Evaluate the systems in files; return an Evaluation per name of a file or column.
+    """Evaluate systems in files; return a dict of Evaluations keyed by file or column name.
 
     Files are qrels and runs, a LETOR file and score files, or one table; "-" is standard input.
     `args` are the options of the command; `note` receives messages to the user.
@@ -62,14 +62,14 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
 
 
 def is_large(files):
-    """Whether the only file is a folder or a pattern of Parquet files of any size."""
+    """Return whether the only path is a folder, or a pattern that matches Parquet files."""
     path, *others = files
     is_pattern = glob.has_magic(path) and not os.path.exists(path)
     return not others and (os.path.isdir(path) or is_pattern)
 
 
 def read_files(paths):
-    """Yield the input files that exist: paths, or the file descriptor of standard input."""
+    """Yield the existing input files as paths; standard input is yielded as a file descriptor."""
     for path in paths:
         if path == "-":
             with suppress(OSError, AttributeError):  # closed, or without a file descriptor
@@ -82,7 +82,7 @@ def read_files(paths):
 
 
 def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
-    """Evaluate Parquet files; return the report, and the reports of systems by name."""
+    """Evaluate Parquet files; return the report and a dict of reports keyed by system name."""
     (path,) = args.files
     if args.per_query:
         raise ValueError("--per-query is not available for folders and patterns of files.")
@@ -105,14 +105,14 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
 
 
 def _score_columns(args):
-    """Names of the score columns of a table."""
+    """Return the names of the score columns of a table."""
     names = args.scores or ["score"]
     _refuse_twice(names, "--score-column ")
     return names
 
 
 def system_names(paths):
-    """Name each file without its folder, or with the folder if names would be equal."""
+    """Map each path to its file name, or to the full path if file names are not unique."""
     _refuse_twice(paths)
     short = {path: os.path.basename(path) or path for path in paths}
     times = Counter(short.values())
@@ -120,7 +120,7 @@ def system_names(paths):
 
 
 def page_title(paths, systems):
-    """Title of the page of a single system: its file, or its table and column."""
+    """Return the page title for a single system: its file, or its table and column."""
     if len(systems) != 1:
         return None
     (name,) = systems
@@ -135,7 +135,7 @@ def _refuse_twice(names, option=""):
 
 
 def _with_ties(args):
-    """The measures with the option --ties, except "trec", which changes the scores instead."""
+    """Return the measures with the tie rule of --ties; "trec" changes the scores instead."""
     measures: list[Any] = as_measures(args.measures or ["ndcng@10", "mu_map"])
     if args.ties in (None, "trec"):
         return measures
@@ -146,7 +146,7 @@ def _with_ties(args):
 
 
 def _note_gain(measures, note):
-    """Note that NDCG with its default gain is not the ndcg of trec_eval, whose gain is linear."""
+    """Add a note that trec_eval's ndcg has a linear gain, unlike the default gain of NDCG."""
     for measure in measures:
         if isinstance(measure, NDCG) and measure.gain == "exp2":
             linear = dataclasses.replace(measure, ties="average", gain="linear")
@@ -157,7 +157,7 @@ def _note_gain(measures, note):
 
 
 def source_of(path):
-    """A path, or standard input as an open file."""
+    """Return the path, or standard input as an open file if the path is "-"."""
     if path != "-":
         return path
     if sys.stdin is None:
@@ -166,7 +166,7 @@ def source_of(path):
 
 
 def _is_letor(file):
-    """Whether the second word of the first line is a LETOR query."""
+    """Return whether the first line looks like a LETOR file: its second word is a query."""
     line = next((line for line in file.peek(HEAD).splitlines() if line.strip()), b"")
     words = line.split(None, 2)
     return len(words) > 1 and words[1].startswith(b"qid:") or line.startswith(b"#")
@@ -202,7 +202,7 @@ def _evaluate_run(judged, source, name, args, measures, note):
 
 
 def note_of_differing(qrels, run, joined, name, complete):
-    """A note about the queries that only the judgments or only the run contains."""
+    """Return a note about queries that occur only in the judgments or only in the run."""
     fate = "count with nothing retrieved" if complete else "are left out (use -c to count them)"
     parts = []
     if joined.missing.any():
@@ -236,7 +236,7 @@ def _evaluate_letor(file, systems, args, measures):
 
 
 def _evaluate_rows(source, grade, scores, query, document, args, measures):
-    """Evaluate the scores of systems; return an Evaluation per system."""
+    """Evaluate the scores of systems; return a dict of Evaluations keyed by system name."""
     if args.ties == "trec":
         if document is None or any(name is None for name in document):
             raise ValueError(f"{check_path(source)}: --ties trec requires all document ids.")

@@ -1,4 +1,4 @@
-"""Readers and generators of ranking data."""
+"""Readers and generators for ranking data sets."""
 
 from skgraded.datasets.generators import make_ranking, make_swapped_rankings
 from skgraded.datasets.join import join_run

@@ -1,7 +1,7 @@
-"""Read columns of text files with pyarrow. Callers check that pyarrow is installed.
+"""Read columns of text files with pyarrow, whose installation is checked by callers.
 
 Arrow rejects some numbers that Python accepts, and its errors contain no line numbers. After a
-ValueError, callers therefore read the text again with Python.
+ValueError, callers therefore parse the text again with Python.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 
 
 def read_table(data, separator, types):
-    """Read the columns of a CSV file that are keys of `types`, each with its type."""
+    """Read the columns of a CSV file that are listed in `types`, a dict of names to types."""
     parsing = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     return _read(data, parsing, types)
 
@@ -40,7 +40,7 @@ def _read(data, parsing, types, **options):
 
 
 def joined(pieces):
-    """Concatenate the pieces of a column to an array that pandas can factorize and index."""
+    """Concatenate the chunks of a column to an array that pandas can factorize and index."""
     import pandas as pd
 
     arrays = [piece if isinstance(piece, pa.Array) else pa.array(piece, TEXTS) for piece in pieces]
@@ -48,6 +48,6 @@ def joined(pieces):
 
 
 def positions(texts, known):
-    """Return the position of each text in the array `known`, -1 if it is not there."""
+    """Return the position of each string in the array `known`, or -1 if it is absent."""
     rows = compute.index_in(pa.array(texts), value_set=pa.array(known))
     return np.asarray(rows.fill_null(-1))

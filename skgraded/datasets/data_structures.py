@@ -1,4 +1,4 @@
-"""Convert qrels and runs from the data structures of several tools to `Rows`."""
+"""Convert the qrels and runs of several tools to `Rows`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY = {"qrels": "rating", "run": "_score"}
 
 
 class Lists(NamedTuple):
-    """Documents of all queries; those of a query are consecutive."""
+    """Documents of all queries; the documents of each query are consecutive."""
 
     queries: list[Any]
     sizes: list[int] | np.ndarray  # number of documents of each query
@@ -40,7 +40,7 @@ class Lists(NamedTuple):
 
 
 def rows_of(source: Any, side: str) -> Rows:
-    """Convert qrels or a run to Rows; `side`, "qrels" or "run", is its name in errors."""
+    """Convert qrels or a run to Rows; `side` ("qrels" or "run") is the name used in errors."""
     rows = _convert(source, side)
     if side == "qrels":
         return rows.without_repeats()
@@ -98,7 +98,7 @@ def _column_names(source, side):
 
 
 def _chosen(known, side):
-    """Select the columns of the query, the document, and the grade or score."""
+    """Select the columns that contain queries, documents, and grades or scores."""
     chosen = []
     for column in COLUMNS[side]:
         present = [name for name in NAMES[column] if name in known]
@@ -131,7 +131,7 @@ def _rows_of_columns(values, names, side):
 
 
 def _document_ids(documents, n, expected, name):
-    """Check the document ids of all rows and return them as an array of objects."""
+    """Check the document ids of all rows and return them as an object array."""
     texts = documents
     for method in ("to_list", "tolist", "to_pylist"):
         if hasattr(documents, method):
@@ -166,7 +166,7 @@ def _rows_of_items(items, source, side):
 
 
 def _rated_queries(requests, side):
-    """Yield the id and the rated documents of each request of a ranking evaluation."""
+    """Yield the id and the rated documents for each request of a ranking evaluation."""
     for position, request in enumerate(requests):
         is_request = isinstance(request, Mapping) and {"id", "query"} & request.keys()
         if not is_request or "ratings" not in request:
@@ -180,8 +180,8 @@ def _rated_queries(requests, side):
 # Dicts by query ----------------------------------------------------------------------------------
 
 def _queries_of(source):
-    """Return pairs of a query and its documents, or None if the dict contains columns."""
-    for key in ("requests", "judgmentRatings"):  # keys in _rank_eval and in OpenSearch judgments
+    """Return pairs (query, documents), or None if the dict contains columns."""
+    for key in ("requests", "judgmentRatings"):  # keys of _rank_eval and OpenSearch's judgments
         if isinstance(source.get(key), list):
             return _rated_queries(source[key], key)
     if "metric_score" in source and isinstance(source.get("details"), Mapping):
@@ -239,7 +239,7 @@ def _documents_of(query, items, side):
 
 
 def _rows_of_lists(lists, side):
-    """Convert Lists to Rows; a run keeps queries for which it retrieved no documents."""
+    """Convert Lists to Rows; runs keep queries for which no documents were retrieved."""
     queries, sizes, documents, numbers = lists
     if not documents:
         raise ValueError(f"{side} is empty: it has no document.")
@@ -264,7 +264,7 @@ def _rows_of_lists(lists, side):
 # ranx --------------------------------------------------------------------------------------------
 
 def _lists_of_ranx(source, side):
-    """Read a Qrels or Run of ranx with compiled loops: Python reads Numba's dicts slowly."""
+    """Read a ranx Qrels or Run with compiled loops, because Python reads Numba's dicts slowly."""
     by_query = getattr(source, type(source).__name__.lower(), None)
     if type(source).__name__ not in ("Qrels", "Run") or by_query is None:
         raise _wrong_type(source, side)
@@ -287,7 +287,7 @@ def _lists_of_ranx(source, side):
 
 @cache
 def _readers():
-    """Compile the loops over Numba's dicts; ranx has already imported Numba."""
+    """Compile loops over Numba's dicts; Numba has already been imported by ranx."""
     from numba import njit
 
     @njit

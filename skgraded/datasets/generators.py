@@ -24,10 +24,10 @@ def make_ranking(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Generate a random ranking problem, like `sklearn.datasets.make_classification`.
 
-    Relevance is a bounded, non-linear function of up to three randomly chosen features, plus an
-    effect per query and noise. It is cut into grades, and higher grades are rarer. A default
-    ``LGBMRanker`` can learn the problem, but not perfectly: in a 3-fold cross-validation with 100
-    queries, its NDCNG@5 is about 0.24 (0.1 to 0.35) higher than that of a constant model.
+    Relevance is a bounded, non-linear function of up to three randomly chosen features, plus a
+    per-query effect and noise. It is discretized into grades; higher grades are rarer. A default
+    ``LGBMRanker`` can learn the problem, but not perfectly: in 3-fold cross-validation with 100
+    queries, its NDCNG@5 is about 0.24 (0.1 to 0.35) higher than the NDCNG@5 of a constant model.
 
     Parameters
     ----------
@@ -91,15 +91,15 @@ def make_ranking(
 def _signal(X, columns):
     """Sum a saturating term, a periodic term, and a term that another feature switches on.
 
-    The signal is bounded. Otherwise, the best of many documents would stand out from the noise,
-    and long queries would be much easier than short ones.
+    The signal is bounded. Otherwise, the best of many documents would exceed the noise, and long
+    queries would be much easier than short queries.
     """
     a, b, c = (X[:, columns[i % len(columns)]] for i in range(3))
     return np.tanh(2 * a) + np.cos(2 * b) + np.tanh(2 * c) * (a > 0)
 
 
 def _grades(relevance, n_levels):
-    """Cut relevance into grades; shares above 0 are proportional to the squares …, 9, 4, 1."""
+    """Discretize relevance; shares of grades > 0 are proportional to the squares …, 9, 4, 1."""
     shares = np.arange(n_levels - 1, 0, -1.0) ** 2
     below = IRRELEVANT + (1 - IRRELEVANT) * np.append(0, np.cumsum(shares[:-1])) / shares.sum()
     return np.searchsorted(np.quantile(relevance, below), relevance)
@@ -115,8 +115,8 @@ def make_swapped_rankings(
 ) -> np.ndarray:
     """Generate rankings that differ from the ideal ranking by a known number of swaps.
 
-    These are the test rankings of Scheel, Lommatzsch and Albayrak (2011, section 2.1). Each
-    ranking starts as the ideal order of the same grades; then random pairs of documents are
+    These are the test rankings used by Scheel, Lommatzsch and Albayrak (2011, section 2.1). Each
+    ranking starts in the ideal order of the same grades; random pairs of documents are then
     swapped.
 
     Parameters
@@ -132,11 +132,11 @@ def make_swapped_rankings(
     n_rankings : int, default=100
         Number of rankings.
     uniform : bool, default=True
-        Whether every grade has the same number of documents. If `n_levels` does not divide
+        Whether all grades have the same number of documents. If `n_levels` does not divide
         `n_documents`, these numbers differ by at most one. If False, the grades are drawn from a
         random distribution, and all distributions are equally likely. Some grades may then be
-        unused, but at least two are used. All rankings of a call have the same grades, on which
-        the values of measures depend, so average over several calls.
+        unused, but at least two are used. All rankings returned by a call have the same grades,
+        which affect the values of measures, so average over several calls.
     random_state : int, RandomState instance or None, default=None
         Determines the rankings; pass an int for reproducible output across calls. With the same
         int, the grades for ``uniform=False`` are the same for every `n_swaps` and `n_rankings`.
@@ -144,7 +144,7 @@ def make_swapped_rankings(
     Returns
     -------
     ndarray of shape (n_rankings, n_documents), int
-        The grades of the ranked documents, the first position first.
+        Grades of the ranked documents, from the first position to the last.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def make_swapped_rankings(
 
     Examples
     --------
-    To evaluate the rankings, give the documents descending scores:
+    To evaluate the rankings, assign descending scores to the documents:
 
     >>> import numpy as np
     >>> import skgraded as sg

@@ -1,4 +1,4 @@
-"""Joins a run with its judgments into rows that measures accept."""
+"""Join runs with judgments into rows that measures accept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def join_run(
 ) -> Bunch:
     """Join a run with its judgments into rows that every measure accepts.
 
-    Judged documents that are missing from the run get score -inf, which means not retrieved.
+    Judged documents that are missing from the run receive the score -inf (not retrieved).
 
     Parameters
     ----------
@@ -50,22 +50,22 @@ def join_run(
 
         A judgment may be repeated with the same grade.
     run : Bunch, mapping, frame, sequence of named tuples, or ranx.Run
-        The scores, in the same forms, with ``score`` in place of the grade: the result of
-        `read_run`, a table, ``{query: {document: score}}``, ``Run`` of ranx, or named tuples such
-        as ``ScoredDoc``. For Elasticsearch and OpenSearch: a dict that maps each query to its
-        response or its list of hits, or the response of ``_rank_eval``. Higher scores rank first;
-        -inf means not retrieved. A query with an empty dict or list counts with nothing retrieved.
+        The scores, in the same forms, with ``score`` instead of the grade: the result of
+        `read_run`, a table, ``{query: {document: score}}``, a ranx ``Run``, or named tuples such as
+        ``ScoredDoc``. For Elasticsearch and OpenSearch: a dict that maps each query to its response
+        or its list of hits, or the response of ``_rank_eval``. Higher scores rank first; -inf means
+        not retrieved. A query with an empty dict or list is counted with nothing retrieved.
     missing : {"skip", "count"}, default="skip"
-        What to do with judged queries that are missing from the run. "skip" leaves them out, as
-        trec_eval does; "count" counts them with nothing retrieved (trec_eval's ``-c``).
+        How to handle judged queries that are missing from the run. "skip" leaves them out, as
+        trec_eval does; "count" includes them without retrieved documents (trec_eval's ``-c``).
     unjudged : {"skip", "raise"}, default="skip"
-        What to do with queries of the run that have no judgments. "skip" leaves them out, as
+        How to handle queries of the run that have no judgments. "skip" leaves them out, as
         trec_eval does; "raise" raises a ValueError.
     unjudged_documents : {"irrelevant", "drop", "keep"}, default="irrelevant"
-        What to do with retrieved documents that have no judgment. "irrelevant" assigns grade 0, as
+        How to handle retrieved documents without a judgment. "irrelevant" assigns grade 0, as
         trec_eval does; "drop" leaves them out (condensed lists); "keep" assigns grade NaN.
     ties : {"trec"}, optional
-        "trec" replaces the scores with distinct numbers that rank tied documents as trec_eval
+        "trec" replaces the scores with distinct numbers that order tied documents as trec_eval
         does: by document id, compared as strings, in descending order. None keeps the scores, so
         the parameter `ties` of the measure applies.
 
@@ -84,9 +84,9 @@ def join_run(
         ``unjudged`` : ndarray
             Ids of the queries of the run without judgments, which were left out.
 
-        Queries are in order of their first appearance in the qrels. The rows of a query are those
-        of the run, in its order, followed by the judged documents that are missing from the run,
-        in the order of the qrels.
+        Queries are ordered by first appearance in the qrels. Each query contains its rows of the
+        run, in the order of the run, followed by the judged documents that are missing from the
+        run, in the order of the qrels.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def join_run(
 
 @dataclass(frozen=True)
 class Joined:
-    """Rows of a run and of its judgments, in the order that `join_run` documents."""
+    """Rows of a run and its judgments, in the order documented in `join_run`."""
 
     rows: np.ndarray  # row positions in the concatenation of the run and the judgments
     grade: np.ndarray
@@ -161,7 +161,7 @@ class Joined:
 
 
 class Judged:
-    """Judgments as `Rows`, indexed once and then joined with any number of runs."""
+    """Judgments that are indexed once and can be joined with any number of runs."""
 
     def __init__(self, judgments):
         self.judgments = judgments
@@ -218,7 +218,7 @@ class Judged:
         )
 
     def _refuse(self, run, code):
-        """Raise an error about the query of the run with this code, which has no judgments."""
+        """Raise an error for a query of the run that has no judgments, given by its code."""
         rows = np.flatnonzero(run.query_codes == code)
         place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row: nothing was retrieved
         raise ValueError(
@@ -238,7 +238,7 @@ class Judged:
             )
 
     def _find(self, query, document):
-        """Return the position of the judgment of each row of a run, -1 if there is none."""
+        """Return the position of the judgment for each row of a run, or -1 if there is none."""
         if isinstance(document, np.ndarray):
             codes = Positions(self._documents).find(document)
         else:
@@ -268,7 +268,7 @@ def trec_scores(query, score, document):
     """Return scores that rank as trec_eval does: by score, then by document id, both descending.
 
     Ids are compared as strings. Scores are compared in double precision, as in trec_eval since
-    version 10; earlier versions rounded them to single precision. -inf is kept: not retrieved.
+    version 10; earlier versions rounded them to single precision. Scores of -inf are kept.
     """
     order = np.lexsort((score, query))
     same = (score[order][1:] == score[order][:-1]) & (query[order][1:] == query[order][:-1])

@@ -1,4 +1,4 @@
-"""Readers of LETOR files and of score files."""
+"""Readers for LETOR files and score files."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def read_letor(
     *,
     group: str | os.PathLike[str] | BinaryIO | None = None,
 ) -> Bunch:
-    r"""Read a LETOR file: svmlight lines with a query and, in a comment, a document id.
+    r"""Read a LETOR file: svmlight lines with a query id and an optional document id.
 
-    A line such as ``2 qid:10032 1:0.056 2:-0.25 #docid = GX029-35-5894638`` contains the grade,
-    the query, the non-zero features with ascending indices, and an optional comment. Other text
-    in the comment is ignored. Blank lines and lines with only a comment are skipped.
+    A line such as ``2 qid:10032 1:0.056 2:-0.25 #docid = GX029-35-5894638`` contains the grade, the
+    query, the non-zero features with ascending indices, and an optional comment, from which only
+    the document id is read. Blank lines and lines with only a comment are skipped.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def read_letor(
         The file, plain or compressed with gzip, bzip2 or xz; its extension does not matter.
     n_features : int, optional
         Number of columns of `X`; by default, the highest index in the file. Set it if several
-        files must have the same columns, such as the parts of a fold.
+        files, such as the parts of a fold, must have the same columns.
     group : str, path-like or binary file, optional
         For files without ``qid:``, such as LightGBM's: a file with the number of rows of each
         query, one number per line. Its name often ends in ``.query``.
@@ -96,7 +96,7 @@ def read_letor(
 
 
 def read_rows(source, n_features=None, group=None, negative=True):
-    """Read a LETOR file as `read_letor` does; unless `negative`, reject negative grades."""
+    """Read a LETOR file like `read_letor`; reject negative grades unless `negative` is True."""
     from sklearn.utils import Bunch
 
     path = text_files.check_path(source)
@@ -137,7 +137,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
 
 
 def _repeated(group, n, path):
-    """Return the query of each of n rows, from a file of sizes."""
+    """Return the query of each of the n rows, read from a file of query sizes."""
     sizes = read_sizes(group)
     if sizes.sum() != n:
         raise ValueError(
@@ -148,8 +148,8 @@ def _repeated(group, n, path):
 
 
 def _numbers(text, n_features, negative):
-    """Parse features and grades with scikit-learn, which ignores queries and comments."""
-    # A top-level import would double the import time of skgraded.
+    """Parse features and grades with scikit-learn, ignoring queries and comments."""
+    # At the top of the file, this import would double the time of `import skgraded`.
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)
@@ -159,7 +159,7 @@ def _numbers(text, n_features, negative):
 
 
 def _names(lines, with_query):
-    """Parse the document ids and, if lines contain them, the queries."""
+    """Parse the document ids and the queries, if the lines contain queries."""
     qid, doc_id = [], []
     last = text = None
     for line in lines:
@@ -184,7 +184,7 @@ def _names(lines, with_query):
 
 
 def _problem(line, n_features, negative, with_query):
-    """Describe the problem of a line; None if the line is valid."""
+    """Return a description of the error in a line, or None if the line is valid."""
     body, _, comment = line.partition(b"#")
     words = body.split()
     if not words:
@@ -227,7 +227,7 @@ def _problem_of_features(words, n_features):
 # Files with one number per line ------------------------------------------------------------------
 
 def read_sizes(source):
-    """Read the number of rows of each query."""
+    """Read the number of rows per query from a file."""
     return _read_column(
         source, "size", "the size of a query must be a whole number ≥ 1",
         lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),
@@ -235,7 +235,7 @@ def read_sizes(source):
 
 
 def read_scores(source, progress=False):
-    """Read one score per row of a LETOR file."""
+    """Read the scores for the rows of a LETOR file."""
     return _read_column(
         source, "score", "each line must contain one score, a number",
         lambda scores: scores == scores, progress,

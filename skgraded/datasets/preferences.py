@@ -1,4 +1,4 @@
-"""Reader of TREC files with preference judgments."""
+"""Reader for TREC files with preference judgments."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def read_preferences(
     5      ``query group subgroup document level`` trec_eval's ``prefs``
     ====== ======================================= ========================================
 
-    In trec_eval's form, a document is preferred to the documents of a lower level within the same
-    query, group (an assessor) and subgroup. A pair counts once per group, and n documents may give
-    n (n - 1) / 2 pairs. Columns are separated by blanks or tabs. Blank lines are skipped.
+    In trec_eval's form, a document is preferred to documents with a lower level in the same query,
+    group (an assessor) and subgroup. A pair counts once per group, and n documents may yield n (n -
+    1) / 2 pairs. Columns are separated by blanks or tabs. Blank lines are skipped.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def read_preferences(
     -------
     Bunch
         ``query``, ``preferred``, ``other`` : ndarray of shape (n,), object
-            Texts as in the file, one row per preference, in the order of the file (with 5 columns:
-            the order in which queries, groups and subgroups first appear). A preference stated by
-            several assessors has one row per assessor.
+            Strings as in the file, one row per preference, in the order of the file (with 5
+            columns: in the order in which queries, groups and subgroups first appear). A preference
+            stated by several assessors has one row per assessor.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def read_preferences(
 
 
 def read_preference_columns(path, progress=False):
-    """Read the columns query, preferred and other, object arrays of shape (n,)."""
+    """Read the columns query, preferred and other as object arrays of shape (n,)."""
     source, path = path, check_path(path)
     n_columns = 0
     rows: list = []
@@ -150,7 +150,7 @@ def _pairs_of_levels(rows, path):
 
 
 def _problem(words, n_columns):
-    """Describe the problem of a line, given as words; None if the line is valid."""
+    """Return a description of the error in a line of words, or None if the line is valid."""
     for word in words:
         if b"\0" in word:
             return "a NUL byte; a file of preferences must be UTF-8 text."

@@ -1,4 +1,4 @@
-"""Rows of qrels or of a run, and the search for repeated documents."""
+"""Rows of qrels or runs, and detection of repeated documents."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ PIECE = 1 << 14  # rows per comparison; small enough to fit in the cache
 
 @dataclass(frozen=True)
 class Rows:
-    """Columns of qrels or of a run; the numbers are grades or scores."""
+    """Columns of qrels (with grades as numbers) or of a run (with scores as numbers)."""
 
     source: str
     query_ids: np.ndarray
@@ -31,7 +31,7 @@ class Rows:
         return plain(self.query_ids[self.query_codes[row]])
 
     def place(self, row):
-        """Return the line of a row, or its position if there are no lines, for an error message."""
+        """Return the line number, or the row number if it is unknown, for an error message."""
         return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
 
     def without_repeats(self):
@@ -55,7 +55,7 @@ class Rows:
         )
 
     def refuse_repeats(self):
-        """Raise an error if a query has a document twice."""
+        """Raise an error if a query contains a document twice."""
         for row, first in zip(*repeats(self.query_codes, self.document), strict=True):
             raise ValueError(
                 f"{self.source}: {self.place(row)}: query {self.query(row)!r} has document "
@@ -67,7 +67,7 @@ class Rows:
 def numbered(values):
     """Return codes of the values and the distinct values, in order of first appearance.
 
-    Uses pandas if it is installed; Python takes about three times as long.
+    This uses pandas if it is installed; without pandas, it takes about three times as long.
     """
     if is_installed("pandas"):
         import pandas as pd
@@ -79,7 +79,7 @@ def numbered(values):
 
 
 class Positions:
-    """Finds positions in distinct values, which may be tuples; uses pandas if installed."""
+    """Lookup of positions in distinct values, which may be tuples; uses pandas if installed."""
 
     def __init__(self, known, dtype=object):
         self._dtype = dtype
@@ -94,7 +94,7 @@ class Positions:
         return pd.Index(values, dtype=self._dtype, tupleize_cols=False)
 
     def find(self, values):
-        """Return the position of each value, -1 if it is unknown."""
+        """Return the position of each value, or -1 if it is unknown."""
         if hasattr(self, "_index"):
             return self._index.get_indexer(self._as_index(values))
         positions = [self._position_of.get(value, -1) for value in plain_list(values)]
@@ -102,7 +102,7 @@ class Positions:
 
 
 def repeats(query_codes, document):
-    """Return the rows that repeat a document of their query, and the first row of each document."""
+    """Return the rows that repeat a document within a query, and the document's first row."""
     query_codes = query_codes.astype(np.intp)
     order, starts = rows_by_query(query_codes, query_codes.max() + 1)
     if order is not None:

@@ -1,4 +1,4 @@
-"""Reader of CSV and Parquet tables whose columns are named by the user."""
+"""Reader for CSV and Parquet tables with user-defined column names."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in,
 
 @dataclass(frozen=True)
 class Names:
-    """Names of the columns of a table; errors about missing columns end with `advice`."""
+    """Column names of a table; errors about missing columns end with `advice`."""
 
     query: str
     grade: str
@@ -30,17 +30,17 @@ class Names:
 
     @property
     def numbers(self):
-        """Columns of numbers."""
+        """Names of the numeric columns."""
         return [self.grade, *self.scores]
 
     @property
     def texts(self):
-        """Columns of ids."""
+        """Names of the id columns."""
         return [self.query, self.document] if self.document else [self.query]
 
     @property
     def all(self):
-        """All columns, ids first."""
+        """All column names, id columns first."""
         return [*self.texts, *self.numbers]
 
 
@@ -57,7 +57,7 @@ class Columns:
 def read_columns(source, names: Names, progress=False) -> Columns:
     """Read the named columns of a CSV or Parquet file, plain or compressed.
 
-    Errors name the file, and the line of a CSV file or the row of a Parquet file.
+    Errors name the file and the line (CSV) or the row (Parquet).
     """
     path = check_path(source)
     for name in names.all:
@@ -87,7 +87,7 @@ def _refuse_missing(path, place, names, known):
 
 
 def _checked(table, names):
-    """Check the named columns of a table; errors name the column and the row, from 0."""
+    """Check the named columns of a table; errors name the column and the row, counted from 0."""
     columns = Columns(
         query=np.asarray(table[names.query]),
         grade=grades_as_given(table[names.grade], f"column {names.grade!r}"),
@@ -141,7 +141,7 @@ def _read_csv(data, path, names):
 
 
 def _header(data, path):
-    """Return the separator and the names of the columns."""
+    """Return the separator and the column names."""
     line = io.BytesIO(data).readline().split(b"\r")[0].rstrip(b"\n")
     no_text = data.find(b"\0")
     text = parsed(bytes.decode, line)
@@ -156,7 +156,7 @@ def _header(data, path):
 
 
 def _rows(data, separator):
-    """Parse rows with Python's csv module; columns that are not read may contain invalid UTF-8."""
+    """Parse rows with Python's csv module; other columns may contain invalid UTF-8."""
     lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="surrogateescape", newline="")
     return csv.reader(lines, delimiter=separator)
 
@@ -198,7 +198,7 @@ def _row_by_row(data, path, separator, names):
 
 
 def _problem(row, header, names, seen, line):
-    """Describe the problem of a row, or return None; `seen` maps previous ids to their lines."""
+    """Return the error in a row, or None; `seen` maps previous ids to line numbers."""
     if len(row) != len(header):
         return f"the row has {len(row)} columns, but the first line has {len(header)}."
     cells = dict(zip(header, row, strict=True))

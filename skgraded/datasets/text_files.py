@@ -43,9 +43,9 @@ def check_path(path):
 
 @contextmanager
 def unpacked(path, look=None):
-    """Yield a file both decompressed and unchanged; a path is opened, an open file stays open.
+    """Yield the decompressed file and the raw file; files passed as open objects stay open.
 
-    Up to `look` bytes can be peeked before they are read, even if the file is a pipe.
+    Up to `look` bytes can be peeked before reading, even if the file is a pipe.
     """
     is_open = hasattr(path, "read")
     raw = path if is_open else open(path, "rb")
@@ -61,7 +61,7 @@ def unpacked(path, look=None):
 
 
 def _unpacking(file, path):
-    """Return a reader that decompresses the file if its first bytes show that it is compressed."""
+    """Return a decompressing reader if the first bytes indicate compression, else the file."""
     head = file.peek(6)[:6]
     for kind, (start, opened) in PACKED.items():
         if head.startswith(start):
@@ -75,7 +75,7 @@ def _unpacking(file, path):
 
 
 class _Unpacking(io.RawIOBase):
-    """Content of a compressed file; damaged files and decompression bombs raise an error."""
+    """Reader for compressed files; corrupt files and decompression bombs raise an error."""
 
     def __init__(self, kind, opened, file, path):
         self.name, self._kind, self._packed = path, kind, _Counted(file)
@@ -108,7 +108,7 @@ class _Unpacking(io.RawIOBase):
 
 
 class _Counted:
-    """An open file that counts the bytes read from it."""
+    """Wrapper of an open file that counts the bytes read."""
 
     def __init__(self, file):
         self._file, self.size = file, 0
@@ -123,7 +123,7 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
     """Yield the result of `parse` for each block of whole lines and the number of its first line.
 
     If `parse` fails, the error names the first line that contains a NUL byte or for which
-    `problem_of` returns a problem. `kind` names the kind of file in errors.
+    `problem_of` returns a description. `kind` is the kind of file named in errors.
     """
     for first, text in blocks(source, path, progress):
         try:
@@ -143,7 +143,7 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
 
 
 def blocks(source, path, progress=False):
-    """Yield blocks of whole lines: the number of the first line, from 1, and the bytes."""
+    """Yield blocks of whole lines as the number of the first line (from 1) and the bytes."""
     first = 1
     with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
         is_parquet = file.peek(len(PARQUET)).startswith(PARQUET)
@@ -173,7 +173,7 @@ def _refuse_long_line(text, path, first, most, is_parquet):
 
 @contextmanager
 def _bar(raw, path, progress):
-    """Yield a function to call after each read; it advances the progress bar, if there is one."""
+    """Yield a function that updates the progress bar, if any, and is called after each read."""
     if not progress or not is_installed("tqdm") or not raw.seekable():
         yield lambda: None
         return
@@ -190,14 +190,14 @@ def _bar(raw, path, progress):
 # Words and numbers -------------------------------------------------------------------------------
 
 def floats(words):
-    """Convert words as Python's `float` does, except that 1_0 is a ValueError."""
+    """Convert words like Python's `float`, but raise a ValueError for underscores as in 1_0."""
     if b"_" in b" ".join(words):
         raise ValueError("an underscore in a number")
     return np.fromiter(map(float, words), dtype=float, count=len(words))
 
 
 def number_in(word):
-    """Return a word as a number; None if it is NaN, not a number, or contains _ as in 1_0."""
+    """Convert a word to a float; None if it is NaN, not a number, or contains an underscore."""
     number = parsed(float, word)
     return None if number is None or number != number or b"_" in word else number
 
@@ -211,6 +211,6 @@ def parsed(convert, word):
 
 
 def shown(word):
-    """Quote a word, at most 40 characters of it, for an error message."""
+    """Quote a word for an error message, truncated to 40 characters."""
     text = word.decode(errors="backslashreplace")
     return repr(text if len(text) <= 40 else text[:40] + "…")

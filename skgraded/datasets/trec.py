@@ -1,4 +1,4 @@
-"""Readers of TREC files: judgments (qrels) and runs."""
+"""Readers for TREC files: relevance judgments (qrels) and runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Form(NamedTuple):
-    """Columns of a kind of file; the columns `few` have few distinct texts, read as codes."""
+    """Columns of a file type; columns in `few` have few distinct strings and are read as codes."""
 
     kind: str
     columns: tuple[str, ...]
@@ -36,7 +36,7 @@ RUN = Form(
 
 
 def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
-    r"""Read qrels, TREC's form of judgments: ``query iteration document grade``.
+    r"""Read relevance judgments in TREC's qrels format: ``query iteration document grade``.
 
     Columns are separated by blanks or tabs. Blank lines are skipped.
 
@@ -51,10 +51,10 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     -------
     Bunch
         ``query``, ``document`` : ndarray of shape (n,), object
-            Texts as in the file: ``"007"`` is not ``"7"``.
+            Strings as in the file: ``"007"`` is not ``"7"``.
         ``grade`` : ndarray of shape (n,), float64
-            Grades ≥ 0. Negative grades mark spam, or documents that were pooled but not judged.
-            They become 0, and a warning counts them.
+            Grades ≥ 0. Negative grades, which mark spam or documents that were pooled but not
+            judged, are replaced by 0, with a warning that states their number.
 
         Rows are in the order of the file. Lines that repeat an earlier query, document and grade
         are left out.
@@ -85,7 +85,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
 
 
 def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
-    r"""Read a run in TREC's form, ``query Q0 document rank score name``.
+    r"""Read a run in TREC's format, ``query Q0 document rank score name``.
 
     Columns are separated by blanks or tabs. Blank lines are skipped. Documents are ranked by
     score, as in trec_eval; the rank column is ignored.
@@ -99,7 +99,7 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     -------
     Bunch
         ``query``, ``document``, ``name`` : ndarray of shape (n,), object
-            Texts as in the file; ``name``, the last column, is the name of the system.
+            Strings as in the file; ``name``, the last column, is the name of the system.
         ``score`` : ndarray of shape (n,), float64
             Scores; higher scores rank first, and -inf means not retrieved.
 
@@ -108,7 +108,7 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     Raises
     ------
     ValueError, TypeError, OSError
-        As for `read_qrels`; also if a query has a document twice, or a score is NaN.
+        As for `read_qrels`; also if a query contains a document twice, or a score is NaN.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def read_qrels_table(path, progress=False):
 
 
 def read_run_table(path, progress=False):
-    """Read a run, in which no query may have a document twice."""
+    """Read a run; raise an error if a query contains a document twice."""
     rows = _read(path, RUN, progress)
     rows.refuse_repeats()
     return rows
@@ -175,7 +175,7 @@ def _read(path, form, progress):
 
 
 def _numbered(blocks):
-    """Return the distinct texts of a column, in order of appearance, and the code of each row."""
+    """Return the distinct strings of a column, by first appearance, and the code of each row."""
     known: dict = {}
     codes = []
     for rows, texts in blocks:
@@ -193,7 +193,7 @@ def _joined(blocks):
 
 
 def _parsed(text, first, form):
-    """Parse lines to a dict of columns; None if all lines are blank."""
+    """Parse lines to a dict of columns; return None if all lines are blank."""
     text, lines = _tidied(text, first)
     if not text:
         return None
@@ -210,7 +210,7 @@ def _parsed(text, first, form):
 
 
 def _tidied(text, first):
-    """Drop blank lines and repeated blanks; return the text and the numbers of its lines."""
+    """Remove blank lines and repeated blanks; return the text and its line numbers."""
     if not text.endswith(b"\n"):
         text += b"\n"
     white = np.frombuffer(text, np.uint8) <= ord(" ")
@@ -258,7 +258,7 @@ def _by_python(text, form):
 # Errors ------------------------------------------------------------------------------------------
 
 def _problem(line, form):
-    """Describe the problem of a line; None if the line is valid."""
+    """Return a description of the error in a line, or None if the line is valid."""
     if b"\r" in line[:-1]:
         return "a carriage return within the line; lines must end with a line feed."
     words = re.split(rb"[ \t]+", line.strip(b" \t\r"))

@@ -1,4 +1,4 @@
-"""Plots: Display classes in the style of scikit-learn."""
+"""Plots: Display classes that follow the conventions of scikit-learn."""
 
 from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay

@@ -1,4 +1,4 @@
-"""Code shared by all Displays: axes, legends, texts and scores of estimators."""
+"""Code shared by all Displays: axes, legends, labels and scores of estimators."""
 
 import inspect
 import re
@@ -72,7 +72,7 @@ ImportError
 
 
 def documented(method):
-    """Add the shared paragraph of each parameter that the docstring does not describe."""
+    """Add shared descriptions of the parameters that the docstring does not describe."""
     if method.__doc__ is not None:  # python -OO
         _, *names = inspect.signature(method).parameters  # without self or cls
         method.__doc__ = with_parameters(method.__doc__, names, PARAMETERS) + END
@@ -80,7 +80,7 @@ def documented(method):
 
 
 class Display:
-    """A plot: stores what `plot` draws and, afterwards, the axes."""
+    """Base class of plots, which stores the data to plot and, after plotting, the axes."""
 
     ax_: Any
     figure_: Any
@@ -94,8 +94,8 @@ class Display:
         Parameters
         ----------
         **kwargs : dict
-            Settings for matplotlib: ``boxplot`` of folds, ``StepPatch`` of wins and losses,
-            ``imshow`` of a heat map, ``barh`` of importances.
+            Keyword arguments passed to matplotlib: to ``boxplot`` for folds, ``StepPatch`` for wins
+            and losses, ``imshow`` for a heat map, ``barh`` for importances.
         """
         self._need_matplotlib("plot")
         self._draw(ax, kwargs)
@@ -107,7 +107,7 @@ class Display:
             import matplotlib  # noqa: F401
 
     def _take_axes(self, ax, width=None, height=None):
-        """Store the axes, or make a figure of this size in inches; by default matplotlib's."""
+        """Store the axes, or create a figure; width and height default to matplotlib's settings."""
         self._is_new = ax is None
         if ax is None:
             import matplotlib.pyplot as plt
@@ -119,7 +119,7 @@ class Display:
         self.ax_, self.figure_ = ax, ax.figure
 
     def _take_rows(self, ax, names, n_series=1):
-        """Take axes with one row per name, the first on top; a new figure fits the rows."""
+        """Set up axes with one row per name from top to bottom; a new figure fits all rows."""
         from matplotlib import rcParams
 
         width = rcParams["figure.figsize"][0] if ax is None else ax.bbox.width / ax.figure.dpi
@@ -134,7 +134,7 @@ class Display:
         self._n_lines = n_lines
 
     def _fit_names(self):
-        """Make the names of rows no higher than the rows."""
+        """Limit the font size of row names to the height of the rows."""
         row_height = abs(np.diff(self.ax_.transData.transform([(0, 0), (0, 1)])[:, 1])[0])
         room = 72 * row_height / self.figure_.dpi / (1.4 * self._n_lines)
         for label in self.ax_.get_yticklabels():
@@ -151,7 +151,7 @@ class Display:
         return palette[i % len(palette)] or self._ink
 
     def _draw_mean(self, text, mean, interval, level, is_difference=False):
-        """Draw a mean as a line and its interval as a band; None if they are unknown."""
+        """Draw a mean as a line and its interval as a band; return both, None if unknown."""
         if mean is None or np.isnan(mean):
             return None, None
         write = signed if is_difference else number
@@ -170,7 +170,7 @@ class Display:
         self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
 
     def _fit_height(self, zero=False):
-        """Fit the vertical axis to all curves, also those of an earlier display."""
+        """Fit the vertical axis to all curves, including curves of earlier displays."""
         self.ax_.autoscale(axis="y")
         low, high = self.ax_.get_ylim()
         if zero:
@@ -182,7 +182,7 @@ class Display:
     # Text around the axes is drawn last, because its layout depends on the final size of the axes.
 
     def _engine(self):
-        """Lay out the root figure; return it and whether it makes room around the axes."""
+        """Lay out the root figure; return it, and whether it has a layout engine."""
         root = self.figure_.canvas.figure
         engine = root.get_layout_engine()
         if engine is not None:
@@ -190,11 +190,11 @@ class Display:
         return root, engine is not None
 
     def _n_characters(self, points, text):
-        """Number of characters of a matplotlib text that fit into a width in points."""
+        """Return how many characters of a matplotlib text fit into a width in points."""
         return max(12, int(points / (EM * text.get_fontsize())))
 
     def _write_around(self, below, side=None, title=None):
-        """Write lines below the axes and a text at the side, and draw the legend."""
+        """Add labels below and beside the axes, and draw the legend."""
         self._engine()
         width, height = (72 * side / self.figure_.dpi for side in self.ax_.bbox.size)
         label = self.ax_.xaxis.label
@@ -215,7 +215,7 @@ class Display:
             self._fit_names()
 
     def _draw_legend(self, handles, labels, title):
-        """Draw the legend below the axes, or inside them if the figure cannot make room for it."""
+        """Draw the legend below the axes, or inside if the figure has no layout engine."""
         from matplotlib.transforms import ScaledTranslation
 
         root, makes_room = self._engine()
@@ -238,7 +238,7 @@ class Display:
             root.set_figheight(root.get_figheight() + (height * points + GAP) / 72)
 
     def _legend_within(self, room, handles, labels, title, **style):
-        """Draw a legend with as many columns as fit into a width in pixels."""
+        """Draw a legend with as many columns as fit into the given width in pixels."""
         size = small_size()
         n_characters = max(16, int((room * 72 / self.figure_.dpi - 3 * size) / (EM * size)))
         legend = None
@@ -255,7 +255,7 @@ class Display:
 
 
 class SystemsDisplay(Display):
-    """A plot of the scores of one or several systems."""
+    """Base class of plots that are computed from the scores of one or more systems."""
 
     from_predictions: Any
     _systems_of = staticmethod(systems_of)  # validates the names and the systems
@@ -276,7 +276,7 @@ class SystemsDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Draw the plot of `from_predictions` for the scores of fitted estimators.
+        """Compute scores with fitted estimators and plot them as `from_predictions` does.
 
         Parameters
         ----------
@@ -288,8 +288,8 @@ class SystemsDisplay(Display):
         y : array-like of shape (n,)
             Grades ≥ 0.
         qid : array-like of shape (n,), optional
-            Query of each row. It may be left out if every estimator is a `QueryRanker` that names
-            the same column of X.
+            Query of each row. It is optional if every estimator is a `QueryRanker` that names the
+            same column of X.
         name : str, optional
             Name of the system, by default the class of the estimator. The keys of a mapping name
             its systems.
@@ -298,7 +298,7 @@ class SystemsDisplay(Display):
             for rankers and regressors, and ``decision_function`` or the expected grade for
             classifiers.
         **kwargs : dict
-            Further parameters of `from_predictions`.
+            Additional parameters of `from_predictions`.
         """
         cls._need_matplotlib("from_estimator")
         check_response_method(response_method)
@@ -322,7 +322,7 @@ class SystemsDisplay(Display):
 
 
 class NamedDisplay(SystemsDisplay):
-    """A plot of means over queries for systems that may have names."""
+    """Base class of plots of means over queries for optionally named systems."""
 
     def __init__(self, name: Any, n_systems: int, n_queries: Any, n_undefined: Any) -> None:
         self.name: list[str] | None = as_names(name, n_systems)
@@ -341,7 +341,7 @@ class NamedDisplay(SystemsDisplay):
         name : str or list of str, optional
             Names of the systems, instead of the stored ones.
         **kwargs : dict
-            Settings for matplotlib's ``plot``, for all curves or means.
+            Keyword arguments passed to matplotlib's ``plot`` for all curves or means.
         """
         self._need_matplotlib("plot")
         from matplotlib.cbook import normalize_kwargs
@@ -352,7 +352,7 @@ class NamedDisplay(SystemsDisplay):
         return self
 
     def _counted_queries(self):
-        """State the numbers of queries and of undefined queries; "" for a single query."""
+        """Return text with the numbers of queries and undefined queries; "" for a single query."""
         if self.n_queries is None or np.max(self.n_queries) == 1:
             return ""
         text = f"{low_to_high(self.n_queries)} queries"
@@ -364,12 +364,12 @@ class NamedDisplay(SystemsDisplay):
 # Texts ------------------------------------------------------------------------------------------
 
 def escaped(text):
-    """Escape a text so that matplotlib does not read parts of it as formulas."""
+    """Escape dollar signs, so that matplotlib does not parse the text as a formula."""
     return str(text).replace("$", r"\$")
 
 
 def wrapped(text, width):
-    """Break a text into lines of at most this many characters."""
+    """Wrap a text to lines of at most `width` characters."""
     lines = []
     for paragraph in str(text).replace(" %", "\u00a0%").split("\n"):  # "95 %" stays on one line
         clauses = re.findall(r".+?(?:, |$)", paragraph)
@@ -385,7 +385,7 @@ def wrapped(text, width):
 
 
 def _pieces(text, width):
-    """Yield words with a trailing space; long words are split, after punctuation if possible."""
+    """Yield words with a trailing space; split long words, after punctuation if possible."""
     for word in re.findall(r" *[^ ]+ ?", text):
         parts = [word] if len(word.rstrip(" ")) <= width else re.split(r"(?<=[_/.,-])", word)
         for part in parts:
@@ -394,12 +394,12 @@ def _pieces(text, width):
 
 
 def wrapped_name(name, width=NAME_WIDTH):
-    """Break a name into lines; very long names are shortened first."""
+    """Wrap a name to lines after shortening very long names."""
     return escaped(wrapped(shortened(" ".join(str(name).split())), width))
 
 
 def _row_name(name, n_characters):
-    """Break the name of a row into lines; the names of a long pair are on separate lines."""
+    """Wrap the name of a row; a long pair of names is placed on separate lines."""
     text = wrapped_name(name, 1000)
     if len(text) <= n_characters:
         return text
@@ -407,24 +407,24 @@ def _row_name(name, n_characters):
 
 
 def legend_name(name):
-    """A name on one line; a space before an underscore keeps it visible in legends."""
+    """Return a name on one line; a space before an initial underscore keeps it in the legend."""
     text = wrapped_name(name, 1000)
     return f" {text}" if text.startswith("_") else text
 
 
 def small_size():
-    """The font size "small" in points."""
+    """Return the font size "small" in points."""
     from matplotlib.font_manager import FontProperties
 
     return FontProperties(size="small").get_size_in_points()
 
 
 def best_first(values):
-    """Positions of the values, the highest first and nan last."""
+    """Return the positions of the values in descending order, with nan last."""
     return np.argsort(-np.nan_to_num(np.asarray(values, dtype=float), nan=-np.inf), kind="stable")
 
 
 def low_to_high(numbers):
-    """The range of numbers as text."""
+    """Return the range of the numbers as text."""
     low, high = np.min(numbers), np.max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

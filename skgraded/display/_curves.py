@@ -1,4 +1,4 @@
-"""Curves of measures over a threshold or a cut-off."""
+"""Plots of measures as functions of a threshold or a cut-off."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_MARKED = 12  # points; curves with more points have markers at only some of
 
 
 class CurveDisplay(NamedDisplay):
-    """A plot of one or several curves per system."""
+    """Base class of plots with one or more curves per system."""
 
     _heights: Any  # values for sorting the systems, of shape (n_systems,)
 
@@ -42,20 +42,20 @@ class CurveDisplay(NamedDisplay):
         max_systems : int or None, default=8
             Number of systems that are drawn, the best first; None means all systems.
         **kwargs : dict
-            Settings for matplotlib's ``plot``, for all curves.
+            Keyword arguments passed to matplotlib's ``plot`` for all curves.
         """
         self._max_systems = check_most(max_systems, "max_systems")
         return super().plot(ax, name=name, **kwargs)
 
     def _drawn_systems(self):
-        """Positions of the systems to draw, the best first, and the position of each colour."""
+        """Return the positions of the systems to draw, the best first, and their color indices."""
         drawn = best_first(self._heights)[: self._max_systems].tolist()
         first = len(self.ax_.lines)  # curves of an earlier display
         # Colours are assigned in input order, so that a system has the same colour in all displays.
         return drawn, {s: first + i for i, s in enumerate(sorted(drawn))}
 
     def _note(self, n_drawn):
-        """Return the first line of the legend if some systems are not drawn."""
+        """Return the title of the legend if some systems are not drawn, else None."""
         n = self._n_systems
         return None if n_drawn == n else f"best {n_drawn} of {n} systems"
 
@@ -63,14 +63,14 @@ class CurveDisplay(NamedDisplay):
 class ThresholdCurveDisplay(CurveDisplay):
     r"""Average precision AP^t over the threshold t; the area under the curve is μAP.
 
-    A document is relevant if its grade is at least t. AP^t of a query is constant between two of
-    its grades, so the curve is a step function. μAP is the mean of AP^t over t uniform in
-    (0, r_max], where r_max is the top grade of the query (Scheel et al. 2011, eq. 4). With
-    t / r_max on the axis, the area under the curve of a query is its μAP, and the area under the
-    mean curve of many queries is μMAP.
+    A document is relevant if its grade is at least t. For one query, AP^t is constant between
+    consecutive grades, so the curve is a step function. μAP is the mean of AP^t for t uniform in
+    (0, r_max], where r_max is the top grade of the query (Scheel et al. 2011, eq. 4). With t /
+    r_max on the axis, the area under the curve for one query is its μAP, and the area under the
+    mean curve for several queries is μMAP.
 
-    Create it with `from_predictions` or `from_estimator`. The legend lists the systems by value,
-    the best first. By default at most eight systems are drawn.
+    Create it with `from_predictions` or `from_estimator`. The legend lists the best systems first.
+    By default, at most eight systems are drawn.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class ThresholdCurveDisplay(CurveDisplay):
     average_precision : array-like of shape (n_systems, n_thresholds) or (n_thresholds,)
         Mean AP^t of each step.
     mu_ap : array-like of shape (n_systems,) or float, optional
-        Area under each curve, for the legend; the axis is scaled to 1.
+        Area under each curve, for the legend; the threshold axis is scaled to 1.
     name : str or list of str, optional
         Names of the systems.
     relative : bool, default=True
@@ -92,10 +92,10 @@ class ThresholdCurveDisplay(CurveDisplay):
     Attributes
     ----------
     thresholds, average_precision, mu_ap, name, relative, n_queries, n_undefined
-        The parameters; `average_precision` has two dimensions, and `mu_ap` and `name`, unless
-        None, contain an element per system.
+        The parameters; `average_precision` has two dimensions, and `mu_ap` and `name`, unless None,
+        contain one element per system.
     lines_ : list of matplotlib.lines.Line2D
-        A line per drawn system, the best system first.
+        One line per drawn system, the best system first.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
@@ -156,7 +156,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         max_systems: int | None = MOST_SYSTEMS,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of a system's scores, or a curve for each of several systems.
+        """Plot the curve for the scores of one system, or one curve per system.
 
         Parameters
         ----------
@@ -224,12 +224,12 @@ class ThresholdCurveDisplay(CurveDisplay):
 
 
 class CutoffCurveDisplay(CurveDisplay):
-    """Measures over their cut-off, such as NDCG@n over n.
+    """Measures as functions of their cut-off, such as NDCG@n over n.
 
-    Create it with `from_predictions` or `from_estimator`. Each system has a colour; its measures
-    differ by line style and marker. For a single system, each measure has a colour. The legend
-    lists the systems by their value at the last cut-off, the best first. Few lines are drawn by
-    default: one measure if there are several systems, and at most eight systems.
+    Create it with `from_predictions` or `from_estimator`. Systems differ by color, and measures by
+    line style and marker. For a single system, measures also differ by color. The legend lists
+    systems by descending value at the last cut-off. By default, only one measure is drawn for
+    several systems, and at most eight systems are drawn.
 
     Parameters
     ----------
@@ -249,10 +249,10 @@ class CutoffCurveDisplay(CurveDisplay):
     Attributes
     ----------
     cutoffs, values, measures, name, n_queries, n_undefined
-        The parameters; `values` has three dimensions, and `name`, unless None, contains an element
+        The parameters; `values` has three dimensions, and `name`, unless None, contains one element
         per system.
     lines_ : list of matplotlib.lines.Line2D
-        A line per drawn system and measure, the best system first.
+        One line per drawn system and measure, the best system first.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
@@ -305,7 +305,7 @@ class CutoffCurveDisplay(CurveDisplay):
         max_systems: int | None = MOST_SYSTEMS,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curves of a system's scores, or the curve of each of several systems.
+        """Plot the curves for the scores of one system, or the curves of several systems.
 
         Parameters
         ----------
@@ -367,7 +367,7 @@ class CutoffCurveDisplay(CurveDisplay):
         self._write_around(["cut-off n", counted], side, title)
 
     def _look(self, system, i):
-        """Colour, line style and marker of measure i of a system."""
+        """Return the color, line style and marker for measure i of a system."""
         color = system + i if len(self.values) == 1 else system
         look = system if len(self.measures) == 1 else i  # what the line style shows
         marker = look + (system // 8 if len(self.measures) > 1 else 0)

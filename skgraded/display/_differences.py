@@ -1,4 +1,4 @@
-"""Per-query differences of two systems."""
+"""Plot of per-query differences between two systems."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ ID_WIDTH = 20  # characters of a query id
 
 
 class QueryDifferenceDisplay(SystemsDisplay):
-    """Per-query differences of two systems, the largest win first.
+    """Per-query differences between two systems, in descending order.
 
-    Queries for which `system` is better are above zero. Queries for which `baseline` is better are
-    below zero and hatched. The dashed line is the mean difference, and the band is its interval.
+    Queries where `system` is better are above zero. Queries where `baseline` is better are below
+    zero and hatched. The dashed line is the mean difference, and the band is its interval.
 
     Create it with `from_comparison`, `from_predictions` or `from_estimator`.
 
     Parameters
     ----------
     differences : array-like of shape (n_queries,)
-        Value of `system` minus value of `baseline`, in any order; nan is left out.
+        Value of `system` minus value of `baseline`, in any order; nan is ignored.
     measure, system, baseline : str
         Names of the measure and the systems.
     query_ids : array-like of shape (n_queries,), optional
@@ -58,7 +58,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
     n_left_out : int
         Number of differences that are nan.
     wins, ties, losses : int
-        Number of queries for which `system` is better, equal up to rounding (1e-12), and worse.
+        Number of queries where `system` is better, equal up to rounding (1e-12), and worse.
     wins_, losses_ : matplotlib.patches.StepPatch
         The query at position i covers i to i + 1, so the last win ends at the number of wins.
     mean_line_, interval_ : matplotlib.lines.Line2D and matplotlib.patches.Patch, or None
@@ -114,14 +114,14 @@ class QueryDifferenceDisplay(SystemsDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the per-query differences of one pair of systems.
+        """Plot the per-query differences between two systems of a comparison.
 
-        Queries without a value for one of the systems, and queries of weight 0, are left out.
+        Queries without a value for one of the systems, and queries with weight 0, are excluded.
 
         Parameters
         ----------
         system, baseline : str, optional
-            The pair of systems. A name may be omitted if the pair is unambiguous without it.
+            Names of the systems. A name may be omitted if the pair is unambiguous without it.
         """
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
@@ -148,7 +148,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the per-query differences for the scores of two systems.
+        """Compute and plot the per-query differences between two systems, given their scores.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self._write_around([counted], f"difference in {self.measure}")
 
     def _draw_steps(self, heights, settings, style):
-        """Draw the heights as steps; Axes.stairs takes seconds for 30,000 queries."""
+        """Draw the heights as steps, because Axes.stairs takes seconds for 30,000 queries."""
         from matplotlib.cbook import normalize_kwargs
         from matplotlib.patches import StepPatch
 
@@ -225,7 +225,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
 
 
 def _row_of(comparison, system, baseline, measure):
-    """Return the only row of the comparison that matches the names."""
+    """Return the row of the comparison that matches the names, which must be unique."""
     for argument, name in (("system", system), ("baseline", baseline)):
         if name is not None:
             check_system(argument, name, comparison.systems)

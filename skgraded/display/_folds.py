@@ -1,4 +1,4 @@
-"""Folds of a cross-validation."""
+"""Plot of the folds of a cross-validation."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ MOST_BOXES = 4  # models; with more models, each model is drawn as a row without
 class FoldDisplay(Display):
     r"""Per-query values in each fold of a cross-validation, with the mean over all queries.
 
-    A box contains the middle half of the queries of a fold, its line is the median, and its
-    whiskers end at the 5th and the 95th percentile. Points are the means of the folds. The dashed
-    line is the mean over all queries, and the band is its interval. The means of folds have no
-    interval, because folds share most of their training data.
+    Each box spans the middle 50 % of a fold's queries, with a line at the median and whiskers at
+    the 5th and 95th percentiles. Points are the means of the folds. The dashed line is the mean
+    over all queries, and the band is its interval. Fold means have no interval, because folds share
+    most of their training data.
 
-    Up to four models are drawn side by side in each fold, and the legend contains their means and
-    intervals. More than four models are drawn as rows: a hollow point per fold, and the mean of
-    all queries with its interval. Models are sorted by their mean, the best first.
+    Up to four models are drawn side by side in each fold, and their means and intervals are shown
+    in the legend. With more models, each model is one row: a hollow point per fold, and the mean
+    over all queries with its interval. Models are sorted by their mean, the best first.
 
     Create it with `from_cross_evaluation`.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,), or a list of such
-        Per-query values; nan is left out. For several models, a list with an element per model.
+        Per-query values; nan is ignored. For several models, a list with one element per model.
     fold : array-like of shape (n_queries,) of int, or a list of such
         Fold of each query, from 0.
     fold_means : array-like of shape (n_folds,), or a list of such
@@ -56,7 +56,7 @@ class FoldDisplay(Display):
         The parameters; lists if there are several models.
     name : list of str or None
     boxes_ : list of matplotlib.patches.PathPatch
-        A box per fold for each model, the best model first. Empty for more than four models.
+        One box per fold for each model, the best model first. Empty for more than four models.
     points_, mean_line_ : matplotlib.lines.Line2D, or a list of such
         Means of the folds, and the mean over all queries (None if it is unknown). For several
         models, lists with the best model first.
@@ -121,14 +121,14 @@ class FoldDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the folds of one cross-evaluation, or of several models.
+        """Plot the folds of one or more cross-evaluations.
 
-        Queries without a value and queries of weight 0 are left out. Boxes ignore other weights.
+        Queries without a value and queries with weight 0 are excluded. Boxes ignore other weights.
 
         Parameters
         ----------
         cross_evaluation : CrossEvaluation, or mapping of str to CrossEvaluation
-            Result of `cross_evaluate`, or the results of several models by name.
+            Result of `cross_evaluate`, or a mapping of model names to such results.
         """
         cls._need_matplotlib("from_cross_evaluation")
         names, reports = systems_of(cross_evaluation, None, "cross_evaluation")
@@ -165,7 +165,7 @@ class FoldDisplay(Display):
         draw(ax, settings, order.tolist(), counted)
 
     def _draw_rows(self, ax, settings, order, counted):
-        """Draw a row per model, with a point per fold."""
+        """Draw one row per model, with one point per fold."""
         self._take_rows(ax, [self.name[i] for i in order])
         labels = {"label": "mean of a fold"}, {"label": "mean of all queries"}
         for row, i in enumerate(order):
@@ -192,7 +192,7 @@ class FoldDisplay(Display):
         return self.ax_.plot(self.mean[i], row, color=self._ink, **style | label)[0]
 
     def _draw_boxes(self, ax, settings, order, counted):
-        """Draw a box per fold, models side by side."""
+        """Draw one box per fold for each model, side by side."""
         n_folds = max(len(means) for _, _, means in self._models)
         self._take_axes(ax)
         by_fold = [
@@ -216,7 +216,7 @@ class FoldDisplay(Display):
         self._write_around(["fold", counted], self.measure)
 
     def _draw_model(self, i, by_fold, color, settings, place=0):
-        """Draw a box per fold and the means of the folds; `color` is None for a single model."""
+        """Draw one box per fold and the means of the folds; `color` is None for a single model."""
         from matplotlib.colors import to_rgba
 
         n = len(self._models)
@@ -245,7 +245,7 @@ class FoldDisplay(Display):
         return self.ax_.axhline(self.mean[i], color=color, linestyle="--", linewidth=1)
 
     def _label(self, i):
-        """Label a model with its name, mean and interval."""
+        """Return a label with the name, mean and interval of a model."""
         text = _base.legend_name(self.name[i])
         if self.mean is None:
             return text
@@ -256,7 +256,7 @@ class FoldDisplay(Display):
 
 
 def _checked(values, fold, fold_means):
-    """Check the values, the folds and the fold means of a model; return them as arrays."""
+    """Check the values, folds and fold means of a model, and return them as arrays."""
     values, fold_means = column(values, "values"), column(fold_means, "fold_means")
     folds = column(fold, "fold", len(values), "values").tolist()
     places = np.array([whole_number(place, "fold", 0) for place in folds])
@@ -269,7 +269,7 @@ def _checked(values, fold, fold_means):
 
 
 def _parts_of(cv, name, level, settings):
-    """Return per-query values, folds, fold means, the mean over all queries and its interval."""
+    """Return per-query values, folds, fold means, and the overall mean with its interval."""
     evaluated_name(name, list(cv.per_query))
     query, fold, by_measure = cv.all_tests()
     values = by_measure[name]

@@ -1,4 +1,4 @@
-"""Mean differences of all pairs of systems as a heat map."""
+"""Heat map of the mean differences between systems."""
 
 from __future__ import annotations
 
@@ -32,13 +32,12 @@ LETTERS = [*ascii_lowercase, *(f"a{letter}" for letter in ascii_lowercase)]
 
 
 class DifferenceHeatmapDisplay(Display):
-    """Mean differences of all pairs of systems as a heat map.
+    """Heat map of the mean differences between all pairs of systems.
 
-    A cell is the mean of the row's system minus the mean of the column's system: blue where the
-    row's system is better, red where it is worse. Significant differences are bold with a star.
-    Each system has a letter, as in the leaderboard, which labels its row and its column. Numbers
-    are left out if they do not fit into the cells; dots then mark significant differences. Only
-    the first 40 systems are drawn.
+    Each cell is the mean of the row's system minus the mean of the column's system: blue if the
+    row's system is better, red if it is worse. Significant differences are bold with a star. Rows
+    and columns are labeled with the letters of the leaderboard. Numbers that do not fit into the
+    cells are omitted; dots then mark significant differences. Only the first 40 systems are drawn.
 
     Create it with `from_comparison`.
 
@@ -57,7 +56,7 @@ class DifferenceHeatmapDisplay(Display):
         The parameters.
     image_ : matplotlib.image.AxesImage
     texts_ : list of matplotlib.text.Text
-        Texts of the cells, row by row.
+        Annotations of the cells, row by row.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
@@ -105,9 +104,9 @@ class DifferenceHeatmapDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the mean differences of all pairs of a comparison, the best system first.
+        """Plot the mean differences between all systems of a comparison, the best system first.
 
-        If the comparison has a baseline, only the pairs with the baseline are tested and marked.
+        If the comparison has a baseline, only differences from the baseline are tested and marked.
         """
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
@@ -147,7 +146,7 @@ class DifferenceHeatmapDisplay(Display):
         self.ax_.set_xlabel("; ".join(filter(None, notes)))
 
     def _size(self, names):
-        """Size in inches of a new figure with room for numbers, unless the default is narrow."""
+        """Return the figure size in inches, with room for numbers unless the default is narrow."""
         from matplotlib import rcParams, rcParamsDefault
 
         width = rcParams["figure.figsize"][0]
@@ -158,13 +157,13 @@ class DifferenceHeatmapDisplay(Display):
         return width, 1.3 + CELL[1] * len(names) * min(1, 0.4 + width / 10)
 
     def _cell_size(self):
-        """Width and height of a cell in points."""
+        """Return the width and height of a cell in points."""
         root, _ = self._engine()
         (left, top), (right, bottom) = self.ax_.transData.transform([(0, 0), (1, 1)])
         return 72 / root.dpi * abs(right - left), 72 / root.dpi * abs(bottom - top)
 
     def _fit_labels(self, names, letters):
-        """Make names no higher than the rows, and letters no wider than the columns."""
+        """Limit the font sizes of names to the row height and of letters to the column width."""
         if 72 * NARROW > 72 / self.figure_.dpi * self.figure_.bbox.width:
             self.ax_.tick_params(axis="y", labelsize=small_size())
         n_lines = max(name.count("\n") + 1 for name in names)
@@ -178,7 +177,7 @@ class DifferenceHeatmapDisplay(Display):
                     label.set_fontsize(min(label.get_fontsize(), room))
 
     def _write(self, values, marked, digits):
-        """Write the numbers, or dots if numbers do not fit; return the mark of significance."""
+        """Annotate cells with numbers, or with dots if numbers do not fit; return the mark used."""
         cells = [(i, j) for i, j in np.argwhere(np.isfinite(values)) if i != j]
         width, height = self._cell_size()
         for n_digits in (digits, digits - 1):

@@ -1,4 +1,4 @@
-"""Importances of the features of a ranker."""
+"""Plot of the feature importances of a ranker."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ MOST_FEATURES = 20  # features that are drawn by default
 
 
 class FeatureImportanceDisplay(Display):
-    """Importances of features as horizontal bars, the most important feature first.
+    """Feature importances as horizontal bars, the most important feature first.
 
-    A line at the end of a bar is the mean plus and minus the standard deviation over the repeats.
-    By default at most 20 features are drawn.
+    The line at the end of each bar spans the mean plus and minus the standard deviation over the
+    repeats. By default, at most 20 features are drawn.
 
     Create it with `from_estimator` or `from_importances`.
 
     Parameters
     ----------
     importances_mean : array-like of shape (n_features,)
-        Importance of each feature.
+        Mean importance of each feature.
     importances_std : array-like of shape (n_features,), optional
-        Standard deviation of each importance. None: no lines.
+        Standard deviation of each importance. If None, no lines are drawn.
     features : sequence of str or int, optional
-        Names of the features, or positions of their columns. By default the positions.
+        Names of the features, or positions of their columns. Defaults to the positions.
     measure : str, optional
         Name of the measure that decreases when a feature is permuted.
     n_repeats : int, optional
@@ -46,9 +46,9 @@ class FeatureImportanceDisplay(Display):
         The parameters.
     features : list of str or int
     bars_ : matplotlib.container.BarContainer
-        A bar per drawn feature, the most important feature first. Row i is at y = i.
+        One bar per drawn feature, the most important feature first. Row i is at y = i.
     intervals_ : matplotlib.collections.LineCollection or None
-        Means plus and minus standard deviations, likewise.
+        Means plus and minus standard deviations, in the same order.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     See Also
@@ -100,9 +100,9 @@ class FeatureImportanceDisplay(Display):
         Parameters
         ----------
         max_features : int or None, default=20
-            Number of features that are drawn, the most important first; None: all features.
+            Maximum number of features to draw, the most important first. None: all features.
         **kwargs : dict
-            Settings for matplotlib's ``barh``.
+            Keyword arguments passed to matplotlib's ``barh``.
         """
         self._max_features = check_most(max_features, "max_features")
         return super().plot(ax, **kwargs)
@@ -119,7 +119,7 @@ class FeatureImportanceDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw importances that were computed before.
+        """Plot importances that have already been computed.
 
         Parameters
         ----------
@@ -131,12 +131,12 @@ class FeatureImportanceDisplay(Display):
         features : sequence of str or int, optional
             Names of the features, unless `importances` contains them.
         measure : Measure or str, optional
-            The measure. It selects a result if `importances` contains several measures; by default
-            the first.
+            The measure, which selects a result if `importances` contains several measures; by
+            default the first.
         max_features : int or None, default=20
-            Number of features that are drawn, the most important first; None: all features.
+            Maximum number of features to draw, the most important first. None: all features.
         **kwargs : dict
-            Settings for matplotlib's ``barh``.
+            Keyword arguments passed to matplotlib's ``barh``.
         """
         cls._need_matplotlib("from_importances")
         check_most(max_features, "max_features")
@@ -166,7 +166,7 @@ class FeatureImportanceDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Permute the features of a fitted ranker and draw their importances.
+        """Compute permutation importances of a fitted ranker and plot them.
 
         Parameters
         ----------
@@ -177,16 +177,16 @@ class FeatureImportanceDisplay(Display):
         y : array-like of shape (n,)
             Grades ≥ 0.
         qid : array-like of shape (n,), optional
-            Query of each row. It may be left out if the estimator is a `QueryRanker` that names a
+            Query of each row. It is optional if the estimator is a `QueryRanker` that names a
             column of X.
         measure : Measure or str, default="ndcng@10"
             The measure that decreases when an important feature is permuted.
         n_repeats, within_queries, response_method, n_jobs, random_state
             As for `skgraded.inspection.permutation_importance`.
         max_features : int or None, default=20
-            Number of features that are drawn, the most important first; None: all features.
+            Maximum number of features to draw, the most important first. None: all features.
         **kwargs : dict
-            Settings for matplotlib's ``barh``.
+            Keyword arguments passed to matplotlib's ``barh``.
         """
         cls._need_matplotlib("from_estimator")
         check_most(max_features, "max_features")
@@ -223,7 +223,7 @@ class FeatureImportanceDisplay(Display):
 
 
 def _parts_of(importances, measure):
-    """Convert importances in any form to the parameters of the class."""
+    """Convert importances in any supported form to the parameters of the class."""
     first = next(iter(importances.values()), None) if isinstance(importances, Mapping) else None
     if isinstance(first, Mapping) and "importances_mean" in first:
         measure = _selected(measure, list(importances))
@@ -263,7 +263,7 @@ def _parts_of(importances, measure):
 
 
 def _selected(measure, known):
-    """Return the name of the measure among the known names; by default, the first name."""
+    """Return the name of the selected measure, by default the first known name."""
     if measure is None or measure in known:
         return known[0] if measure is None else measure
     name = as_measure(measure).name
@@ -273,7 +273,7 @@ def _selected(measure, known):
 
 
 def _finite(values, name, n=None):
-    """Check that a column contains finite numbers only."""
+    """Check that a column contains only finite numbers."""
     array = column(values, name, n, "importances_mean")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):

@@ -1,4 +1,4 @@
-"""Means and mean differences with their intervals."""
+"""Plot of means or mean differences with their intervals."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ MARKERS = "os^Dv*Pph8"
 
 
 class IntervalDisplay(NamedDisplay):
-    r"""Means or mean differences with their intervals: a forest plot.
+    r"""Forest plot of means or mean differences with their intervals.
 
-    Each row is a system, and measures differ by colour and marker. For a single system, each row
-    is a measure. Rows are sorted by the first measure, the highest value first. In comparisons,
-    filled points mark significant differences, and other points are hollow.
+    Each row is a system; measures differ by color and marker. For a single system, each row is a
+    measure. Rows are sorted by the first measure, in descending order. In comparisons, points are
+    filled for significant differences and hollow otherwise.
 
     Create it with `from_evaluations`, `from_comparison`, `from_predictions` or `from_estimator`.
-    A new figure is as high as its rows need.
+    The height of a new figure depends on the number of rows.
 
     Parameters
     ----------
     means, low, high : array-like of shape (n_systems, n_measures)
-        Means, or mean differences, and the ends of their intervals; nan if there is no interval.
-        The first axis may be left out.
+        Means or mean differences, and the ends of their intervals; nan if there is no interval. The
+        first axis may be omitted.
     measures, name : str or list of str
         Names of the measures, and of the systems (optional).
     quantity : str, default="mean"
-        Name of the horizontal axis.
+        Label of the horizontal axis.
     zero_line : bool, default=False
-        Whether a line marks zero, as is useful for differences.
+        Whether to draw a line at zero, which is useful for differences.
     level : float, optional
         Level of the intervals.
     n_queries, n_undefined : array-like of int, optional
-        Number of queries of each mean or of all, and how many of them have no value.
+        Number of queries for each mean or in total, and the number of undefined queries among them.
     significant : array-like of shape (n_systems, n_measures), optional
         Whether each difference is significant. None: all points are filled.
 
@@ -52,14 +52,14 @@ class IntervalDisplay(NamedDisplay):
     ----------
     means, low, high, measures, name, quantity, zero_line, level
         The parameters; `means`, `low` and `high` have two dimensions, and `name`, unless None,
-        contains an element per system.
+        contains one element per system.
     n_queries, n_undefined, significant
         The parameters.
     points_, hollow_ : list of matplotlib.lines.Line2D
-        The means, and the hollow points over them: an element per measure, or one element for a
-        single system. Row i is at y = i, the highest value first.
+        The means, and the hollow points drawn over them: one element per measure, or one element
+        for a single system. Row i is at y = i, the highest value first.
     intervals_ : list of matplotlib.collections.LineCollection
-        The intervals, likewise.
+        The intervals, in the same order.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
@@ -121,13 +121,13 @@ class IntervalDisplay(NamedDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the means and intervals of one evaluation or of several.
+        """Plot the means and intervals of one or more evaluations.
 
         Parameters
         ----------
         evaluations : Evaluation, or mapping of str to Evaluation
-            One evaluation, or evaluations by name, also on different queries. A `CrossEvaluation`
-            is an Evaluation.
+            One evaluation, or a mapping of names to evaluations, which may have different queries.
+            A `CrossEvaluation` is also an Evaluation.
         measures : Measure, str, or list of these, optional
             By default the measures of the first evaluation.
         """
@@ -168,12 +168,12 @@ class IntervalDisplay(NamedDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the mean differences of a comparison with their intervals.
+        """Plot the mean differences of a comparison with their intervals.
 
-        Without a baseline, each row is a pair of systems, the better by the first measure first.
-        If there are more than 24 pairs, the best system becomes the baseline of all other systems.
-        At most the best 24 systems are drawn. The intervals are the same as in the table of the
-        comparison.
+        Without a baseline, each row is a pair of systems, with the better system (by the first
+        measure) first. If there are more than 24 pairs, the best system is used as the baseline for
+        all other systems. At most the best 24 systems are drawn. The intervals are those in the
+        table of the comparison.
         """
         cls._need_matplotlib("from_comparison")
         _systems.check_comparison(comparison)
@@ -210,7 +210,7 @@ class IntervalDisplay(NamedDisplay):
         level: float = 0.95,
         **kwargs: Any,
     ) -> Self:
-        """Draw means and intervals for the scores of one system or of several.
+        """Compute and plot means and intervals for the scores of one or more systems.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class IntervalDisplay(NamedDisplay):
         self._write_around([what, ", ".join(filter(None, [intervals, self._counted_queries()]))])
 
     def _draw_rows(self, tables, series, settings):
-        """Draw the points and intervals of each series, row i at y = i."""
+        """Draw the points and intervals of each series, with row i at y = i."""
         self.points_: list[Any] = []
         self.hollow_: list[Any] = []
         self.intervals_: list[Any] = []
@@ -272,7 +272,7 @@ class IntervalDisplay(NamedDisplay):
             self.intervals_.append(self.ax_.hlines(y, low[i], high[i], colors=color, linewidth=1.5))
 
     def _explain_points(self):
-        """Add legend entries for the filled and hollow points that are drawn."""
+        """Add legend entries for filled and hollow points, if they are drawn."""
         if self.significant is None:
             return
         known = self.ax_.get_legend_handles_labels()[1]
@@ -286,9 +286,9 @@ class IntervalDisplay(NamedDisplay):
 
 
 def _drawn_rows(comparison, measures):
-    """Return the rows to draw, by pair and measure, the common baseline, and a note.
+    """Return the rows to draw per pair and measure, the common baseline, and a note.
 
-    The baseline is None if the pairs have none in common. The note tells which systems are drawn.
+    The baseline is None if pairs have no common baseline. The note states which systems are drawn.
     """
     rows = comparison.shown_rows()
     pairs = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}

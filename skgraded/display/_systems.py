@@ -1,4 +1,4 @@
-"""Checks the input of Displays: systems, their names and scores, and reports."""
+"""Validation of Display input: systems, their names and scores, and reports."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from skgraded.reports.evaluation import evaluated_name
 
 
 def systems_of(systems, name, argument):
-    """Return the names (or None) and the elements of a mapping of systems, or a single system."""
+    """Return names (or None) and values for a mapping of systems or a single system."""
     if not isinstance(systems, Mapping):
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a str, because there is a single system; got {name!r}.")
@@ -27,7 +27,7 @@ def systems_of(systems, name, argument):
 
 
 def judged(y_true, y_score, name, **truth):
-    """Return the judgments, and the names (or None) and checked scores of the systems."""
+    """Return the judgments, the names of the systems (or None), and their checked scores."""
     names, systems = systems_of(y_score, name, "y_score")
     judgments = check_judgments(y_true, **truth)
     arguments = ["y_score"] if names is None else [f"y_score of {key!r}" for key in names]
@@ -39,7 +39,7 @@ def judged(y_true, y_score, name, **truth):
 
 
 def evaluate_systems(y_true, y_score, name, measures, **truth):
-    """Evaluate the scores; a mapping of systems gives a dict of Evaluations."""
+    """Evaluate scores; for a mapping of systems, return a dict of Evaluations."""
     judgments, names, scores = judged(y_true, y_score, name, **truth)
     evaluations = [
         evaluate_judgments(as_measures(measures), judgments, values) for values in scores
@@ -49,7 +49,7 @@ def evaluate_systems(y_true, y_score, name, measures, **truth):
 
 
 def common_source(estimators):
-    """Return the column of queries that all estimators name."""
+    """Return the query column that is specified by all estimators."""
     first, *others = (getattr(model, "qid", None) for model in estimators)
     alike = (
         qid is first or (is_column(qid) and is_column(first) and qid == first) for qid in others
@@ -63,7 +63,7 @@ def common_source(estimators):
 
 
 def as_names(name, n_systems):
-    """Return the names as a list with an element per system, or None."""
+    """Return the names as a list with one element per system, or None."""
     if name is None:
         return None
     names = [name] if isinstance(name, str) else list(name)
@@ -73,12 +73,12 @@ def as_names(name, n_systems):
 
 
 def check_most(value, argument):
-    """Check the number of systems or features to draw; None means all."""
+    """Check the maximum number of systems or features to draw; None means no limit."""
     return None if value is None else whole_number(value, argument, 1)
 
 
 def systems_first(values, argument, shape):
-    """Return an array of shape (n_systems, *shape) from values that may lack leading axes."""
+    """Reshape values, which may lack leading axes, to an array of shape (n_systems, *shape)."""
     array = np.asarray(values, dtype=float)
     full = (1,) * (len(shape) + 1 - array.ndim) + array.shape
     if len(full) != len(shape) + 1 or full[1:] != shape or full[0] == 0:
@@ -88,14 +88,14 @@ def systems_first(values, argument, shape):
 
 
 def check_comparison(comparison):
-    """Require a comparison without segments."""
+    """Raise an error unless the argument is a Comparison without segments."""
     check_made_by("compare", comparison, Comparison, "comparison")
     if comparison.segments is not None:
         raise ValueError("comparison has segments: call compare without the parameter by.")
 
 
 def check_made_by(function, report, cls, argument):
-    """Require a report of the class that the function returns."""
+    """Raise an error unless the report is of the class that the function returns."""
     if not isinstance(report, cls):
         raise TypeError(
             f"{argument} must be of type {cls.__name__}, made by {function}; got "

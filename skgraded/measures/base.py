@@ -1,4 +1,4 @@
-"""What all measures share: parameters, the registry, and the computation from scores to a mean."""
+"""Code shared by all measures: parameters, registry, and the computation of means from scores."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check_undefined(value: Any) -> float:
 
 
 def call_checked(function, name, arguments, above_0=False):
-    """Call a user's function, which must return one finite number ≥ 0 (or > 0) per element."""
+    """Call a user's function and check that it returns a finite number ≥ 0 (or > 0) per element."""
     result = function(arguments.copy())
     try:
         values = np.array(result, dtype=float, order="C")  # the function may reuse its array
@@ -77,7 +77,7 @@ def _text(value):
 
 
 def name_of(cls: type[Measure], parameters: dict[str, Any]) -> str:
-    """The string of a measure with these parameters, without those that have default values."""
+    """Return the name of a measure with these parameters, omitting default values."""
     shown = ",".join(
         f"{name}={_text(value)}"
         for name, value in parameters.items()
@@ -92,7 +92,7 @@ M = TypeVar("M", bound="Measure")
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
 def shared_fields(cls: type[M]) -> type[M]:
-    """Turn a class into a frozen dataclass whose fields measures inherit."""
+    """Convert a class to a frozen dataclass whose fields are inherited by measures."""
     cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
     fields = {field.name: field for field in dataclasses.fields(cls)}
     undefined = fields.pop("undefined")
@@ -105,11 +105,11 @@ def shared_fields(cls: type[M]) -> type[M]:
 
 @shared_fields
 class Measure:
-    """A measure of ranked lists: an immutable value that is also a score function.
+    """Base class of all measures: immutable objects that can be called as score functions.
 
-    The decorator `measure` registers subclasses. Their fields are the parameters. `_plan` returns
-    what the kernel has to sum, or None if the measure computes its `values` itself. `_undefined`
-    returns which queries have no value.
+    The decorator `measure` registers a subclass, whose fields are its parameters. `_plan` returns
+    the sum that the kernel computes, or None if the measure implements `values`. `_undefined`
+    returns a boolean mask of the queries without a value.
     """
 
     undefined: float = 0.0
@@ -133,14 +133,14 @@ class Measure:
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Mean of the measure over the queries.
+        """Compute the mean of the measure over the queries.
 
         Parameters
         ----------
         y_true : array-like of shape (n,), or Judgments
             Grades ≥ 0; 0 = irrelevant.
         y_score : array-like of shape (n,)
-            The system's scores; the highest score ranks first, and -inf means not retrieved.
+            Scores of the system. Higher scores rank first; -inf means not retrieved.
         qid : array-like of shape (n,), optional
             The query of each row, with rows in any order. Without `qid` and `group`, all rows form
             one query.
@@ -157,7 +157,7 @@ class Measure:
         Raises
         ------
         ValueError, TypeError
-            On bad input, before any work; the message names the argument, the row and the value.
+            For invalid input, before any computation. The error names the argument, row and value.
         """
         if not hasattr(y_score, "__len__"):
             columns.refuse_data_set(y_score, "y_score")  # before y_true is read as grades
@@ -172,7 +172,7 @@ class Measure:
         qid: Any = None,
         group: ArrayLike | None = None,
     ) -> np.ndarray:
-        """Value of each query in order of first appearance; the parameters are those of a call.
+        """Compute per-query values, in order of first appearance; parameters as for `__call__`.
 
         Returns
         -------
@@ -184,7 +184,7 @@ class Measure:
     def n_undefined(
         self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
     ) -> int:
-        """Number of queries that are undefined; the parameters are those of a call.
+        """Count the undefined queries; parameters as for `__call__`.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class Measure:
         return int(self.undefined_queries(judgments).sum())
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
-        """Whether each query is undefined, (n_queries,) of bool."""
+        """Return a boolean mask of the undefined queries, of shape (n_queries,)."""
         def find():
             self._check(judgments)
             return self._undefined(judgments)
@@ -204,7 +204,7 @@ class Measure:
         return undefined
 
     def plan(self, judgments: Judgments) -> Any:
-        """Plan what the kernel has to sum for this measure and these Judgments; cached."""
+        """Return the plan for the sum that the kernel computes for these Judgments; cached."""
         def lay_out():
             self._check(judgments)
             return self._plan(judgments)
@@ -218,11 +218,11 @@ class Measure:
         raise NotImplementedError
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-        """Values of the defined queries, (n_queries,); only for measures without a plan."""
+        """Compute the values for defined queries, of shape (n_queries,), if there is no plan."""
         raise NotImplementedError
 
     def _check(self, judgments):
-        """Refuse Judgments with a grade that the measure cannot use."""
+        """Raise an error if the Judgments contain a grade that the measure does not support."""
         if judgments.n_unknown and not self.accepts_unjudged:
             accepting = sorted(name for name, cls in MEASURES.items() if cls.accepts_unjudged)
             raise ValueError(
@@ -238,13 +238,13 @@ class Measure:
 
     @cached_property
     def _key(self):
-        """The key that equal measures share; callables are compared by identity."""
+        """The key for equality and hashing; callables are compared by identity."""
         values = self._parameters.values()
         return (type(self), *(id(value) if callable(value) else value for value in values))
 
     @property
     def name(self) -> str:
-        """The measure's text, which `measure` reads back."""
+        """The measure as a string that `measure` can parse."""
         return name_of(type(self), self._parameters)
 
     __name__ = name
@@ -275,7 +275,7 @@ class Measure:
 
 @shared_fields
 class Ranked(Measure):
-    """A measure of a ranked list with a cut-off and a tie rule."""
+    """Base class of measures with a cut-off and a tie rule."""
 
     k: int | None = dataclasses.field(default=None, kw_only=False)
     ties: str = "average"
@@ -290,11 +290,11 @@ class Ranked(Measure):
             )
 
     def _depth(self, judgments):
-        """Number of ranks that count: k, or else the size of the largest query."""
+        """Return the number of ranks to use: k, but at most the size of the largest query."""
         return min(self.k, judgments.max_size) if isinstance(self.k, int) else judgments.max_size
 
     def _sum(self, kind, values, judgments, discount=None, **settings):
-        """Plan a sum of this kind over the ranks that count, from one value per level."""
+        """Plan a sum of this kind over ranks up to the cut-off, given one value per level."""
         return Plan(kind, values, TIES[self.ties], self._depth(judgments), discount, **settings)
 
 
@@ -331,12 +331,13 @@ undefined : {0.0, 1.0, nan}, default=0.0
 def measure(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
-    """Register a class of measures; raise a ValueError if another file uses its name.
+    """Register a measure class; raise a ValueError if another file already uses its name.
 
-    The class becomes a frozen dataclass, which is available by name in measure strings, in
-    ``skgraded`` and in the table of the docs. Its docstring gets a paragraph for each undescribed
-    parameter. `aliases` are further names in measure strings; a mapping adds parameters to each.
-    A name may end in the name of a parameter in braces, such as P_{k}; a number replaces it.
+    The class becomes a frozen dataclass. Its name can be used in measure strings, is exported by
+    ``skgraded`` and is listed in the documentation. Descriptions of undocumented parameters are
+    added to its docstring. `aliases` are alternative names in measure strings; a mapping sets
+    parameters for each alias. A name may end with a parameter in braces: P_{k} matches P_10 and
+    sets k to 10.
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
@@ -358,7 +359,7 @@ def measure(
 
 
 def other_names(cls: type[Measure]) -> dict[str, str]:
-    """Other names of a measure, such as P_10, and the parameters that each stands for."""
+    """Return the aliases of a measure, such as P_10, and the parameters that each alias sets."""
     return {
         alias.format(k=10, recall="0.10"): ", ".join(
             f"{name}={value!r}" for name, value in parameters.items()
@@ -368,7 +369,7 @@ def other_names(cls: type[Measure]) -> dict[str, str]:
 
 
 def _is_new(cls):
-    """Whether the class is not yet registered; a ValueError if another file uses its name."""
+    """Return whether to register the class; raise a ValueError if another file uses its name."""
     registered = MEASURES.get(cls.__name__, cls).__module__
     if registered == cls.__module__:  # also if the module is reloaded
         return True
@@ -386,7 +387,7 @@ def _is_new(cls):
 def score_queries(
     measures: list[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> list[np.ndarray]:
-    """Values of several measures for each query, (n_queries,) each, from one sort of the scores."""
+    """Compute per-query values of several measures, (n_queries,) each, sorting the scores once."""
     plans = [measure.plan(judgments) for measure in measures]
     scores = columns.score_column(y_score, judgments.n_rows)
     sums = iter(sum_plans([plan for plan in plans if plan is not None], judgments, scores))
@@ -404,7 +405,7 @@ def score_queries(
 
 
 def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-    """Rank the scores once and compute the sum of each plan, (n_plans, n_queries); refuse NaN."""
+    """Rank the scores once and compute all sums, shape (n_plans, n_queries); reject NaN scores."""
     sums = np.empty((len(plans), judgments.n_queries))
     has_nan = run_chunks(
         lambda first, last: sum_queries(
@@ -419,7 +420,7 @@ def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.
 
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Σ w v / Σ w over the queries whose value is not NaN; nan if none has positive weight."""
+    """Return the weighted mean of the values that are not NaN; nan if none has positive weight."""
     counts = ~np.isnan(values)
     if weights is not None:
         counts &= weights > 0
@@ -438,7 +439,7 @@ def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> 
 def mean_scores(
     measures: list[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> list[float]:
-    """Weighted means of several measures over the queries, from one sort of the scores."""
+    """Compute weighted means of several measures over the queries, sorting the scores once."""
     return [
         mean_over_queries(values, judgments.weights)
         for values in score_queries(measures, judgments, y_score)

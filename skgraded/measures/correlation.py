@@ -1,4 +1,4 @@
-"""Agreement of two orders: pair accuracy, AUC, τ_ap, EDRC on grades, Kendall's τ_b and ρ."""
+"""Rank correlations: pair accuracy, AUC, τ_ap, EDRC on grades, Kendall's τ_b, Spearman's ρ."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True
 
 
 def rank_weights(discount, ranks):
-    """1/D(R) of distinct ranks R ≥ 2; for a callable, multiplied by the smallest D.
+    """Return 1/D(R) for distinct ranks R ≥ 2; for a callable, multiplied by the smallest D.
 
-    EDRC depends only on the ratios, so this factor prevents overflow and changes no value.
+    EDRC depends only on ratios of weights, so this factor prevents overflow without changing EDRC.
     """
     if discount == "linear":
         return np.reciprocal(ranks)
@@ -33,14 +33,14 @@ def rank_weights(discount, ranks):
 
 
 class _Correlation(Measure):
-    """A measure that is defined for queries with two different grades."""
+    """Base class of measures that are defined for queries with at least two different grades."""
 
     def _undefined(self, judgments):
         return judgments.sum_levels((judgments.counts > 0).astype(np.intp)) < 2
 
 
 def _ordered_pairs(values, n_pairs, judgments):
-    """Plan the share of pairs in the right order, counted at the document of the lower grade."""
+    """Plan the share of correctly ordered pairs, counted at the document with the lower grade."""
     n_pairs = np.maximum(n_pairs, 1)
     return Plan(
         ABOVE, values, AVERAGE, judgments.max_size, prior=0.5, scale=1.0 / n_pairs, shift=0.0
@@ -51,17 +51,18 @@ def _ordered_pairs(values, n_pairs, judgments):
 class PairAccuracy(_Correlation):
     r"""Pair accuracy: the share of pairs of different grades that the scores order correctly.
 
-    Σ over pairs of documents with r_i > r_j of [s_i > s_j] + ½ [s_i = s_j], divided by the number
-    of these pairs; r are the grades and s the scores of one query. From 0 to 1: a random order
-    has 1/2, an ideal list has 1. With τ = (concordant - discordant) / pairs over the pairs of
-    different grades, the value is (τ + 1) / 2. For grades 0 and 1 it is `AUC`, the measure of BPR
-    (Rendle et al. 2009, section 4.1.1). Documents that were not retrieved tie in last place. A
-    query without two different grades has no pair accuracy.
+    The value is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs with r_i > r_j, where r are
+    the grades and s the scores for one query. It ranges from 0 to 1; a random order has the
+    expected value 1/2, and an ideal list scores 1. It equals (τ + 1) / 2 with τ = (concordant -
+    discordant) / pairs, computed from pairs with different grades. For grades 0 and 1, it equals
+    `AUC`, the measure used in BPR (Rendle et al. 2009, section 4.1.1). Documents that were not
+    retrieved are tied in last place. Pair accuracy is undefined for a query without two different
+    grades.
 
     See Also
     --------
-    AUC : The same with one threshold.
-    KendallTau : Also corrects for ties.
+    AUC : Pair accuracy for relevant and irrelevant documents.
+    KendallTau : A correlation that also corrects for ties.
 
     References
     ----------
@@ -89,15 +90,15 @@ class PairAccuracy(_Correlation):
 class AUC(Measure):
     r"""Area under the ROC curve: the share of pairs that rank the relevant document higher.
 
-    AUC = Σ over pairs of a relevant document i and an irrelevant document j of
-    [s_i > s_j] + ½ [s_i = s_j], divided by the number of these pairs; s are the scores of one
-    query. From 0 to 1: a random order has 1/2, an ideal list has 1. The value of each query equals
-    scikit-learn's ``roc_auc_score``. Documents that were not retrieved tie in last place. A query
-    without a relevant or without an irrelevant document has no AUC.
+    AUC is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs of a relevant document i and an
+    irrelevant document j, where s are the scores for one query. It ranges from 0 to 1; a random
+    order has the expected value 1/2, and an ideal list scores 1. Per-query values equal
+    scikit-learn's ``roc_auc_score``. Documents that were not retrieved are tied in last place. AUC
+    is undefined for a query without relevant documents or without irrelevant documents.
 
     See Also
     --------
-    PairAccuracy : The same over all pairs of different grades, without a threshold.
+    PairAccuracy : The share of correctly ordered pairs for graded relevance.
 
     References
     ----------
@@ -127,7 +128,7 @@ class AUC(Measure):
         return _ordered_pairs(irrelevant.astype(float), n_pairs, judgments)
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-        """Values of the queries, from Judgments whose grades are 1 (relevant) and 0."""
+        """Compute per-query values from Judgments with the grades 1 (relevant) and 0."""
         binary = judgments.remember(("_binary", self.threshold), lambda: self._binary(judgments))
         if judgments.order is not None:
             scores = scores[judgments.order]
@@ -147,11 +148,11 @@ class AUC(Measure):
 class TauAP(_Correlation):
     r"""AP correlation τ_ap (Yilmaz, Aslam, Robertson 2008; Ackerman & Chen 2011, eq. 3).
 
-    τ_ap = 2/(N-1) Σ_{i=2..N} C(i)/(i-1) - 1, where i are the positions in the system's list of
-    the query's N documents, and C(i) is the number of documents above i that the truth ranks above
-    it too. Documents of equal grade count 1/2. From -1 to 1; an ideal list has 1 if no grades are
-    equal. Documents that were not retrieved are one tie at the end of the list. A query with a
-    single document, or with equal grades only, has no τ_ap.
+    τ_ap = 2/(N-1) Σ_{i=2..N} C(i)/(i-1) - 1, where i is a position in the system's list of the
+    query's N documents, and C(i) is the number of documents above i that the true order also ranks
+    above it. Documents with equal grades count 1/2. Values range from -1 to 1; an ideal list scores
+    1 if all grades differ. Documents that were not retrieved are tied in last place. τ_ap is
+    undefined for a query with a single document, or if all grades are equal.
 
     Examples
     --------
@@ -175,15 +176,15 @@ class TauAP(_Correlation):
 class EDRC(_Correlation):
     r"""Expected discounted rank correlation with the preferences that grades imply.
 
-    Ackerman & Chen 2011, section 4. A document is preferred to the documents of lower grade.
-    Equal grades imply no preference, and a document with the grade NaN is in no preference. R(v)
-    is 1 for the top grade, 2 for the next grade that the query uses, and so on. W(v) contains all
-    documents except v and those that v is preferred to; C(v) = Σ_{w∈W(v)} EP(v, w). If w is
-    preferred to v, EP(v, w) is 1 if w has the higher score, 0 if it has the lower score, and
-    `prior` if the scores are equal. If no preference is known, EP(v, w) is `prior`.
-    EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v)). From -1 to 1;
-    an ideal list has 1 if all preferences are known. Documents that were not retrieved have equal
-    scores below all others. A query without two different grades has no EDRC.
+    See Ackerman & Chen 2011, section 4. A document is preferred to all documents with lower grades.
+    Equal grades imply no preference, and neither does the grade NaN. R(v) is 1 for the top grade, 2
+    for the query's next lower grade, and so on. W(v) contains all documents except v and those that
+    v is preferred to; C(v) = Σ_{w∈W(v)} EP(v, w). If w is preferred to v, EP(v, w) is 1 if w has
+    the higher score, 0 if it has the lower score, and `prior` if the scores are equal. If no
+    preference is known, EP(v, w) is `prior`. EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z =
+    Σ_{v: R(v)>1} #W(v)/D(R(v)). Values range from -1 to 1; an ideal list scores 1 if all
+    preferences are known. Documents that were not retrieved are tied in last place. EDRC is
+    undefined for a query without two different grades.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ class EDRC(_Correlation):
         D(R): R, log2(1 + R) or 2^R. A callable receives an array of ranks ≥ 2 and returns an array
         of divisors > 0.
     prior : float, default=0.5
-        What a pair earns if its scores are equal or no preference is known, from 0 to 1.
+        Value of a pair whose scores are equal or whose preference is unknown, from 0 to 1.
 
     See Also
     --------
@@ -231,7 +232,7 @@ class EDRC(_Correlation):
         )
 
     def _weights_of_levels(self, judgments):
-        """1/D(R) of each level; 0 for the top level of each query."""
+        """Return 1/D(R) for each level, and 0 for the top level of each query."""
         last = judgments.by_level(judgments.level_starts[1:] - 1)
         rank = last - np.arange(len(last)) + 1
         by_rank = np.zeros(max(rank.max(), 2) + 1)
@@ -240,7 +241,7 @@ class EDRC(_Correlation):
 
 
 class _ByScipy(_Correlation):
-    """A correlation that SciPy computes query by query, in about 0.8 ms per query."""
+    """Base class of correlations that SciPy computes per query, in about 0.8 ms each."""
 
     _function: str  # of scipy.stats
 
@@ -265,11 +266,12 @@ class _ByScipy(_Correlation):
 class KendallTau(_ByScipy):
     r"""Kendall's τ_b of grades and scores (`scipy.stats.kendalltau`).
 
-    (P - Q) / sqrt((P + Q + T)(P + Q + U)), where P and Q are the numbers of concordant and
-    discordant pairs, T and U the numbers of pairs tied only in the grades and only in the scores.
-    From -1 to 1; 0 if all scores are equal. Documents that were not retrieved have equal scores
-    below all others. A query with a single document, or with equal grades only, has no τ_b. SciPy
-    takes about 0.8 ms per query, a thousand times as long as the other measures.
+    τ_b = (P - Q) / sqrt((P + Q + T)(P + Q + U)), where P and Q are the numbers of concordant and
+    discordant pairs, and T and U the numbers of pairs tied only in the grades and only in the
+    scores. Values range from -1 to 1; the value is 0 if all scores are equal. Documents that were
+    not retrieved are tied in last place. τ_b is undefined for a query with a single document, or if
+    all grades are equal. SciPy takes about 0.8 ms per query, a thousand times as long as the other
+    measures.
 
     Examples
     --------
@@ -285,10 +287,10 @@ class KendallTau(_ByScipy):
 class SpearmanRho(_ByScipy):
     r"""Spearman's ρ of grades and scores (`scipy.stats.spearmanr`).
 
-    The correlation of the ranks, where equal values share their mean rank. From -1 to 1; 0 if all
-    scores are equal. Documents that were not retrieved have equal scores below all others. A query
-    with a single document, or with equal grades only, has no ρ. SciPy takes about 0.8 ms per
-    query, a thousand times as long as the other measures.
+    The correlation of the ranks, where equal values share their mean rank. Values range from -1 to
+    1; the value is 0 if all scores are equal. Documents that were not retrieved are tied in last
+    place. ρ is undefined for a query with a single document, or if all grades are equal. SciPy
+    takes about 0.8 ms per query, a thousand times as long as the other measures.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Curves of measures over the relevance threshold, or over the cut-off."""
+"""Measures as functions of the relevance threshold or the cut-off."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ def threshold_curve(
     undefined: float = 0.0,
     relative: bool = True,
 ) -> ThresholdCurve:
-    r"""Mean average precision as a function of the threshold t; the area under the curve is μMAP.
+    r"""Compute mean average precision over the threshold t; the area under the curve is μMAP.
 
-    A document is relevant if its grade is at least t, so the AP^t of a query is constant between
-    two consecutive grades. μAP is the mean of AP^t over t uniform in (0, r_max], where r_max is the
-    top grade of the query (Scheel et al. 2011, eq. 4). Plotted over t / r_max, the area under the
-    curve is therefore μMAP.
+    A document is relevant if its grade is at least t, so AP^t for one query is constant between two
+    consecutive grades. μAP is the mean of AP^t for t uniform in (0, r_max], where r_max is the top
+    grade of the query (Scheel et al. 2011, eq. 4). Plotted over t / r_max, the area under the curve
+    is therefore μMAP.
 
     Parameters
     ----------
     y_true, y_score, qid, group, sample_weight
         As for a call of a measure, such as `AP`.
     ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores are ordered, as for `AP`.
+        How documents with equal scores are ordered; see `AP`.
     undefined : {0.0, 1.0, nan}, default=0.0
-        AP^t of a query in which no grade is at least t; nan leaves the query out of the mean at t.
+        AP^t for a query without a grade ≥ t; nan excludes the query from the mean at t.
     relative : bool, default=True
         Whether thresholds are relative to the top grade of each query, t / r_max.
 
@@ -73,11 +73,11 @@ def threshold_curve(
     Raises
     ------
     ValueError, TypeError
-        On bad input, before any work; with ``relative=False`` also if no grade is above 0.
+        For invalid input, before any computation; also if no grade is > 0 and ``relative=False``.
 
     See Also
     --------
-    skgraded.ThresholdCurveDisplay : Draws it.
+    skgraded.ThresholdCurveDisplay : Plot of the curve.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def threshold_curve(
 
 
 def n_undefined_at(judgments: Judgments, thresholds: np.ndarray, relative: bool) -> np.ndarray:
-    """Number of queries without a grade at or above each threshold, (n_thresholds,) of int."""
+    """Count the queries without a grade at or above each threshold, shape (n_thresholds,)."""
     tops = judgments.top_grades
     return np.searchsorted(np.sort((tops > 0).astype(float) if relative else tops), thresholds)
 
@@ -118,7 +118,7 @@ def cutoff_curve(
     cutoffs: ArrayLike | None = None,
     ties: str | None = None,
 ) -> CutoffCurve:
-    """Means of measures as functions of the cut-off, such as NDCG@n over n.
+    """Compute mean values of measures as functions of the cut-off, such as NDCG@n over n.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def cutoff_curve(
     cutoffs : array-like of int, optional
         Ascending cut-offs ≥ 1. None: 1, 2, … up to the size of the largest query, at most 100.
     ties : {"average", "ordinal", "best", "worst"}, optional
-        The tie rule for all measures, in place of each measure's `ties`.
+        Tie rule for all measures, overriding their parameter `ties`.
 
     Returns
     -------
@@ -139,12 +139,12 @@ def cutoff_curve(
     Raises
     ------
     ValueError, TypeError
-        On bad input, before any work; also if a measure accepts no cut-off or already has a
-        cut-off.
+        For invalid input, before any computation; also if a measure has no parameter `k`, or its
+        cut-off is already set.
 
     See Also
     --------
-    skgraded.CutoffCurveDisplay : Draws it.
+    skgraded.CutoffCurveDisplay : Plot of the curves.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def cutoff_curve(
 # AP over the threshold ---------------------------------------------------------------------------
 
 def _average_precision(judgments, scores, ties):
-    """AP^t of each query for t at each of its levels above 0; 0 at its first level, grade 0."""
-    # Grades are replaced by codes, so threshold i is the i-th level above 0 in each query.
+    """Compute AP^t per query at each level above 0; the entry for grade 0 is 0."""
+    # The codes replace the grades, so threshold i is the i-th level above 0 of every query.
     by_code = Judgments(judgments.codes, group=judgments.sizes)
     measures = [AP(ties=ties, threshold=i) for i in range(1, judgments.n_levels.max())]
     if judgments.order is not None:
@@ -186,9 +186,9 @@ def _average_precision(judgments, scores, ties):
 
 
 def _mean_over_steps(judgments, values, relative, undefined):
-    """Thresholds at which the mean over queries changes, and the mean of the step below each.
+    """Return the thresholds where the mean over queries changes, and the mean below each.
 
-    The value of a query at a level holds from the next lower level up to this level.
+    Each per-query value applies from the next lower level up to its own level.
     """
     ends = judgments.levels
     if relative:
@@ -218,7 +218,7 @@ def _mean_over_steps(judgments, values, relative, undefined):
 
 
 def _score_in_parts(measures, judgments, scores):
-    """Yield the per-query values of each measure; all plans together might not fit in memory."""
+    """Yield the per-query values of each measure, processing measures in batches to save memory."""
     n_together = max(1, TABLE_SIZE // len(judgments.levels))  # memory only
     for i in range(0, len(measures), n_together):
         # The copy caches the plans and is then deleted.
@@ -226,7 +226,7 @@ def _score_in_parts(measures, judgments, scores):
 
 
 def without_cutoff(measures, ties=None):
-    """Check that measures accept a cut-off and have none; set their tie rule, if there is one."""
+    """Check that measures support a cut-off but do not set it; apply `ties` unless it is None."""
     uncut: list = as_measures(measures)
     for measure in uncut:
         if not isinstance(measure, Ranked):
@@ -239,7 +239,7 @@ def without_cutoff(measures, ties=None):
 
 
 def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:
-    """Check that cut-offs are ascending whole numbers ≥ 1; return them, (n_cutoffs,) of int."""
+    """Check that cut-offs are ascending whole numbers ≥ 1, and return them as an integer array."""
     whole = np.array([whole_number(n, "cutoffs", 1) for n in column(cutoffs, "cutoffs").tolist()])
     if (np.diff(whole) <= 0).any():
         raise ValueError(f"cutoffs must be ascending; got {whole.tolist()}.")

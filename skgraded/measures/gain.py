@@ -15,7 +15,7 @@ from skgraded.measures.grades import LN2, SMALL, Gained, divisors, of_tops
 
 
 def _discounts(discount, depth):
-    """Discounts of ranks 1..depth."""
+    """Return the discounts for ranks 1 to depth."""
     ranks = np.arange(1, depth + 1, dtype=float)
     if discount == "log2":
         return np.reciprocal(np.log2(ranks + 1))
@@ -59,14 +59,15 @@ class _CumulatedGain(Gained):
 class DCG(Gained):
     r"""Discounted cumulative gain (Järvelin & Kekäläinen 2002), without a divisor.
 
-    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), r_i being the grade at rank i. Values are not
-    restricted to the range from 0 to 1. A query with no grade > 0 has DCG 0: `undefined` has no
+    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. Values are not
+    limited to the range from 0 to 1. A query with no grade > 0 has DCG 0, so `undefined` has no
     effect.
 
     Parameters
     ----------
     gain : {"exp2", "linear"} or callable, default="exp2"
-        2^r - 1, or r, or a function of an array of grades, which must not fall as grades rise.
+        "exp2": 2^r - 1; "linear": r. A callable receives an array of grades; its values must not
+        decrease as grades increase.
 
     Examples
     --------
@@ -110,8 +111,8 @@ class NDCG(_CumulatedGain):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 
     DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. NDCG@k is DCG@k
-    divided by the DCG@k of the ideal order of all documents of the query. A query without a grade
-    > 0 is undefined.
+    divided by the DCG@k of the ideal order of all documents of the query. NDCG is undefined for a
+    query with no grade > 0.
 
     Parameters
     ----------
@@ -142,9 +143,9 @@ class NDCG(_CumulatedGain):
 class NDCNG(_CumulatedGain):
     r"""Normalized discounted cumulative normalized gain (Scheel et al. 2011, eq. 5).
 
-    NDCNG is the NDCG of the grades r_i / m_q, where m_q is the highest reachable gain of the query,
-    the top of the scale. The value therefore does not depend on the scale of the grades. A query
-    without a grade > 0 is undefined.
+    NDCNG is the NDCG for the grades r_i / m_q, where m_q is the highest attainable gain for the
+    query, the top of the grade scale. The value therefore does not depend on the scale of the
+    grades. NDCNG is undefined for a query with no grade > 0.
 
     Parameters
     ----------

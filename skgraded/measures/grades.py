@@ -1,4 +1,4 @@
-"""Base classes of measures by what they need from grades: a threshold, a scale or a gain."""
+"""Base classes of measures with a relevance threshold, a grade scale or a gain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SMALL = 1e-200  # computations may lose digits if the top grade is below this va
 
 @shared_fields
 class Relevance(Measure):
-    """A measure of relevant documents; a query without one is undefined."""
+    """Base class of measures that are undefined for queries without relevant documents."""
 
     threshold: float | None = None
 
@@ -25,11 +25,11 @@ class Relevance(Measure):
 
 @shared_fields
 class Thresholded(Ranked, Relevance):
-    """A measure of the relevant documents above a cut-off, under a tie rule."""
+    """Base class of measures with a relevance threshold, a cut-off and a tie rule."""
 
 
 class Graded(Ranked):
-    """A measure of grades; a query without a grade above 0 is undefined."""
+    """Base class of graded measures, which are undefined for queries without a grade > 0."""
 
     def _check(self, judgments):
         super()._check(judgments)
@@ -49,28 +49,28 @@ class Graded(Ranked):
         return judgments.top_grades <= 0
 
     def _tops(self, judgments):
-        """The top of the scale for each level: `max_grade`, or the top grade of the query."""
+        """Return the top of the scale per level: `max_grade`, or the top grade of the query."""
         max_grade = getattr(self, "max_grade", None)
         if max_grade is None:
             return judgments.by_level(judgments.top_grades)
         return judgments.on_scale(max_grade)
 
     def _normalized(self, judgments):
-        """Each level's grade divided by the top of its scale."""
+        """Divide the grade of each level by the top of its scale."""
         return judgments.levels / divisors(self._tops(judgments))
 
 
 class Gained(Graded):
-    """A measure of gains, computed from the grades with the parameter `gain`."""
+    """Base class of measures with the parameter `gain`, which maps grades to gains."""
 
     gain: str | Function
 
     def _gained_grades(self, judgments):
-        """The grade of each level that is passed to the gain function."""
+        """Return the grades of all levels that are passed to the gain function."""
         return judgments.levels
 
     def _gains(self, judgments):
-        """Gain of each level divided by the gain of its query's top level; 0 if the latter is 0."""
+        """Compute gains relative to the top gain of each query; 0 if the top gain is 0."""
         if self.gain == "exp2":
             return relative_exp2_gains(self._gained_grades(judgments), judgments)
         if self.gain == "linear":
@@ -80,7 +80,7 @@ class Gained(Graded):
         return gains / judgments.by_level(divisors(of_tops(gains, judgments)))
 
     def _called_gains(self, judgments):
-        """Gains of all levels from the user's function, which is called only once."""
+        """Compute the gains of all levels with a single call of the user's function."""
         def call():
             grades = self._gained_grades(judgments)
             gains = call_checked(self.gain, "gain", grades)
@@ -115,36 +115,36 @@ class Gained(Graded):
 
 
 def relevant_levels(judgments, threshold):
-    """Whether each level is relevant: grade ≥ threshold, or > 0 if `threshold` is None."""
+    """Return a mask of relevant levels: grade ≥ threshold, or > 0 if `threshold` is None."""
     if threshold is None:
         return judgments.levels > 0
     return judgments.levels >= judgments.on_scale(threshold)
 
 
 def n_relevant(judgments, relevant):
-    """R_t: the number of relevant documents of each query, (n_queries,)."""
+    """Return R_t, the number of relevant documents per query, of shape (n_queries,)."""
     return judgments.sum_levels(judgments.counts * relevant)
 
 
 def relevant_weights(judgments, relevant, depth):
-    """1 / min(R_t, depth) at the relevant levels of each query, 0 elsewhere, (n_levels,)."""
+    """Return 1 / min(R_t, depth) for relevant levels and 0 for other levels, shape (n_levels,)."""
     n = np.minimum(n_relevant(judgments, relevant), depth)
     return relevant / judgments.by_level(np.maximum(n, 1))
 
 
 def divisors(values):
-    """The values as divisors: 1 replaces 0."""
+    """Replace 0 by 1, so that the values can be used as divisors."""
     return np.where(values > 0, values, 1.0)
 
 
 def of_tops(per_level, judgments):
-    """The value of each query's top level, (n_queries,)."""
+    """Return the value at the top level of each query, of shape (n_queries,)."""
     return per_level[judgments.level_starts[1:] - 1]
 
 
 @np.errstate(under="ignore")  # the gain of grade 1 underflows to 0 if the top grade is 900
 def relative_exp2_gains(grades, judgments):
-    """Gain 2^g - 1 of each level divided by the gain of its query's top level; 0 if that is 0."""
+    """Compute gains 2^g - 1 relative to the top gain of each query; 0 if the top gain is 0."""
     tops = divisors(of_tops(grades, judgments))
     if tops.min() < SMALL:  # speed only
         # For such small g, 2^g - 1 = g ln 2, so only ratios matter.

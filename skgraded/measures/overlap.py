@@ -1,4 +1,4 @@
-"""Rank-biased overlap of two rankings, which may tie items and may list different items."""
+"""Rank-biased overlap of two rankings that may contain ties and different items."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _CHECK_TIES = one_of("ties", ("average", "corrected", "sports"))
 
 
 def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> float:
-    r"""Compute the rank-biased overlap of two rankings, extrapolated (Webber et al. 2010, eq. 32).
+    r"""Compute the extrapolated rank-biased overlap of two rankings (Webber et al. 2010, eq. 32).
 
-    RBO = (1 - p) Σ_d p^(d-1) A_d, where A_d is the agreement of the two rankings to depth d: the
-    number of items that both list among the first d, divided by d. Below the end of a ranking the
-    agreement is extrapolated.
+    RBO = (1 - p) Σ_d p^(d-1) A_d, where A_d is the agreement of the two rankings at depth d: the
+    number of items among the first d of both rankings, divided by d. Beyond the end of a ranking,
+    the agreement is extrapolated.
 
     Parameters
     ----------
@@ -24,19 +24,19 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
         Two scores for each item, such as the means of systems under two judges. Higher scores rank
         first; -inf means that the ranking does not list the item.
     p : float, default=0.9
-        Persistence, between 0 and 1: the first d ranks matter the more, the smaller p is.
+        Persistence, between 0 and 1. Smaller values give more weight to the top ranks.
     ties : {"average", "corrected", "sports"}, default="average"
-        How items with equal scores count (Corsi & Urbano 2024):
+        How items with equal scores are treated (Corsi & Urbano 2024):
 
-        - "average": the expectation over all orders of tied items (their variant a);
-        - "corrected": the same, corrected for the information that ties lose, so that a ranking
-          and itself score 1 (variant b);
+        - "average": the expectation over all orders of tied items (variant a in the paper);
+        - "corrected": the same, corrected for the information lost through ties, so that the
+          overlap of a ranking with itself is 1 (variant b);
         - "sports": tied items share the first of their ranks (variant w).
 
     Returns
     -------
     float
-        From 0 (no common item) to 1 (the same ranking).
+        Overlap from 0 (no common items) to 1 (identical rankings).
 
     Raises
     ------
@@ -51,7 +51,7 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
 
     Examples
     --------
-    Two of three items change places, so the agreement is 0, 1 and 1:
+    Two of three items are swapped, so the agreement is 0, 1 and 1:
 
     >>> import skgraded as sg
     >>> round(sg.rbo([3, 2, 1], [2, 3, 1], p=0.5), 3), 0.5 * (0 + 0.5 + 0.25) + 0.5**3
@@ -75,10 +75,10 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
 
 
 class _Ranking:
-    """For each item, the first and the last rank of the tie that contains it.
+    """First and last rank of the tie that contains each item.
 
-    To depth d, an item counts 0 if its tie begins below d, 1 if the tie ends above d, and
-    otherwise the share of the tie's ranks up to d: the probability that it is among the first d.
+    An item's weight at depth d is the probability that it is among the first d: 0 if its tie begins
+    below d, 1 if the tie ends above d, otherwise the share of the tie's ranks up to d.
     """
 
     def __init__(self, scores, ties):
@@ -99,18 +99,18 @@ class _Ranking:
             self.share = np.ones(self.n)
 
     def counted(self, items, depths):
-        """Sum of what these items count to each depth, and how many of them count."""
+        """Return the cumulative weight of the items at each depth, and how many have weight > 0."""
         first, last, share = self.first[items], self.last[items], self.shares(depths)
         n_above = _n_between(last + 1, np.full(len(last), len(depths)), depths)
         n_tied = _n_between(first, last, depths)
         return n_above + share * n_tied, n_above + n_tied
 
     def shares(self, depths):
-        """The share at each depth, also below the end of the ranking, where nothing is tied."""
+        """Return the share at each depth, with 0 beyond the end of the ranking."""
         return np.append(self.share, np.zeros(len(depths) - self.n))
 
     def size(self, depths, ties):
-        """Sum of the counts, or of their squares, of all items to each depth."""
+        """Return the sum of the weights of all items, or of their squares, at each depth."""
         sizes = depths.astype(float)
         if ties == "sports":
             sizes[: self.n] = self.end
@@ -121,7 +121,7 @@ class _Ranking:
 
 
 def _n_between(first, last, depths):
-    """How many of the ranges from first to last contain each depth; empty ranges count nothing."""
+    """Count the ranges from first to last that contain each depth; ignore empty ranges."""
     n = len(depths)
     is_range = first <= np.minimum(last, n)
     begins = np.bincount(first[is_range], minlength=n + 2)
@@ -130,7 +130,7 @@ def _n_between(first, last, depths):
 
 
 def _agreements(short, long, depths, ties):
-    """The agreement to each depth, and below the end of the longer ranking."""
+    """Return the agreement at each depth, and beyond the end of the longer ranking."""
     sizes = [ranking.size(depths, ties) for ranking in (short, long)]
     if ties == "corrected":
         norm = np.sqrt(sizes[0] * sizes[1])
@@ -148,7 +148,7 @@ def _agreements(short, long, depths, ties):
 
 
 def _overlap(short, long, depths):
-    """Sum over items of what the item counts in one ranking times what it counts in the other."""
+    """Return, per depth, the sum over items of the product of their weights in both rankings."""
     both = short.is_listed & long.is_listed
     first, last = (short.first[both], long.first[both]), (short.last[both], long.last[both])
     shares = short.shares(depths), long.shares(depths)

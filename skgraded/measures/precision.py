@@ -45,10 +45,10 @@ class MuAP(grades.Graded):
     r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, where t_1 < … < t_m are the distinct grades > 0 of the query,
-    d_i = t_i - t_{i-1}, and t_0 = 0. This is the mean of AP^t over t uniform in (0, t_m]. It does
-    not change when all grades are multiplied by a number > 0. With only one distinct grade > 0,
-    μAP equals AP. With a cut-off k, the sums stop at rank k and AP^t is divided by min(R_t, k).
-    The mean over queries is μMAP. μAP is undefined for a query with no grade > 0.
+    d_i = t_i - t_{i-1}, and t_0 = 0. This is the mean of AP^t for t uniform in (0, t_m]. It does
+    not change if all grades are multiplied by a positive number. With only one distinct grade > 0,
+    μAP equals AP. With a cut-off k, the sums stop at rank k and AP^t is divided by min(R_t, k). The
+    mean over queries is μMAP. μAP is undefined for a query with no grade > 0.
 
     Notes
     -----
@@ -76,7 +76,7 @@ class MuAP(grades.Graded):
 class GAP(grades.Gained):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
-    A user considers a document of grade i relevant with probability G(i), which does not decrease
+    A user considers a document with grade i relevant with probability G(i), which does not decrease
     with i. GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), where r_p is the grade at rank p
     and the divisor is a sum over all documents of the query. G equals `gain` up to a factor. With
     "linear", the paper's choice if nothing is known about the users, all thresholds are equally
@@ -159,9 +159,9 @@ class QMeasure(grades.Gained):
 
     @np.errstate(over="ignore", under="ignore")
     def _weighted_tops(self, judgments):
-        """β · gain of the top grade of each query; infinite above the largest float.
+        """Return β · gain for the top grade of each query; inf if the product overflows.
 
-        A gain of 2^g - 1 may be infinite where its product with a small β is not, so the two
+        A gain 2^g - 1 may overflow although its product with a small β does not, so the two
         exponents are added before the product is computed.
         """
         if callable(self.gain):
@@ -176,7 +176,7 @@ class QMeasure(grades.Gained):
 
 
 def _mean_of_ranks(measure, values, judgments):
-    """Plan the mean value of the first k documents, or of all retrieved documents."""
+    """Plan the mean of values over the first k documents, or over all retrieved documents."""
     if measure.k is None:
         return measure._sum(LINEAR, values, judgments, per_retrieved=True)
     return measure._sum(LINEAR, values / measure.k, judgments)
@@ -186,9 +186,9 @@ def _mean_of_ranks(measure, values, judgments):
 class Precision(grades.Thresholded):
     r"""Precision P@k: the share of relevant documents among the first k.
 
-    P@k divides by k even if fewer documents were retrieved. Without k, the divisor is the number
-    of retrieved documents, and precision is 0 if there are none. A query without a relevant
-    document has precision 0, so `undefined` has no effect.
+    The divisor is k even if fewer documents were retrieved. Without k, the divisor is the number of
+    retrieved documents, and precision is 0 if there are none. A query without a relevant document
+    has precision 0, so `undefined` has no effect.
 
     Examples
     --------
@@ -247,8 +247,8 @@ class RR(grades.Thresholded):
 class Success(grades.Thresholded):
     r"""Success S@k: 1 if one of the first k documents is relevant, else 0.
 
-    Under ties, the value is the probability that one of the first k documents is relevant. A query
-    without a relevant document has success 0: `undefined` has no effect. trec_eval calls the
+    With ties, the value is the probability that one of the first k documents is relevant. A query
+    without a relevant document has success 0, so `undefined` has no effect. trec_eval calls the
     measure ``success_k``.
 
     Examples
@@ -272,8 +272,8 @@ class Success(grades.Thresholded):
 class RPrecision(grades.Relevance):
     r"""R-precision: precision at rank R, the number of relevant documents of the query.
 
-    It divides by R even when fewer documents were retrieved. A query without a relevant document
-    has no R-precision. trec_eval calls the measure ``Rprec``.
+    The divisor is R even if fewer documents were retrieved. R-precision is undefined for a query
+    without a relevant document. trec_eval calls the measure ``Rprec``.
 
     Examples
     --------
@@ -301,17 +301,18 @@ class RPrecision(grades.Relevance):
 class InterpolatedPrecision(grades.Relevance):
     r"""Interpolated precision: the highest precision at any rank with at least a given recall.
 
-    max_p P@p over ranks p with at least ⌊ρR + 0.9⌋ relevant documents among the first p, ρ being
-    the recall and R the number of relevant documents; 0 if no rank has as many. The threshold of
-    0.9 is trec_eval's (``iprec_at_recall``). A query without a relevant document has no value.
+    The value is max_p P@p over ranks p with at least ⌊ρR + 0.9⌋ relevant documents among the first
+    p, where ρ is the recall and R the number of relevant documents; 0 if there is no such rank.
+    trec_eval (``iprec_at_recall``) also uses 0.9. Queries without a relevant document are
+    undefined.
 
     Parameters
     ----------
     recall : float, default=0
-        ρ, from 0 to 1.
+        Recall ρ, from 0 to 1.
     ties : {"worst", "best", "ordinal"}, default="worst"
-        The order of documents with equal scores: the worst or the best for the grades, or the
-        order of rows. The expectation over all orders would take too long to compute.
+        How documents with equal scores are ordered: worst or best for the grades, or in row order.
+        The expectation over all orders would take too long to compute.
 
     Examples
     --------
@@ -344,8 +345,8 @@ class InterpolatedPrecision(grades.Relevance):
 class SetPrecision(grades.Relevance):
     r"""Set precision: the share of relevant documents among those that were retrieved.
 
-    The order of the documents does not matter. The value is 0 if no document was retrieved. A
-    query without a relevant document has set precision 0: `undefined` has no effect.
+    The order of the documents does not matter. The value is 0 if no document was retrieved. A query
+    without a relevant document has set precision 0, so `undefined` has no effect.
 
     Examples
     --------
@@ -365,7 +366,7 @@ class SetPrecision(grades.Relevance):
 class SetRecall(grades.Relevance):
     r"""Set recall: the share of the relevant documents that were retrieved.
 
-    The order of the documents does not matter. A query without a relevant document has no recall.
+    Document order does not matter. Queries without a relevant document are undefined.
 
     Examples
     --------
@@ -384,14 +385,14 @@ class SetRecall(grades.Relevance):
 class SetF(grades.Relevance):
     r"""Set F: the weighted harmonic mean of set precision P and set recall R.
 
-    F = (β² + 1) P R / (R + β² P), as in scikit-learn's ``fbeta_score``; 0 if P and R are 0.
-    trec_eval's ``set_F.x`` has β = √x. The order of the documents does not matter. A query without
-    a relevant document has no F.
+    F = (β² + 1) P R / (R + β² P), as in scikit-learn's ``fbeta_score``; F is 0 if P and R are 0.
+    trec_eval's ``set_F.x`` uses β = √x. The order of the documents does not matter. F is undefined
+    for a query without a relevant document.
 
     Parameters
     ----------
     beta : float, default=1
-        β ≥ 0, the weight of recall relative to precision.
+        Weight β ≥ 0 of recall relative to precision.
 
     Examples
     --------
@@ -405,7 +406,7 @@ class SetF(grades.Relevance):
     _own_checks = {"beta": number("beta", 0)}
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-        """F = hits / (w · retrieved + (1 - w) · relevant) with w = 1 / (1 + β²)."""
+        """Compute F = hits / (w · retrieved + (1 - w) · relevant) with w = 1 / (1 + β²)."""
         relevant = self._relevant(judgments)
         ones = np.ones(len(relevant))
         plans = [_retrieved(values, judgments) for values in (relevant.astype(float), ones)]
@@ -416,7 +417,7 @@ class SetF(grades.Relevance):
 
 
 def _retrieved(values, judgments, **settings):
-    """Plan a sum over all retrieved documents, for which ties do not matter."""
+    """Plan a sum over all retrieved documents, which does not depend on ties."""
     return Plan(LINEAR, values, ORDINAL, judgments.max_size, **settings)
 
 
@@ -425,9 +426,9 @@ class Bpref(grades.Relevance):
     r"""Binary preference (Buckley & Voorhees 2004), as trec_eval computes it.
 
     bpref = (1/R) Σ_r (1 - min(n_r, R) / min(R, N)) over the relevant documents r that were
-    retrieved. R and N are the numbers of relevant and of irrelevant documents of the query; n_r is
-    the number of irrelevant documents ranked above r. Documents that nobody judged, with the grade
-    NaN, count on neither side. A query without a relevant document has no bpref.
+    retrieved. R and N are the numbers of relevant and irrelevant documents for the query, and n_r
+    is the number of irrelevant documents ranked above r. Unjudged documents (grade NaN) are counted
+    as neither. Bpref is undefined for a query without a relevant document.
 
     Examples
     --------
@@ -458,10 +459,10 @@ class Bpref(grades.Relevance):
 class GeneralizedPrecision(grades.Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
-    gP@k = Σ_{i≤k} (r_i / r_max) / k, where r_i is the grade at rank i and r_max the top grade of
-    the scale. The divisor is k even if fewer documents were retrieved; without k, it is the number
-    of retrieved documents. With only one distinct grade > 0, gP equals precision. gP is undefined
-    for a query with no grade > 0.
+    gP@k = Σ_{i≤k} (r_i / r_max) / k, where r_i is the grade at rank i and r_max the top of the
+    grade scale. The divisor is k even if fewer documents were retrieved; without k, it is the
+    number of retrieved documents. With only one distinct grade > 0, gP equals precision. gP is
+    undefined for a query with no grade > 0.
 
     Examples
     --------

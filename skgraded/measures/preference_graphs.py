@@ -1,4 +1,4 @@
-"""Truth and prediction as graphs or orders of items, and the pairs on which they agree."""
+"""Preferences as graphs or weak orders of items, and counts of agreeing pairs."""
 
 import math
 from collections import Counter
@@ -20,7 +20,7 @@ CHECK_CYCLES = one_of("cycles", ("raise", "unknown", "majority"))
 # Preferences that contradict each other ----------------------------------------------------------
 
 class LeftOut(NamedTuple):
-    """Numbers of pairs of items of one query that contradictions make unknown."""
+    """Number of stated pairs for one query, and of pairs left out due to contradictions."""
 
     n_pairs: int  # pairs that were stated at least once
     n_contradicted: int  # pairs stated in both directions; with "majority": equally often
@@ -33,7 +33,7 @@ class LeftOut(NamedTuple):
 
 
 def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
-    """Return the pairs that ``cycles="unknown"`` or "majority" keeps, and the `LeftOut` counts."""
+    """Return the pairs kept by ``cycles="unknown"`` or "majority", and the `LeftOut` counts."""
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
     opposite = {(v, w): votes[w, v] for v, w in votes}
     stated = [pair for pair, n in votes.items() if n >= opposite[pair]]
@@ -48,7 +48,7 @@ def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
 
 
 def _strong_components(pairs):
-    """Number the strongly connected component of each item."""
+    """Map each item to the number of its strongly connected component."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -62,7 +62,7 @@ def _strong_components(pairs):
 # The two sides -----------------------------------------------------------------------------------
 
 class Pairs:
-    """Preferences given as pairs: a graph without cycles, closed on demand."""
+    """Preferences given as pairs: an acyclic graph whose closure is computed on demand."""
 
     left_out: LeftOut | None = None
 
@@ -84,7 +84,7 @@ class Pairs:
             )
 
     def with_items(self, items):
-        """Return the same preferences among more items; nothing is known of the new items."""
+        """Return the same preferences with additional items, which have no preferences."""
         more = copy(self)
         more.items = list(dict.fromkeys(chain(self.items, items)))
         more.number = {item: i for i, item in enumerate(more.items)}
@@ -93,21 +93,21 @@ class Pairs:
 
     @property
     def predicted_items(self):
-        """The items that the pairs mention."""
+        """All items that occur in the pairs."""
         return self.items
 
     def places(self, items):
-        """Place of each item if the pairs are a weak order, else None; -1: not mentioned."""
+        """Return item positions (-1: unknown) if the pairs form a weak order, else None."""
         levels = self.graph.levels()
         return None if levels is None else np.append(levels, np.int32(-1))[self.numbers(items)]
 
     def numbers(self, items):
-        """Number of each item in the graph; -1 if the pairs do not mention it."""
+        """Return the number of each item in the graph, or -1 if it does not occur in the pairs."""
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
 
 def _a_cycle(items, pairs):
-    """Text of a cycle; the middle of a long cycle is left out."""
+    """Format a cycle as text, omitting the middle of a long cycle."""
     preferred: dict = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
@@ -130,11 +130,11 @@ class Scores:
 
     @property
     def predicted_items(self):
-        """The items that were retrieved: their score is not -inf."""
+        """The retrieved items, whose scores are not -inf."""
         return [item for item, score in self.items.items() if score != -math.inf]
 
     def places(self, items):
-        """Place of each item by descending score; -1 if it has no score."""
+        """Return the position of each item by descending score, or -1 if it has no score."""
         scores = [self.items.get(v) for v in items]
         distinct = sorted({score for score in scores if score is not None}, reverse=True)
         place = {score: i for i, score in enumerate(distinct)} | {None: -1}
@@ -144,7 +144,7 @@ class Scores:
 # Counting ----------------------------------------------------------------------------------------
 
 class PairCounts(NamedTuple):
-    """Pairs of one query among the counted items, per counted item v of the truth."""
+    """Pair counts for one query, with one element per counted item v of the truth."""
 
     ranks: np.ndarray  # R(v)
     n_below: np.ndarray  # number of items: v and the items that the truth ranks below v
@@ -154,7 +154,7 @@ class PairCounts(NamedTuple):
 
 
 def count_pairs(truth, prediction, counted, prior):
-    """Count pairs of the items for which `counted` is 1; see `PairCounts`."""
+    """Count pairs among the items for which `counted` is 1; see `PairCounts`."""
     rows = np.flatnonzero(counted).astype(np.int32)
     ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))
     places = prediction.places(truth.items)
@@ -182,7 +182,7 @@ def count_pairs(truth, prediction, counted, prior):
 
 
 def _count_in_orders(levels, places, counted, rows):
-    """Count as `count_pairs` does, where both sides are weak orders (orders with ties)."""
+    """Count pairs like `count_pairs` if both sides are weak orders (orders with ties)."""
     at_level = np.bincount(levels[counted > 0], minlength=levels.max() + 1)
     n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[rows]]
     both = np.flatnonzero((places >= 0) & (counted > 0))
@@ -194,7 +194,7 @@ def _count_in_orders(levels, places, counted, rows):
 
 
 def _bits(v, side, n):
-    """Unpack the row of item v in one side's table of bits, (n,) of bool."""
+    """Unpack the row of item v in a bit table to a boolean array of shape (n,)."""
     table, rows = side
     if rows[v] < 0:
         return np.zeros(n, bool)
@@ -203,10 +203,10 @@ def _bits(v, side, n):
 
 
 def _expected_agreement(prior, v, block, above, below, said_above, said_below):
-    """Σ EP(v, w) over the items w of a block in W(v) of which a side is silent.
+    """Sum EP(v, w) over items w of a block in W(v) where a side states no preference.
 
     EP = g ĝ + (1 - g) (1 - ĝ), where g and ĝ are the probabilities that w is preferred to v in the
-    truth and in the prediction: 1 or 0 where that side states it, else the prior.
+    truth and in the prediction: 1 or 0 if that side states a preference, else the prior.
     """
     total = 0.0
     for i in np.flatnonzero(~below & ~(above & (said_above | said_below))):
@@ -234,9 +234,9 @@ def _n_words(number):
 
 
 def _sides_in_graph(graph, numbers, number):
-    """Yield both sides in the transitive closure of a graph; an item counts on both of its sides.
+    """Yield the items above and below each item in the closure; both include the item itself.
 
-    `numbers` contains the number of each item of the truth in this graph, -1 if it lacks the item.
+    `numbers` contains the number in the graph of each item of the truth, or -1 if it is absent.
     """
     number_in_graph = np.full(graph.n + 1, -1, np.int32)  # last: items not in it
     number_in_graph[numbers] = number
@@ -253,7 +253,7 @@ def _sides_in_graph(graph, numbers, number):
 
 
 def _sides_in_order(places, number):
-    """Yield both sides in a weak order; the place of an item is -1 if it has none."""
+    """Yield the items above and below each item in a weak order; -1 marks absent items."""
     for first in _blocks(number):
         is_in = (number >= first) & (number < first + BLOCK) & (places >= 0)
         block = np.flatnonzero(is_in)

@@ -1,4 +1,4 @@
-"""Convert preferences in any accepted form to lists of pairs, dicts of scores, and items."""
+"""Convert preferences in any supported form to lists of pairs, dicts of scores, and items."""
 
 import numbers
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ JUDGED, PREDICTED = "judged", "predicted"  # the items of one side of each query
 
 
 def is_probability(value):
-    """Whether the value is a number in [0, 1]."""
+    """Return whether the value is a number in [0, 1]."""
     return isinstance(value, (numbers.Real, np.bool_)) and 0 <= float(value) <= 1
 
 
 def check_prior(prior):
-    """Check the prior: a number in [0, 1], or a callable."""
+    """Check that the prior is a number in [0, 1] or a callable."""
     if callable(prior):
         return prior
     if isinstance(prior, (bool, np.bool_)) or not is_probability(prior):
@@ -29,7 +29,7 @@ def check_prior(prior):
 
 
 def refuse_empty(values, name):
-    """Raise a ValueError if there is no value."""
+    """Raise a ValueError if the collection is empty."""
     if not values:
         raise ValueError(f"{name} is empty: there is nothing to measure.")
 
@@ -45,14 +45,14 @@ def refuse_lacking(queries, mapping, name):
 
 
 def kind_of(value):
-    """Name of the type of a value, for messages."""
+    """Return the name of the type of a value for error messages."""
     return "None" if value is None else type(value).__name__
 
 
 # Pairs -------------------------------------------------------------------------------------------
 
 def read_pairs_by_query(pairs, qid, name):
-    """Pairs of each query, in order of first appearance; without `qid`, all under None."""
+    """Return the pairs of each query, by first appearance; without `qid`, the only key is None."""
     read = read_pairs(pairs, name)
     refuse_empty(read, name)
     if qid is None:
@@ -67,7 +67,7 @@ def read_pairs_by_query(pairs, qid, name):
 
 
 def read_pairs(pairs, name):
-    """A list of (preferred, other) tuples of hashable items."""
+    """Convert pairs to a list of tuples (preferred, other) of hashable items."""
     read: list = []
     seen: dict = {}
     for row, pair in enumerate(_rows(pairs, name)):
@@ -87,7 +87,7 @@ def read_pairs(pairs, name):
 
 
 def _rows(pairs, name):
-    """Rows as a list; values from frames and arrays become plain Python values."""
+    """Convert pairs to a list; values from frames and arrays become plain Python values."""
     if len(getattr(pairs, "shape", ())) == 2 and hasattr(pairs, "columns"):  # pandas, polars, Arrow
         if pairs.shape[1] != 2:
             raise ValueError(
@@ -110,7 +110,7 @@ def _rows(pairs, name):
 
 
 def _elements(values):
-    """Elements as a list; numbers and text from arrays become plain Python values."""
+    """Convert values to a list; numbers and strings from arrays become plain Python values."""
     values = unmasked(values)
     if hasattr(values, "to_pylist"):
         return values.to_pylist()
@@ -123,7 +123,7 @@ def _elements(values):
 # Items and scores --------------------------------------------------------------------------------
 
 def read_scores(scores, name):
-    """Read the score of each item into a dict."""
+    """Check the scores and return them as a dict keyed by item."""
     read: dict = {}
     for item, score in scores.items():
         _check_item(item, f"{name} has", read)
@@ -137,7 +137,7 @@ def read_scores(scores, name):
 
 
 def read_items_by_query(items, queries):
-    """The items of each query, as `read_items` returns them; None: all items."""
+    """Return the items of each query as `read_items` does; None means all items."""
     if not isinstance(items, Mapping):
         return dict.fromkeys(queries, None if items is None else read_items(items, "items"))
     refuse_lacking(queries, items, "items")
@@ -145,7 +145,7 @@ def read_items_by_query(items, queries):
 
 
 def read_items(items, name, may_be_empty=False):
-    """The items as the keys of a dict, in their order; or JUDGED or PREDICTED."""
+    """Return the items as keys of a dict, in input order; or JUDGED or PREDICTED."""
     if isinstance(items, str) and items in (JUDGED, PREDICTED):
         return items
     if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):

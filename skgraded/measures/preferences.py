@@ -1,4 +1,4 @@
-"""EDRC, pair accuracy and Kendall's τ on explicit, possibly incomplete preference pairs."""
+"""EDRC, pair accuracy and Kendall's τ for explicit, possibly incomplete preference pairs."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def edrc_score(
     undefined: float = 0.0,
     cycles: str = "raise",
 ) -> float:
-    r"""Expected discounted rank correlation of preferences, from -1 to 1.
+    r"""Compute the expected discounted rank correlation of preferences, from -1 to 1.
 
-    Both the truth G and the prediction Ĝ may leave pairs open; both are closed transitively.
-    EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v)) and
-    C(v) = Σ_{w∈W(v)} EP(v, w) (Ackerman and Chen 2011, section 4).
+    Both the truth G and the prediction Ĝ may be incomplete; their transitive closures are used.
+    EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v)) and C(v) =
+    Σ_{w∈W(v)} EP(v, w) (Ackerman and Chen 2011, section 4).
 
-    The rank R(v) is 1 for an item that nothing is preferred to in G, else one more than the
-    highest rank among the items preferred to v. W(v) contains all other items except those that v
-    is preferred to. If w is preferred to v in G, EP(v, w) is 1 if Ĝ agrees, 0 if Ĝ states the
-    opposite and `prior` if Ĝ is silent. If G leaves the pair open, EP(v, w) is a `prior` that is a
-    number; with a callable `prior`, Ĝ is scored against the prior (see Notes). Where the paper's
-    formulas differ from its example, the example decides: start nodes have rank 1 (the algorithm
-    gives 2), and Z divides by D(R(v)).
+    The rank R(v) is 1 if no item is preferred to v in G, and otherwise one more than the highest
+    rank among the items preferred to v. W(v) contains all other items except those that v is
+    preferred to. If w is preferred to v in G, EP(v, w) is 1 if Ĝ agrees, 0 if Ĝ states the
+    opposite, and `prior` if Ĝ states no preference. If G states no preference, EP(v, w) is `prior`;
+    a callable `prior` is compared with Ĝ (see Notes). If the paper's formulas and its example
+    differ, the example is followed: start nodes have rank 1 (2 in the algorithm), and Z divides by
+    D(R(v)).
 
     Parameters
     ----------
@@ -65,28 +65,28 @@ def edrc_score(
         D: R, log2(1 + R), or 2^R. A callable receives an array of ranks ≥ 2 and returns an array
         of divisors > 0.
     prior : float or callable, default=0.5
-        What a pair earns if one side is silent about it, in [0, 1]. A callable ``prior(v, w)``
-        returns the probability that v is preferred to w, so ``prior(w, v)`` should be
-        ``1 - prior(v, w)``. It is called for every such pair, up to n_items² times.
+        Value of a pair for which one side states no preference, in [0, 1]. A callable ``prior(v,
+        w)`` returns the probability that v is preferred to w, so ``prior(w, v)`` should be ``1 -
+        prior(v, w)``. It is called for every such pair, up to n_items² times.
     items : collection of items, mapping, "judged" or "predicted", optional
-        The items to measure on: both sides are closed first, then restricted to these items.
-        "judged" are the items of `true_pairs`. "predicted" are the recommended items, to which the
-        paper restricts itself: all items of `predicted_pairs` except those with the score -inf. A
-        mapping of items counts as its keys. By default, the items are those of either side. Each
-        scored item that the truth does not mention then earns `prior`, and with many such items
-        the value is near ``2 * prior - 1`` for any ranking. With `qid`, one collection for all
+        The items to evaluate: transitive closures are computed first, then restricted to these
+        items. "judged" selects the items of `true_pairs`. "predicted" selects the recommended
+        items, as in the paper: all items of `predicted_pairs` except those with the score -inf. For
+        a mapping, the keys are the items. By default, all items of either side are used. Each
+        scored item that is absent from the truth then scores `prior`; with many such items, the
+        value is near ``2 * prior - 1`` for any ranking. With `qid`, pass one collection for all
         queries, or a mapping of query to collection.
     qid : array-like of shape (n,), optional
         The query (the user) of each true pair. Without it, all pairs belong to one query.
     undefined : {0.0, 1.0, nan}, default=0.0
-        Value of a query whose truth has no preference among `items`; nan leaves it out of the mean.
+        Value of queries without a true preference among `items`; nan excludes them from the mean.
     cycles : {"raise", "unknown", "majority"}, default="raise"
-        How preferences that contradict each other are handled, on both sides. "raise": an error
-        names a cycle. "unknown": a pair that is stated both ways or lies in a cycle of any length
-        (within a strongly connected component) is unknown, like a pair that was never judged;
-        pairs that lead from one component to another are kept. "majority": a pair that is stated
-        more often one way than the other counts as stated that way only; then the rule for
-        "unknown" applies. A query without any remaining pair is undefined.
+        How to handle contradictory preferences, on both sides. "raise": raise an error that names a
+        cycle. "unknown": a pair that is stated both ways or lies in a cycle of any length (within a
+        strongly connected component) is unknown, like an unjudged pair; pairs between different
+        components are kept. "majority": a pair that is stated more often one way than the other is
+        stated that way only; then the rule for "unknown" applies. A query without any remaining
+        pair is undefined.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def edrc_score(
     Warns
     -----
     UserWarning
-        If `cycles` left out pairs: their number on each side, and the number of queries.
+        If `cycles` leaves out pairs; states their number per side and the number of queries.
 
     Raises
     ------
@@ -107,25 +107,25 @@ def edrc_score(
 
     See Also
     --------
-    edrc_per_query : The value of each query.
+    edrc_per_query : Per-query values.
     skgraded.evaluate_preferences : Several measures of preferences, as an Evaluation.
-    preferences_left_out : How many pairs `cycles` leaves out, per query.
+    preferences_left_out : Number of pairs that `cycles` leaves out, per query.
 
     Notes
     -----
     With a callable prior, EP(v, w) is the probability that both sides agree on the pair. Let g and
     ĝ be the probabilities that w is preferred to v in G and in Ĝ: 1 or 0 if that side states a
-    preference, else ``prior(w, v)``. Then EP = g ĝ + (1 - g) (1 - ĝ). For a pair of G this is the
-    paper's rule. For an open pair it is the expectation of that rule over the unknown preference:
-    with a prior of 0.7 for w, a prediction that ranks w above v earns 0.7, the opposite earns 0.3.
-    The paper's examples have a prior of 1/2, with which every open pair earns 1/2.
+    preference, else ``prior(w, v)``. Then EP = g ĝ + (1 - g) (1 - ĝ). If G contains the pair, this
+    is the paper's rule. Otherwise it is the expectation of that rule over the unknown preference:
+    with a prior of 0.7 for w, a prediction that ranks w above v scores 0.7, the opposite scores
+    0.3. The paper's examples use a prior of 1/2, so every unknown pair scores 1/2.
 
-    If both sides are orders (scores, or pairs that leave only ties open, such as a chain), the
-    time is that of a sort: a million items take some seconds. Otherwise the time grows with
-    items × pairs: 100,000 items with 500,000 pairs per side take some seconds, and memory stays
-    below a gigabyte up to a million items. Items that the truth does not mention take hardly any
-    time, unless the prior is callable. With a total order and ``discount=lambda rank: rank - 1``,
-    EDRC is the AP correlation with the roles of the lists swapped.
+    If both sides are orders (scores, or pairs that leave only ties open, such as a chain), the time
+    is that of sorting: a million items take a few seconds. Otherwise the time grows with items ×
+    pairs: 100,000 items with 500,000 pairs per side take a few seconds, and memory use stays below
+    a gigabyte up to a million items. Items that are absent from the truth add little time, unless
+    the prior is callable. With a total order and ``discount=lambda rank: rank - 1``, EDRC is the AP
+    correlation with the roles of the lists swapped.
 
     References
     ----------
@@ -177,7 +177,7 @@ def edrc_per_query(
     undefined: float = 0.0,
     cycles: str = "raise",
 ) -> dict[Hashable, float]:
-    """Expected discounted rank correlation of each query (each user).
+    """Compute the expected discounted rank correlation for each query (each user).
 
     Parameters
     ----------
@@ -193,9 +193,9 @@ def edrc_per_query(
 
     See Also
     --------
-    edrc_score : The mean over the queries; the same warnings and errors.
-    skgraded.evaluate_preferences : An Evaluation, for `compare` and the pages.
-    skgraded.datasets.read_preferences : Reads TREC's files of preferences.
+    edrc_score : The mean over queries, with the same warnings and errors.
+    skgraded.evaluate_preferences : Returns an Evaluation for comparisons and reports.
+    skgraded.datasets.read_preferences : Reads TREC files with preferences.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def preferences_left_out(
     Raises
     ------
     ValueError, TypeError
-        If `edrc_score` refuses the pairs, or `qid` has another length or a missing value.
+        If `edrc_score` rejects the pairs, or `qid` has another length or a missing value.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def preferences_left_out(
 def check_preference_measures(
     measures: Any, discount: str | Function, prior: float | Callable[[Any, Any], float]
 ) -> dict[str, Measure]:
-    """Measures of preference pairs by the names that reports show, which contain the settings."""
+    """Return preference measures keyed by their names in reports, which include the settings."""
     discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
     shown = {"discount": discount, "prior": prior if callable(prior) else EDRC(prior=prior).prior}
     named: dict[str, Measure] = {}
@@ -294,9 +294,9 @@ def preference_values(
     qid: ArrayLike | None,
     cycles: str,
 ) -> dict[Hashable, list[float] | None]:
-    """Values of the measures for each query; None for a query without a known pair.
+    """Compute the values for each query, or None for a query without a known pair.
 
-    All arguments are read before the first query is measured.
+    All arguments are checked before the first query is evaluated.
     """
     discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
     cycles = graphs.CHECK_CYCLES(cycles)
@@ -348,7 +348,7 @@ def _prediction(prediction, name, cycles):
 
 
 def _warn_of_left_out(sides, cycles):
-    """Warn once about pairs that were left out on either side."""
+    """Issue one warning about the pairs that were left out on either side."""
     parts = []
     for i, name in enumerate(["true_pairs", "predicted_pairs"]):
         counts = [side[i].left_out for side in sides if side[i].left_out is not None]
@@ -370,7 +370,7 @@ def _warn_of_left_out(sides, cycles):
 # One query ---------------------------------------------------------------------------------------
 
 def _measured(truth, prediction, items, formulas, discount, prior):
-    """Values of one query, None if the truth has no preference among the items."""
+    """Return the values for one query, or None if the truth has no preference among the items."""
     if items is None:
         items = dict.fromkeys([*truth.items, *prediction.items])
     elif items == inputs.JUDGED:
@@ -389,7 +389,7 @@ def _measured(truth, prediction, items, formulas, discount, prior):
 
 
 def _edrc(counts, n_items, discount, prior):
-    """EDRC of one query; the names are those of the paper's formula."""
+    """Compute EDRC for one query; variables are named as in the paper."""
     lower = counts.ranks > 1
     W = (n_items - counts.n_below)[lower]  # n_below counts the item itself
     agree, disagree = counts.agree[lower], counts.disagree[lower]
@@ -403,19 +403,19 @@ def _edrc(counts, n_items, discount, prior):
 
 
 def _n_known(counts):
-    """How many pairs the truth knows, and how many more the prediction agrees than disagrees on."""
+    """Return the number of known pairs, and the number of agreements minus disagreements."""
     surplus = int(counts.agree.sum() - counts.disagree.sum())
     return int((counts.n_below - 1).sum()), surplus  # an item counts as below itself
 
 
 def _kendall_tau(counts, *settings):
-    """(agree - disagree) / known pairs; pairs that the prediction leaves open count 0."""
+    """Return (agree - disagree) / known pairs; pairs without a predicted preference count 0."""
     n_known, surplus = _n_known(counts)
     return surplus / n_known
 
 
 def _pair_accuracy(counts, *settings):
-    """Share of the known pairs that the prediction agrees on; open pairs count 1/2."""
+    """Return the share of known pairs predicted correctly; unpredicted pairs count 1/2."""
     n_known, surplus = _n_known(counts)
     return (n_known + surplus) / (2 * n_known)
 

@@ -1,4 +1,4 @@
-"""Parses texts such as ``ndcng@10`` into measures."""
+"""Parser for measure strings such as ``ndcng@10``."""
 
 import ast
 import math
@@ -18,16 +18,15 @@ _DIFFERENT = {
 
 
 def measure(text: str | Measure) -> Measure:
-    """Parse a text into a measure.
+    """Parse a string into a measure.
 
     Parameters
     ----------
     text : str or Measure
-        ``Name(parameter=value,…)@k``. Values are Python literals or nan; ``@mean`` is the mean
-        over all cut-offs. Letter case and underscores in names are ignored. Other names are also
-        accepted, such as ``map``, ``μAP`` and ``mrr``, and trec_eval's ``P_10``, ``recall_10``,
-        ``ndcg_cut_10`` and ``recip_rank``; the user guide lists them all. A Measure is returned
-        unchanged.
+        ``Name(parameter=value,…)@k``. Values are Python literals or nan; ``@mean`` is the mean over
+        all cut-offs. Case and underscores in names are ignored. Aliases are also accepted, such as
+        ``map``, ``μAP`` and ``mrr``, and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10`` and
+        ``recip_rank``; the user guide lists all of them. A Measure is returned unchanged.
 
     Returns
     -------
@@ -36,7 +35,7 @@ def measure(text: str | Measure) -> Measure:
     Raises
     ------
     ValueError
-        If the text cannot be read, contains an unknown measure or parameter, or is trec_eval's
+        If the string cannot be parsed, contains an unknown measure or parameter, or is trec_eval's
         name of a measure that is defined differently here (``map_cut_10``).
 
     Examples
@@ -96,7 +95,7 @@ def _class_named(name):
 
 
 def _numbers_in(name, alias):
-    """Return the parameters in a name such as P_10 if it matches the alias P_{k}, else None."""
+    """Parse a name such as P_10 with the alias P_{k}; return its parameters, or None."""
     stem, _, parameter = alias.rstrip("}").partition("_{")
     form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10, or P.10 as an option
     if not parameter or form is None or _plain(form[1]) != _plain(stem):
@@ -105,7 +104,7 @@ def _numbers_in(name, alias):
 
 
 def _parameters_of(text, form, cls):
-    """Yield the name and the value of each parameter in the text of a measure."""
+    """Yield the name and value of each parameter in a measure string."""
     _, inside, cut_off = form.groups(default="")
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
@@ -142,7 +141,7 @@ def _literal(text, keyword):
 
 
 def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Convert a measure, a text, or a list of these to a list of distinct measures."""
+    """Convert a measure, a string, or a list of these to a list of distinct measures."""
     if isinstance(measures, (str, Measure)):
         measures = [measures]
     if isinstance(measures, Mapping):

@@ -1,4 +1,4 @@
-"""Measures that model when a user stops reading the list: ERR, nERR, RBP, Judged and Compat."""
+"""Measures based on user models: ERR, nERR, RBP and its residual, Judged and Compat."""
 
 from dataclasses import field
 
@@ -23,7 +23,7 @@ from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_ex
 
 @np.errstate(under="ignore")  # the probability of grade 1 underflows to 0 if the top grade is 900
 def _stops(grades, tops):
-    """R(g) = (2^g - 1) / 2^g_max of each level, computed without overflow."""
+    """Compute R(g) = (2^g - 1) / 2^g_max for each level without overflow."""
     return -np.exp2(grades - tops) * np.expm1(-LN2 * grades)
 
 
@@ -31,10 +31,10 @@ def _stops(grades, tops):
 class ERR(Graded):
     r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
 
-    A user stops at a document of grade g with the probability R(g) = (2^g - 1) / 2^g_max, where
-    g_max is the top of the scale. Published values use the top of the data set's scale.
-    ERR = Σ_{p≤k} (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), where r_p is the grade at rank p. Values range
-    from 0 to below 1, even for an ideal list. A query without a grade > 0 is undefined.
+    A user stops at a document of grade g with probability R(g) = (2^g - 1) / 2^g_max, where g_max
+    is the top of the grade scale. Published values use the top of the data set's scale. ERR =
+    Σ_{p≤k} (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), where r_p is the grade at rank p. Values range from 0
+    to below 1, even for an ideal list. ERR is undefined for a query with no grade > 0.
 
     Examples
     --------
@@ -56,8 +56,8 @@ class NERR(Graded):
     nERR@k is ERR@k (Chapelle et al. 2009, see `ERR`) divided by the ERR@k of all documents of the
     query in order of decreasing grade, as in the TREC Web tracks and the NTCIR tasks. Published
     values use the top of the data set's scale. With ties, the numerator is replaced by its
-    expectation. Values range from 0 to 1, the value of an ideal list. A query without a grade > 0
-    is undefined.
+    expectation. Values range from 0 to 1; an ideal list scores 1. nERR is undefined for a query
+    with no grade > 0.
 
     Examples
     --------
@@ -84,10 +84,10 @@ class NERR(Graded):
 class RBP(Graded):
     r"""Rank-biased precision for grades (Moffat & Zobel 2008, section 3.2).
 
-    A user continues from each document to the next with the probability φ, the `persistence`.
-    RBP = (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, where r_p is the grade at rank p and r_max the top
-    of the scale. Values range from 0 to below 1, even for an ideal list. A query without a grade
-    > 0 is undefined.
+    A user continues from each document to the next with the probability φ, the `persistence`. RBP =
+    (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, where r_p is the grade at rank p and r_max the top of the
+    grade scale. Values range from 0 to below 1, even for an ideal list. RBP is undefined for a
+    query with no grade > 0.
 
     Parameters
     ----------
@@ -117,18 +117,19 @@ class RBP(Graded):
 class RBPResidual(Ranked):
     r"""Residual of rank-biased precision: the amount that RBP could still gain.
 
-    (1 - φ) Σ φ^(i-1) over the ranks i ≤ k whose documents nobody judged (grade NaN), plus
-    φ^min(k, n) for the ranks below, n being the number of retrieved documents (Moffat & Zobel 2008,
-    section 3.3). It bounds `RBP` if that has the same persistence and the top of the scale as
-    `max_grade`. Every query has a residual: `undefined` has no effect.
+    The residual is (1 - φ) Σ φ^(i-1) over ranks i ≤ k with unjudged documents (grade NaN), plus
+    φ^min(k, n) for all lower ranks, where n is the number of retrieved documents (Moffat & Zobel
+    2008, section 3.3). It bounds the increase of `RBP` with the same persistence and with the top
+    of the scale as `max_grade`. The residual is defined for every query, so `undefined` has no
+    effect.
 
     Parameters
     ----------
     persistence : float, default=0.8
-        φ, from 0 to below 1.
+        Probability φ, with 0 ≤ φ < 1.
     ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores count: the exact expectation over all their orders, the
-        order of rows, or the order with the largest or the smallest residual.
+        How tied documents are ordered: the exact expectation over all their orders, row order, or
+        the order with the largest or the smallest residual.
 
     Examples
     --------
@@ -145,7 +146,7 @@ class RBPResidual(Ranked):
     accepts_unjudged = True
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-        """1 - (1 - φ) Σ φ^(i-1) over the ranks of judged documents."""
+        """Compute 1 - (1 - φ) Σ φ^(i-1) over the ranks of judged documents."""
         with np.errstate(under="ignore"):
             discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
         discount *= 1.0 - self.persistence
@@ -163,8 +164,8 @@ class RBPResidual(Ranked):
 class Judged(Ranked):
     r"""Judged@k: the share of judged documents among the first k that were retrieved.
 
-    The divisor is the smaller of k and the number of retrieved documents. Documents that nobody
-    judged have the grade NaN. A query with nothing retrieved has the value 0: `undefined` has no
+    The divisor is the smaller of k and the number of retrieved documents. Unjudged documents have
+    the grade NaN. The value is 0 for a query without retrieved documents, so `undefined` has no
     effect.
 
     Examples
@@ -187,16 +188,16 @@ class Judged(Ranked):
 class Compat(Measure):
     r"""Compatibility (Clarke, Vtyurina, Smucker 2020): rank-biased overlap with the ideal ranking.
 
-    Σ_i φ^(i-1) X_i / i, divided by the same sum for the ideal ranking and itself. X_i is the
-    overlap of the first i documents of the run and of the ideal ranking. The ideal ranking contains
-    the documents of grade > 0, ordered by grade, and within a grade in the order that suits the run
-    best. The sum ends with the longer list; a list that has ended keeps all its documents. A query
-    with no grade > 0 has no compatibility.
+    Compatibility is Σ_i φ^(i-1) X_i / i, divided by the same sum for the ideal ranking and itself.
+    X_i is the overlap of the first i documents of the run and of the ideal ranking. The ideal
+    ranking contains the documents with grade > 0 by descending grade; equal grades are in the order
+    that best matches the run. The sum ends with the longer list; all documents of the shorter list
+    count below its end. Compatibility is undefined for a query with no grade > 0.
 
     Parameters
     ----------
     persistence : float, default=0.95
-        φ, from 0 to below 1.
+        Probability φ, with 0 ≤ φ < 1.
 
     Examples
     --------
