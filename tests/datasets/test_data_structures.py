@@ -54,7 +54,7 @@ def arrow(columns):
 
 
 def arrow_batch(columns):
-    return pytest.importorskip("pyarrow").record_batch(columns)
+    return arrow(columns).to_batches()[0]
 
 
 # Documents of a request, and hits of a response, as OpenSearch and Elasticsearch name them

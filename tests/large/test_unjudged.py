@@ -9,6 +9,9 @@ from skgraded.large.parts import PARTITIONINGS
 
 pd = pytest.importorskip("pandas")
 
+# pyspark leaves sockets open
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 MEASURES = ["ndcng@10", "judged@5", "bpref", "ap(undefined=nan)"]
 COLUMNS = {"y_true": "grade", "y_score": "score", "qid": "query", "measures": MEASURES}
 RULES = ("irrelevant", "drop")
