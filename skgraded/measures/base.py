@@ -273,6 +273,11 @@ class Measure:
         return partial(type(self), **self._parameters), ()
 
 
+def never_undefined(measure: Measure, judgments: Judgments) -> np.ndarray:
+    """Return False for each query: the `_undefined` of measures that are always defined."""
+    return np.zeros(judgments.n_queries, dtype=bool)
+
+
 @shared_fields
 class Ranked(Measure):
     """Base class of measures with a cut-off and a tie rule."""

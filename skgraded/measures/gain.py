@@ -100,8 +100,7 @@ class DCG(Gained):
             return np.where(levels < 1, np.expm1(LN2 * levels), np.exp2(levels) - 1)
         return levels if self.gain == "linear" else self._called_gains(judgments)
 
-    def _undefined(self, judgments):
-        return np.zeros(judgments.n_queries, dtype=bool)
+    _undefined = base.never_undefined
 
 
 @base.measure(aliases={

@@ -200,8 +200,7 @@ class Precision(grades.Thresholded):
     def _plan(self, judgments):
         return _mean_of_ranks(self, self._relevant(judgments).astype(float), judgments)
 
-    def _undefined(self, judgments):
-        return np.zeros(judgments.n_queries, dtype=bool)
+    _undefined = base.never_undefined
 
 
 @base.measure(aliases=("r", "recall_{k}"))
@@ -264,8 +263,7 @@ class Success(grades.Thresholded):
         ones = np.ones(self._depth(judgments))
         return self._sum(FIRST, self._relevant(judgments).astype(float), judgments, ones)
 
-    def _undefined(self, judgments):
-        return np.zeros(judgments.n_queries, dtype=bool)
+    _undefined = base.never_undefined
 
 
 @base.measure(aliases=("Rprec",))
@@ -358,8 +356,7 @@ class SetPrecision(grades.Relevance):
     def _plan(self, judgments):
         return _retrieved(self._relevant(judgments).astype(float), judgments, per_retrieved=True)
 
-    def _undefined(self, judgments):
-        return np.zeros(judgments.n_queries, dtype=bool)
+    _undefined = base.never_undefined
 
 
 @base.measure()

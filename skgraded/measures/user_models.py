@@ -156,8 +156,7 @@ class RBPResidual(Ranked):
         (judged,) = sum_plans([plan], judgments, scores)
         return np.maximum(1.0 - judged, 0.0)
 
-    def _undefined(self, judgments):
-        return np.zeros(judgments.n_queries, dtype=bool)
+    _undefined = base.never_undefined
 
 
 @base.measure()
@@ -180,8 +179,7 @@ class Judged(Ranked):
     def _plan(self, judgments):
         return self._sum(KNOWN, judgments.levels, judgments, per_retrieved=True)
 
-    def _undefined(self, judgments):
-        return np.zeros(judgments.n_queries, dtype=bool)
+    _undefined = base.never_undefined
 
 
 @base.measure()
