@@ -151,7 +151,7 @@ class QMeasure(grades.Gained):
         )
         n = np.minimum(grades.n_relevant(judgments, relevant), self._depth(judgments))
         sizes = judgments.sizes
-        rank = np.arange(1, judgments.n_rows + 1) - np.repeat(judgments.starts[:-1], sizes)
+        rank = _positions(judgments)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
         values = judgments.by_level(of_count) * relevant + judgments.by_level(of_gain) * gains
         discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
@@ -173,6 +173,11 @@ class QMeasure(grades.Gained):
         whole = np.floor(tops)
         below_1 = mantissa * -np.expm1(-grades.LN2 * tops) * np.exp2(tops - whole)
         return np.ldexp(below_1, whole.astype(int) + exponent)
+
+
+def _positions(judgments):
+    """Return the positions 1, 2, … of the rows of each query, shape (n_rows,)."""
+    return np.arange(1, judgments.n_rows + 1) - np.repeat(judgments.starts[:-1], judgments.sizes)
 
 
 def _mean_of_ranks(measure, values, judgments):
@@ -287,8 +292,7 @@ class RPrecision(grades.Relevance):
     def _plan(self, judgments):
         relevant = self._relevant(judgments)
         n = grades.n_relevant(judgments, relevant)
-        starts, sizes = judgments.starts[:-1], judgments.sizes
-        rank = np.arange(1, judgments.n_rows + 1) - np.repeat(starts, sizes)
+        sizes, rank = judgments.sizes, _positions(judgments)
         return Plan(
             LINEAR, relevant / judgments.by_level(np.maximum(n, 1)), TIES[self.ties],
             judgments.max_size, (rank <= np.repeat(n, sizes)).astype(float), by_row=True,
